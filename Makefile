@@ -1,0 +1,58 @@
+# Everything runs from .venv, which `make setup` builds from uv.lock; `make help` lists the targets.
+# Kept to what GNU make 3.81 (macOS) understands.
+
+PYTHON := .venv/bin/python
+READY := .venv/.ready
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-cluster postgres lint types docs migration bench ci clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: $(READY) ## build .venv from uv.lock; nothing to do when it is up to date
+	@echo "Ready: .venv holds what uv.lock names."
+
+demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
+	@$(PYTHON) -m bot playground --headless --scenario first-run
+
+test: $(READY) postgres ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
+	@sh scripts/control_plane.sh $(PYTHON)
+	@$(PYTHON) -m pytest tests/cluster $(PYTEST_ARGS)
+
+postgres: # the tests that need a PostgreSQL server start their own from these programs
+	@sh scripts/postgres.sh
+
+lint: $(READY) ## ruff, formatting, types and import contracts
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports --no-logo
+
+types: $(READY) ## types alone
+	@.venv/bin/mypy
+
+docs: $(READY) ## write the generated pages in docs/
+	@$(PYTHON) -m bot.config.page docs/settings.md
+	@$(PYTHON) -m bot commands > docs/commands.md
+
+migration: $(READY) ## write a migration for changed tables: make migration MESSAGE="add x to y"
+	@$(PYTHON) scripts/new_migration.py "$(MESSAGE)"
+
+bench: $(READY) ## measure, and say which aim was missed
+	@failed=0; for script in benchmarks/[a-z]*.py; do \
+		echo "$$script"; $(PYTHON) $$script --check || failed=1; done; exit $$failed
+
+ci: ## all that a change must pass
+	@bash .ci/run
+
+clean: ## remove .venv and the caches
+	rm -rf .venv .venv-tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(READY): pyproject.toml uv.lock scripts/setup.sh
+	@sh scripts/setup.sh
+	@touch $(READY)
