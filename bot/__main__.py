@@ -1,0 +1,5 @@
+"""`python -m bot` is `quartermaster`."""
+
+from bot.cli import main
+
+main()

@@ -1,0 +1,262 @@
+"""Who may do what where: channel -> team, person -> roles, right -> roles and channels."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlmodel import Session
+
+from bot.config import Circle, Settings, Team
+from bot.errors import NotAllowedError, NotFoundError, UsageError
+from bot.people import groups_of, is_out, members_of, standing
+
+
+class UnknownPersonError(NotAllowedError):
+    """Slack has not told us yet who this is, so nothing is allowed."""
+
+
+class Right(StrEnum):
+    """What a person may be allowed to do."""
+
+    RUN_SUBMIT = "run.submit"
+    RUN_READ = "run.read"
+    RUN_STOP = "run.stop"
+    RUN_STOP_ANY = "run.stop_any"
+    QUOTA_READ = "quota.read"
+    QUOTA_REQUEST = "quota.request"
+    QUOTA_REVOKE_ANY = "quota.revoke_any"
+    QUOTA_SET = "quota.set"
+    DECIDE = "decide"
+    VOTE = "vote"
+    BREAK_GLASS = "break_glass"
+
+
+class Role(StrEnum):
+    """What a person is to a team."""
+
+    MEMBER = "member"
+    LEAD = "lead"
+    ADMIN = "admin"
+    APPROVER = "approver"
+
+
+class Place(StrEnum):
+    """What a channel is."""
+
+    TEAM = "team"
+    APPROVALS = "approvals"
+    DIRECT = "direct"
+    ELSEWHERE = "elsewhere"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The roles that have a right (None: every full member), and where it can be used."""
+
+    roles: frozenset[Role] | None
+    places: frozenset[Place]
+
+
+_EVERYBODY = frozenset({Role.MEMBER, Role.LEAD, Role.ADMIN})
+_HEADS = frozenset({Role.LEAD, Role.ADMIN})
+_DESKS = frozenset({Place.TEAM, Place.DIRECT})
+_READING = frozenset({Place.TEAM, Place.DIRECT, Place.APPROVALS})
+
+RULES: Mapping[Right, Rule] = {
+    Right.RUN_SUBMIT: Rule(_EVERYBODY, _DESKS),
+    Right.RUN_READ: Rule(_EVERYBODY, _DESKS),
+    Right.RUN_STOP: Rule(_EVERYBODY, _DESKS),
+    Right.RUN_STOP_ANY: Rule(_HEADS, _DESKS),
+    Right.QUOTA_READ: Rule(_EVERYBODY | {Role.APPROVER}, _READING),
+    Right.QUOTA_REQUEST: Rule(_EVERYBODY, _DESKS),
+    Right.QUOTA_REVOKE_ANY: Rule(_HEADS, _READING),
+    Right.QUOTA_SET: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
+    # Who may vote is a matter of each request's policy; a click by anybody else is told so.
+    Right.VOTE: Rule(None, frozenset(Place)),
+    Right.BREAK_GLASS: Rule(frozenset({Role.ADMIN}), _READING),
+}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who is asking, and where; `roles` are those in `team` (or anywhere when it is None)."""
+
+    workspace_id: str
+    person: str
+    channel: str
+    place: Place
+    team: str | None
+    roles: frozenset[Role]
+
+    def may(self, right: Right) -> bool:
+        """Whether this person has the right here."""
+        rule = RULES[right]
+        return self.place in rule.places and (
+            rule.roles is None or not self.roles.isdisjoint(rule.roles)
+        )
+
+
+class Access:
+    """Answers who may do what where, from the settings in force and the people we know."""
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
+
+    def caller(
+        self, session: Session, person: str, channel: str, *, team: str | None = None
+    ) -> Caller:
+        """Who asks; NotAllowedError for guests and strangers, UnknownPersonError for the unknown.
+
+        `team` is what the command named; without it the channel decides, and in direct
+        messages the person's only team.
+        """
+        settings = self._settings()
+        groups = self._groups(session, person)
+        if team is not None and team not in settings.teams:
+            raise NotFoundError(
+                f"There is no team {team}.", f"There is: {', '.join(settings.teams)}."
+            )
+        place, here = self.place(channel)
+        mine = [name for name in settings.teams if self._roles(name, person, groups)]
+        chosen = _choose(team, here, mine, place)
+        anywhere = self._roles_anywhere(person, groups)
+        if here not in {None, chosen, *mine} and Role.ADMIN not in anywhere:
+            raise NotAllowedError(
+                f"This channel belongs to {here}, and you are not a member of it.",
+                "Use your own team's channel, or a direct message.",
+            )
+        roles = self._roles(chosen, person, groups) if chosen else frozenset()
+        return Caller(
+            workspace_id=settings.workspace,
+            person=person,
+            channel=channel,
+            place=place,
+            team=chosen,
+            roles=roles | anywhere,
+        )
+
+    def require(self, caller: Caller, right: Right) -> None:
+        """Nothing when the caller has the right here; else NotAllowedError that says where."""
+        if caller.may(right):
+            return
+        if caller.place not in RULES[right].places:
+            raise NotAllowedError(*self._elsewhere(caller))
+        if caller.team and not caller.roles & _EVERYBODY:
+            raise NotAllowedError(
+                f"You are not a member of {caller.team}.",
+                "Ask an admin to add you to the team, or use your own team's channel.",
+            )
+        raise NotAllowedError(
+            f"This takes the right {right.value}, which you do not have here.",
+            f"It belongs to: {', '.join(sorted(RULES[right].roles or ()))}.",
+        )
+
+    def require_team(self, caller: Caller) -> tuple[str, Team]:
+        """The team the caller acts for; UsageError when nothing says which."""
+        if caller.team is None:
+            if caller.place is Place.DIRECT:
+                raise UsageError(
+                    "Which team is this for?", f"Add --team, one of: {', '.join(self.teams())}."
+                )
+            raise NotAllowedError(*self._elsewhere(caller))
+        return caller.team, self._settings().teams[caller.team]
+
+    def place(self, channel: str) -> tuple[Place, str | None]:
+        """What a channel is, and the team it belongs to."""
+        settings = self._settings()
+        for name, team in settings.teams.items():
+            if channel in team.channels:
+                return Place.TEAM, name
+        if channel == settings.approvals.channel:
+            return Place.APPROVALS, None
+        return (Place.DIRECT if channel.startswith("D") else Place.ELSEWHERE), None
+
+    def teams(self) -> tuple[str, ...]:
+        """The names of all teams."""
+        return tuple(self._settings().teams)
+
+    def is_admin(self, session: Session, person: str) -> bool:
+        """Whether the person is an admin today."""
+        return self.is_in(session, self._settings().admins, person)
+
+    def is_in(self, session: Session, circle: Circle, person: str) -> bool:
+        """Whether the person belongs to a circle of the configuration today."""
+        workspace = self._settings().workspace
+        if is_out(session, workspace, person):
+            return False
+        return _is_in(circle, person, groups_of(session, workspace, person))
+
+    def people_in(self, session: Session, circle: Circle) -> set[str]:
+        """Everybody who belongs to a circle of the configuration today."""
+        workspace = self._settings().workspace
+        people = set(circle.people)
+        for group in circle.groups:
+            people |= members_of(session, workspace, group)
+        return {who for who in people if not is_out(session, workspace, who)}
+
+    def _groups(self, session: Session, person: str) -> frozenset[str]:
+        who = standing(session, self._settings().workspace, person)
+        if who is None:
+            raise UnknownPersonError("Checking who you are.", "Try again in a few seconds.")
+        if who.is_out:
+            raise NotAllowedError(
+                "Guests and people of other workspaces cannot use Quartermaster.",
+                "Ask a full member of the team to do this for you.",
+            )
+        return who.groups
+
+    def _roles(self, team: str, person: str, groups: frozenset[str]) -> frozenset[Role]:
+        found = self._settings().teams[team]
+        roles = set()
+        if _is_in(found.members, person, groups):
+            roles.add(Role.MEMBER)
+        if _is_in(found.leads, person, groups):
+            roles |= {Role.LEAD, Role.MEMBER}
+        return frozenset(roles)
+
+    def _roles_anywhere(self, person: str, groups: frozenset[str]) -> frozenset[Role]:
+        settings = self._settings()
+        approvals = settings.approvals
+        roles = set()
+        if _is_in(settings.admins, person, groups):
+            roles.add(Role.ADMIN)
+        policies = (approvals.quota_override, approvals.quota_base)
+        if any(_is_in(policy.approvers, person, groups) for policy in policies):
+            roles.add(Role.APPROVER)
+        return frozenset(roles)
+
+    def _elsewhere(self, caller: Caller) -> tuple[str, str]:
+        channels = [
+            f"<#{channel}>"
+            for name, team in self._settings().teams.items()
+            if caller.team in {None, name}
+            for channel in team.channels
+        ]
+        return (
+            "This channel belongs to no team, so this cannot be used here.",
+            f"Use it in your team's channel: {', '.join(channels[:5])}.",
+        )
+
+
+def bound(name: str, team: Team, cluster: str | None) -> Team:
+    """The team in the cluster that was named, else in its usual one."""
+    if cluster is None:
+        return team
+    if cluster not in team.reach:
+        raise NotFoundError(
+            f"{name} has no cluster {cluster}.", f"It has: {', '.join(team.reach)}."
+        )
+    return team.on(cluster)
+
+
+def _choose(team: str | None, here: str | None, mine: list[str], place: Place) -> str | None:
+    if team is not None:
+        return team
+    if here is not None:
+        return here
+    return mine[0] if place is Place.DIRECT and len(mine) == 1 else None
+
+
+def _is_in(circle: Circle, person: str, groups: frozenset[str]) -> bool:
+    return person in circle.people or bool(groups & set(circle.groups))

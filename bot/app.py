@@ -1,0 +1,191 @@
+"""The composition root: every part is built and connected here, and nowhere else."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+from bot.access import Access
+from bot.approvals import ApprovalController, Approvals
+from bot.clock import Clock
+from bot.cluster.cluster import WATCHED, WATCHED_WITH_KAI, Cluster
+from bot.cluster.connection import Connection
+from bot.config import ConfigurationFile, Settings
+from bot.controller import Controller
+from bot.current import CurrentSettings
+from bot.database import schema
+from bot.database.database import Database, Session
+from bot.quotas.controller import QuotaController
+from bot.quotas.engines import Engines
+from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
+from bot.quotas.renderer import OverrideRenderer
+from bot.quotas.service import QuotaService
+from bot.quotas.standing import Item
+from bot.quotas.watching import QueueChanges, recover
+from bot.slack.messages import Renderer
+from bot.slack.registry import Registry
+from bot.training.controller import RunController, World
+from bot.training.reads import TrainingReads
+from bot.training.removal import RemovalController
+from bot.training.renderer import RemovalRenderer, RunRenderer
+from bot.training.scaling import ScalingService
+from bot.training.service import TrainingService
+from bot.training.sessions import SessionService
+from bot.training.watching import RunEar
+from bot.wakeups import Ear
+from handlers.context import Services
+from handlers.declared import COMMANDS
+from handlers.desk import Desk
+from jobs.declared import declared
+from jobs.timetable import Timetable
+
+_SYNC_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
+
+
+def version() -> str:
+    """The installed version."""
+    return installed_version("quartermaster")
+
+
+def commands(prefix: str = "") -> Registry:
+    """Every declared command, under the names that `prefix` gives them: qm for /qm-train."""
+    return Registry(COMMANDS, prefix=f"{prefix.rstrip('-')}-" if prefix else "")
+
+
+def migrate(path: Path) -> None:
+    """Brings the schema of the configured database up to date."""
+    schema.upgrade(ConfigurationFile(path).load().database.url)
+
+
+@contextmanager
+def open_application(path: Path) -> Iterator["Application"]:
+    """An application that sees the clusters, for commands beside a running server."""
+    file = ConfigurationFile(path)
+    application = Application(CurrentSettings(file, file.load()))
+    try:
+        application.start_watching()
+        application.wait_for_views()
+        yield application
+    finally:
+        application.close()
+
+
+class Application:
+    """Everything that decides and knows; it has no thread of its own and never calls Slack."""
+
+    def __init__(self, settings: CurrentSettings) -> None:
+        now = settings()
+        self.settings = settings
+        self.clock = Clock()
+        self.database = Database(now.database.url)
+        self.database.read(lambda session: schema.refuse_misfit(session, version()))
+        self.clusters = _clusters(now, self.database.transaction(schema.installation))
+        self.registry = commands(now.slack.command_prefix)
+        self.access = Access(settings)
+        self.approvals = Approvals(settings, self.access)
+        self.engines = Engines(settings, self.clusters)
+        self.quotas = QuotaService(settings, self.access, self.approvals, self.engines)
+        self.training = self._training()
+        self.scaling = ScalingService(
+            self.access, self.training, self.engines.get, self.registry.slash.of
+        )
+        self.services = Services(
+            settings=settings,
+            access=self.access,
+            approvals=self.approvals,
+            training=self.training,
+            training_reads=TrainingReads(self.database, self.clusters),
+            sessions=SessionService(self.registry.slash.of),
+            scaling=self.scaling,
+            quotas=self.quotas,
+        )
+        self.desk = Desk(self.database, self.clock, self.registry, self.services)
+        self.timetable = Timetable(self.database, self.clock, declared(self._recover_quotas))
+
+    def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
+        """What keeps rows true; `read_anew` asks Slack about approvers before their word counts."""
+        database, clock, clusters = self.database, self.clock, self.clusters
+        world = World(
+            database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
+            self.scaling.again,
+        )  # fmt: skip
+        neighbours = Neighbours(_Stopping(self.training), read_anew)
+        return (
+            RunController(world),
+            RemovalController(database, clock, clusters),
+            QuotaController(database, clock, self.engines),
+            OverrideController(
+                database, clock, self.settings, self.engines, self.approvals, neighbours
+            ),
+            ApprovalController(database, clock, self.settings, self.approvals),
+        )
+
+    def renderers(self) -> Mapping[str, Renderer]:
+        """What renders the cards of each kind of subject."""
+        renderers: tuple[Renderer, ...] = (
+            RunRenderer(self.clock),
+            RemovalRenderer(),
+            OverrideRenderer(self.settings, self.approvals, self.quotas),
+        )
+        return {renderer.kind: renderer for renderer in renderers}
+
+    def ears(self) -> Sequence[Ear]:
+        """What knows which rows a changed object concerns."""
+        return (RunEar(self.clusters), QueueChanges(self.database).changes)
+
+    def start_watching(self) -> None:
+        """Begins to watch the clusters; returns at once."""
+        for cluster in self.clusters.values():
+            cluster.start()
+
+    def wait_for_views(self) -> None:
+        """Returns once every cluster was read, or after a moment all the same."""
+        waiting = threading.Event()
+        for _ in range(round(_SYNC_SECONDS / _LOOK_SECONDS)):
+            if all(cluster.view.synced for cluster in self.clusters.values()):
+                return
+            waiting.wait(_LOOK_SECONDS)
+
+    def close(self) -> None:
+        """Ends the watches and gives the database back."""
+        for cluster in self.clusters.values():
+            cluster.stop()
+        self.database.close()
+
+    def _training(self) -> TrainingService:
+        installation = self.database.transaction(schema.installation)
+        words = self.registry.slash.of
+        return TrainingService(self.settings, self.engines.get, installation, words)
+
+    def _recover_quotas(self, session: Session, now: datetime) -> None:
+        for cluster in self.clusters:
+            recover(session, self.engines.of(cluster), self.settings().workspace, now)
+
+
+class _Stopping:
+    """Lets quotas stop runs, which they know only as workloads."""
+
+    def __init__(self, training: TrainingService) -> None:
+        self._training = training
+
+    def stop_workloads(
+        self, session: Session, items: Sequence[Item], why: str, now: datetime
+    ) -> None:
+        """Has the runs behind these stopped."""
+        owners = [uid for each in items for uid in each.owner_uids]
+        self._training.stop_jobs(session, owners, why, now)
+
+
+def _clusters(settings: Settings, installation: str) -> dict[str, Cluster]:
+    return {
+        name: Cluster(
+            name,
+            Connection.to(at.kubeconfig, at.context),
+            installation,
+            watched=WATCHED_WITH_KAI if at.engine == "kai" else WATCHED,
+        )
+        for name, at in settings.clusters.items()
+    }

@@ -1,0 +1,298 @@
+"""Requests that people decide: who may, how many of them, and whether it still holds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.access import Access, Caller, Right
+from bot.approvals.tables import (
+    KIND,
+    LANE,
+    Approval,
+    ApprovalPhase,
+    Verdict,
+    Vote,
+    subject_of,
+)
+from bot.audit import Actor, record
+from bot.config import Policy, Settings
+from bot.due import wake
+from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.slack.card import Button
+from bot.slack.markup import Markup, join, person, plain, when
+from bot.slack.messages import refresh_cards
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked: `policy` is a key of the configuration's approvals section.
+
+    With `breaks_glass` an admin is about to approve it alone, so it is never hopeless.
+    """
+
+    subject_kind: str
+    subject_id: str
+    lane: str
+    policy: str
+    digest: str
+    requester: Caller
+    reason: str
+    breaks_glass: bool = False
+
+
+class Approvals:
+    """Asks, counts and ends requests under the policies in force; nothing outside is called."""
+
+    def __init__(self, settings: Callable[[], Settings], access: Access) -> None:
+        self._settings = settings
+        self._access = access
+
+    def ask(self, session: Session, request: Request, now: datetime) -> Approval:
+        """A new request; LimitError at once when too few people could ever approve it."""
+        policy = self._policy(request.policy)
+        if not request.breaks_glass:
+            self._refuse_hopeless(session, policy, request.requester.person)
+        approval = Approval(
+            workspace_id=request.requester.workspace_id,
+            subject_kind=request.subject_kind,
+            subject_id=request.subject_id,
+            lane=request.lane,
+            policy=request.policy,
+            digest=request.digest,
+            requester=request.requester.person,
+            channel=request.requester.channel,
+            team=request.requester.team,
+            reason=request.reason,
+            needed=policy.needed,
+            asked_at=now,
+            expires_at=now + policy.expires,
+            remind_at=now + policy.remind if policy.remind < policy.expires else None,
+        )
+        session.add(approval)
+        wake(session, KIND, approval.id, LANE, now)
+        return approval
+
+    def vote(
+        self, session: Session, approval_id: str, voter: Caller, verdict: Verdict, now: datetime
+    ) -> Approval:
+        """The request after this person's word; NotAllowedError and ConflictError say why not."""
+        approval = self._get(session, approval_id)
+        self._refuse_vote(session, approval, voter, now)
+        self._write_vote(session, approval, voter, verdict, now)
+        if verdict is Verdict.DENY:
+            self._close(session, approval, ApprovalPhase.DENIED, now)
+        elif len(self._supporters(session, approval)) >= approval.needed:
+            self._close(session, approval, ApprovalPhase.APPROVED, now)
+        else:
+            self._wake_subject(session, approval, now)
+        return approval
+
+    def break_glass(
+        self, session: Session, approval_id: str, by: Caller, now: datetime
+    ) -> Approval:
+        """Approves at once on an admin's own word, marked for ever as what it was."""
+        self._access.require(by, Right.BREAK_GLASS)
+        approval = self._get(session, approval_id)
+        if approval.phase != ApprovalPhase.ASKED:
+            raise ConflictError(*self._already(session, approval))
+        approval.is_break_glass = True
+        self._write_vote(session, approval, by, Verdict.APPROVE, now)
+        self._close(session, approval, ApprovalPhase.APPROVED, now)
+        return approval
+
+    def of(self, session: Session, subject_kind: str, subject_id: str) -> Approval | None:
+        """The newest request about a subject."""
+        return session.scalars(
+            select(Approval)
+            .where(
+                col(Approval.subject_kind) == subject_kind,
+                col(Approval.subject_id) == subject_id,
+            )
+            .order_by(col(Approval.id).desc())
+        ).first()
+
+    def waiting(self, session: Session) -> list[Approval]:
+        """The requests that nobody has decided, oldest first."""
+        open_ones = select(Approval).where(col(Approval.phase) == ApprovalPhase.ASKED)
+        return list(session.scalars(open_ones.order_by(col(Approval.id))))
+
+    def stands(self, session: Session, approval: Approval) -> bool:
+        """Whether an approved request still has its votes under today's policy."""
+        if approval.phase not in {ApprovalPhase.APPROVED, ApprovalPhase.USED}:
+            return False
+        if approval.is_break_glass:
+            votes = self.votes(session, approval)
+            return any(self._access.is_admin(session, vote.person) for vote in votes)
+        return len(self._supporters(session, approval)) >= self._policy(approval.policy).needed
+
+    def use(self, session: Session, approval: Approval, digest: str, now: datetime) -> bool:
+        """Spends the approval at the act; False when it no longer holds, which is then said.
+
+        An approver who has lost the right meanwhile puts it back to asked; a subject that is
+        not what was shown voids it. Spending it twice is the same as once.
+        """
+        if approval.phase == ApprovalPhase.USED:
+            return True
+        if approval.phase != ApprovalPhase.APPROVED:
+            return False
+        if approval.digest != digest:
+            self.void(session, approval, "what was asked for has changed since", now)
+            return False
+        if not self.stands(session, approval):
+            approval.phase = ApprovalPhase.ASKED
+            approval.decided_at = None
+            approval.note = "An approver has lost the right to approve; it is asked again."
+            approval.expires_at = max(
+                approval.expires_at, now + self._policy(approval.policy).expires
+            )
+            wake(session, KIND, approval.id, LANE, now)
+            return False
+        approval.phase = ApprovalPhase.USED
+        return True
+
+    def deciders(self, session: Session, approval: Approval) -> list[str]:
+        """The people whose word an undecided request waits for."""
+        circle = self._policy(approval.policy).approvers
+        said = {vote.person for vote in self.votes(session, approval)}
+        return sorted(self._access.people_in(session, circle) - said - {approval.requester})
+
+    def concerned(self, session: Session, approval: Approval) -> tuple[list[str], list[str]]:
+        """The people and user groups that decide whether the votes still count."""
+        voters = [vote.person for vote in self.votes(session, approval)]
+        return voters, list(self._policy(approval.policy).approvers.groups)
+
+    def void(self, session: Session, approval: Approval, why: str, now: datetime) -> None:
+        """Ends a request that makes no sense any more."""
+        if approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.APPROVED}:
+            approval.note = f"Void: {why}."
+            self._close(session, approval, ApprovalPhase.VOIDED, now)
+
+    def expire(self, session: Session, approval: Approval, now: datetime) -> None:
+        """Ends a request that nobody decided in time."""
+        if approval.phase == ApprovalPhase.ASKED and now >= approval.expires_at:
+            self._close(session, approval, ApprovalPhase.EXPIRED, now)
+
+    def votes(self, session: Session, approval: Approval) -> list[Vote]:
+        """Everybody's word, in the order it was given."""
+        return list(
+            session.scalars(
+                select(Vote).where(col(Vote.approval_id) == approval.id).order_by(col(Vote.id))
+            )
+        )
+
+    def buttons(self, approval: Approval) -> tuple[Button, ...]:
+        """Approve and Deny while there is something to decide."""
+        if approval.phase != ApprovalPhase.ASKED:
+            return ()
+        return (
+            Button("approval.approve", "Approve", approval.id, "primary"),
+            Button("approval.deny", "Deny", approval.id, "danger"),
+        )
+
+    def lines(self, session: Session, approval: Approval) -> tuple[Markup, ...]:
+        """How the request stands, in words: votes, decision, deadline."""
+        votes = self.votes(session, approval)
+        said = tuple(
+            join(person(v.person), " approved " if v.verdict == Verdict.APPROVE else " denied ",
+                 when(v.at))
+            for v in votes
+        )  # fmt: skip
+        note = (plain(approval.note),) if approval.note else ()
+        return (*said, *note, *self._standing(approval, len(votes)))
+
+    def _standing(self, approval: Approval, votes: int) -> tuple[Markup, ...]:
+        match approval.phase:
+            case ApprovalPhase.ASKED:
+                missing = max(1, approval.needed - votes)
+                noun = "approval" if missing == 1 else "approvals"
+                until = when(approval.expires_at)
+                return (join(f"Waits for {missing} {noun} until ", until, "."),)
+            case ApprovalPhase.EXPIRED:
+                return (join("Nobody decided until ", when(approval.expires_at), "."),)
+            case _ if approval.is_break_glass:
+                return (join("*Break-glass*: approved by an admin alone."),)
+            case _:
+                return ()
+
+    def _refuse_hopeless(self, session: Session, policy: Policy, requester: str) -> None:
+        deciders = self._access.people_in(session, policy.approvers) - {requester}
+        if len(deciders) < policy.needed:
+            raise LimitError(
+                f"Nobody could approve this: it takes {policy.needed} approver(s) other than you"
+                f" and there {'is' if len(deciders) == 1 else 'are'} {len(deciders)}.",
+                "Ask an admin to add approvers to the configuration.",
+            )
+
+    def _refuse_vote(
+        self, session: Session, approval: Approval, voter: Caller, now: datetime
+    ) -> None:
+        if voter.person == approval.requester:
+            raise NotAllowedError(
+                "You cannot decide your own request.", "Somebody else of the approvers has to."
+            )
+        if not self._access.is_in(session, self._policy(approval.policy).approvers, voter.person):
+            raise NotAllowedError(
+                "You are not an approver of this.",
+                "The approvers are named in the configuration; ask an admin.",
+            )
+        if approval.phase != ApprovalPhase.ASKED:
+            raise ConflictError(*self._already(session, approval))
+        if now >= approval.expires_at:
+            raise ConflictError("This request has expired.", "It has to be asked again.")
+
+    def _already(self, session: Session, approval: Approval) -> tuple[str, str]:
+        votes = self.votes(session, approval)
+        by = f" by <@{votes[-1].person}>" if votes else ""
+        word = "approved" if approval.phase == ApprovalPhase.USED else approval.phase
+        return f"This request is {word} already{by}.", "Nothing was changed by your click."
+
+    def _write_vote(
+        self, session: Session, approval: Approval, voter: Caller, verdict: Verdict, now: datetime
+    ) -> None:
+        vote = session.scalars(
+            select(Vote).where(
+                col(Vote.approval_id) == approval.id, col(Vote.person) == voter.person
+            )
+        ).first() or Vote(approval_id=approval.id, person=voter.person, verdict="", at=now)
+        vote.verdict, vote.at = verdict, now
+        session.add(vote)
+        session.flush()
+        actor = Actor(approval.workspace_id, voter.person, voter.channel, approval.team)
+        facts = {"digest": approval.digest, "break_glass": str(approval.is_break_glass)}
+        verb = f"approval.{verdict}"
+        record(session, actor, verb, (approval.subject_kind, approval.subject_id), facts, at=now)
+
+    def _supporters(self, session: Session, approval: Approval) -> set[str]:
+        circle = self._policy(approval.policy).approvers
+        return {
+            vote.person
+            for vote in self.votes(session, approval)
+            if vote.verdict == Verdict.APPROVE
+            and vote.person != approval.requester
+            and self._access.is_in(session, circle, vote.person)
+        }
+
+    def _close(
+        self, session: Session, approval: Approval, phase: ApprovalPhase, now: datetime
+    ) -> None:
+        approval.phase = phase
+        approval.decided_at = now
+        self._wake_subject(session, approval, now)
+        wake(session, KIND, approval.id, LANE, now)
+
+    def _wake_subject(self, session: Session, approval: Approval, now: datetime) -> None:
+        wake(session, approval.subject_kind, approval.subject_id, approval.lane, now)
+        refresh_cards(session, subject_of(approval), live=False)
+
+    def _policy(self, name: str) -> Policy:
+        policy: Policy = getattr(self._settings().approvals, name)
+        return policy
+
+    def _get(self, session: Session, approval_id: str) -> Approval:
+        approval = session.get(Approval, approval_id)
+        if approval is None:
+            raise NotFoundError("This request does not exist any more.", "Ask again.")
+        return approval

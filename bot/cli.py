@@ -1,0 +1,156 @@
+"""The command line: start, try out, check, migrate."""
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from typing_extensions import override
+
+from bot.errors import ConfigurationError, QuartermasterError
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+_CONFIG = click.option(
+    "--config",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("quartermaster.yaml"),
+    show_default=True,
+    help="The configuration file.",
+)
+_FAILED, _MISUSED = 1, 2
+
+
+class Commands(click.Group):
+    """Shows our errors as a sentence and a hint, never as a traceback."""
+
+    @override
+    def invoke(self, ctx: click.Context) -> Any:
+        """What the command returns; exits 1 or 2 with words when it cannot."""
+        try:
+            return super().invoke(ctx)
+        except QuartermasterError as error:
+            click.echo(f"quartermaster: {error.message}", err=True)
+            if error.hint:
+                click.echo(error.hint, err=True)
+            sys.exit(_MISUSED if isinstance(error, ConfigurationError) else _FAILED)
+
+
+def _examples(*lines: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  quartermaster {line}" for line in lines)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Quartermaster: training, datasets, snapshots and GPU quota from a team's Slack channel.
+
+    Try it without Slack and Kubernetes: quartermaster playground --headless --scenario first-run
+    """
+
+
+@main.command(epilog=_examples("serve", "serve --config /etc/quartermaster/quartermaster.yaml"))
+@_CONFIG
+def serve(path: Path) -> None:
+    """Run the bot until SIGTERM or Ctrl-C, which let it finish what it is doing."""
+    from bot.serving import serve as run
+
+    run(path)
+
+
+@main.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    add_help_option=False,
+    epilog=_examples("playground --list", "playground --headless --scenario first-run"),
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def playground(arguments: tuple[str, ...]) -> None:
+    """Try the bot in an embedded Slack workspace and cluster."""
+    if importlib.util.find_spec("playground") is None:
+        raise ConfigurationError(
+            "The playground is not installed.",
+            "Install it: pip install 'quartermaster[playground]'",
+        )
+    os.execv(sys.executable, [sys.executable, "-m", "playground", *arguments])  # noqa: S606  # our own module
+
+
+@main.command(
+    epilog=_examples(
+        "console --as U0ALICE --in C0TEAMA", "console --as U0ALICE --in C0TEAMA train list"
+    )
+)
+@_CONFIG
+@click.option("--as", "person", required=True, metavar="USER", help="The Slack id to act as.")
+@click.option("--in", "channel", required=True, metavar="CHANNEL", help="The channel to act in.")
+@click.argument("words", nargs=-1)
+def console(path: Path, person: str, channel: str, words: tuple[str, ...]) -> None:
+    """Type the commands of Slack in a terminal, beside a running server.
+
+    Reads commands from standard input, one a line, unless one is given.
+    """
+    from bot.console import talk
+
+    talk(path, person, channel, words)
+
+
+@main.command(epilog=_examples("doctor", "doctor --json"))
+@_CONFIG
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of a table.")
+def doctor(path: Path, *, as_json: bool) -> None:
+    """Check Slack, clusters, database and clock, and say what to do; exits 1 on a failure."""
+    from bot.doctor import examine
+
+    findings = examine(path)
+    if as_json:
+        click.echo(json.dumps([finding.as_dict() for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            click.echo(finding.as_line())
+    if any(finding.failed for finding in findings):
+        sys.exit(_FAILED)
+
+
+@main.command(epilog=_examples("migrate"))
+@_CONFIG
+def migrate(path: Path) -> None:
+    """Bring the database schema up to date; safe to run twice, and at the same time."""
+    from bot.app import migrate as run
+
+    run(path)
+    click.echo("The database schema is up to date.")
+
+
+@main.command(
+    epilog=_examples(
+        "manifest > manifest.json", "manifest --url https://bot.example.com/slack/events"
+    )
+)
+@click.option("--prefix", default="", help="Put before every slash command: qm makes /qm-train.")
+@click.option("--url", default="", help="Have Slack send requests here instead of Socket Mode.")
+def manifest(prefix: str, url: str) -> None:
+    """Print the Slack app manifest for the declared commands, as JSON."""
+    from bot.app import commands
+    from bot.slack.manifest import manifest as build
+
+    document = build(commands(prefix), "http" if url else "socket", url)
+    click.echo(json.dumps(document, indent=2))
+
+
+@main.command(name="commands", hidden=True)
+def list_commands() -> None:
+    """Print docs/commands.md, written from the declarations."""
+    from bot.app import commands
+    from bot.slack.command_docs import commands_page
+
+    click.echo(commands_page(commands()), nl=False)
+
+
+@main.command(name="version")
+def show_version() -> None:
+    """Print the version."""
+    click.echo(installed_version("quartermaster"))

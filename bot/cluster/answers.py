@@ -1,0 +1,151 @@
+"""What an API server answers: decoded objects, or its refusal as our error."""
+
+from functools import cache
+from http import HTTPStatus
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from bot.cluster.hiding import hide_secrets
+from bot.cluster.objects import ObjectMeta, Part
+from bot.cluster.quantities import Quantity
+from bot.errors import ClusterError
+
+LONGEST_MESSAGE = 300
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+_LOOKING = Lock()
+
+T = TypeVar("T")
+
+
+class ListMeta(Part, frozen=True, kw_only=True):
+    """Where a list stands in time, and where its next page starts."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Page(Part, Generic[T], frozen=True, kw_only=True):
+    """One page of a list."""
+
+    metadata: ListMeta = ListMeta()
+    items: tuple[T, ...] | None = None
+
+
+class WatchEvent(Part, frozen=True, kw_only=True):
+    """One line of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class Bookmark(Part, frozen=True, kw_only=True):
+    """A line that only says how far the watch is."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class StatusDetails(Part, frozen=True, kw_only=True):
+    """What a Status is about."""
+
+    name: str = ""
+    retry_after_seconds: int = 0
+
+
+class Status(Part, frozen=True, kw_only=True):
+    """How an API server says no."""
+
+    kind: str = ""
+    reason: str = ""
+    message: str = ""
+    code: int = 0
+    details: StatusDetails | None = None
+
+
+class OverloadedError(ClusterError):
+    """The server asked us to come back later."""
+
+    def __init__(self, message: str, *, status: int, reason: str, retry_after_seconds: int) -> None:
+        super().__init__(message, status=status, reason=reason)
+        self.retry_after_seconds = retry_after_seconds
+
+
+def decode(body: bytes | msgspec.Raw, type_: type[T], doing: str) -> T:
+    """`body` as `type_`; ClusterError "Unreadable" when it is something else."""
+    try:
+        wanted: Any = type_
+        decoded: T = decoder(wanted).decode(body)
+    except (msgspec.MsgspecError, ValueError) as error:
+        text = sentence(doing, f"cannot read the server's answer ({error})")
+        raise ClusterError(text, reason="Unreadable") from error
+    return decoded
+
+
+def decode_page(body: bytes, type_: type[T], doing: str) -> Page[T]:
+    """`body` as a list of `type_`."""
+    page: Any = Page
+    answer: Page[T] = decode(body, page[type_], doing)
+    return answer
+
+
+@cache
+def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    """What turns JSON into `type_`, quantities included."""
+    with _LOOKING:
+        return msgspec.json.Decoder(type_, dec_hook=_quantity)
+
+
+def _quantity(type_: type, raw: Any) -> Quantity:
+    if type_ is not Quantity:
+        raise NotImplementedError(f"{type_} has no decoder.")
+    return Quantity.of(raw)
+
+
+def refusal(doing: str, code: int, body: bytes, retry_after: str = "") -> ClusterError:
+    """The error for an answer that is not a success; code 0: the body says which."""
+    status = _status(code, body)
+    code = code or status.code
+    reason = _reason(code, status)
+    said = " ".join(status.message.split())
+    text = sentence(doing, f"{code} {reason}" + (f": {said}" if said else ""))
+    wait = status.details.retry_after_seconds if status.details else 0
+    if code in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+        seconds = int(retry_after) if retry_after.isdecimal() else wait
+        return OverloadedError(text, status=code, reason=reason, retry_after_seconds=seconds)
+    return ClusterError(text, _HINTS.get(code, ""), status=code, reason=reason)
+
+
+_HINTS = {
+    401: "The cluster does not accept the bot's credentials; `quartermaster doctor` says which.",
+    403: "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs.",
+}
+
+
+def sentence(doing: str, said: str) -> str:
+    """One sentence of at most 300 characters, without secrets."""
+    text = hide_secrets(f"{doing}: {said}".rstrip(". \n"))
+    if len(text) >= LONGEST_MESSAGE:
+        return text[: LONGEST_MESSAGE - 1].rstrip() + "…"
+    return text + "."
+
+
+def _status(code: int, body: bytes) -> Status:
+    try:
+        status = decoder(Status).decode(body)
+    except msgspec.MsgspecError:
+        return Status(message=body[:1000].decode(errors="replace"), code=code)
+    return status if status.kind == "Status" else Status(code=code)
+
+
+def _reason(code: int, status: Status) -> str:
+    """Kubernetes' own word; NotServed for a path, not an object, that does not exist."""
+    if code == HTTPStatus.NOT_FOUND:
+        named = status.details is not None and status.details.name
+        return status.reason if named and status.reason else "NotServed"
+    if HTTPStatus.MULTIPLE_CHOICES <= code < HTTPStatus.BAD_REQUEST:
+        return "Redirect"
+    return status.reason or _PHRASES.get(code, "Unknown")
+
+
+_PHRASES = {status.value: status.phrase.title().replace(" ", "") for status in HTTPStatus}

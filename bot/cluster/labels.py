@@ -1,0 +1,21 @@
+"""Labels and annotations on Kubernetes objects: ours, and those of others that we read."""
+
+PREFIX = "quartermaster.dev/"
+
+INSTALLATION = PREFIX + "installation"
+RUN = PREFIX + "run"
+TEAM = PREFIX + "team"
+PERSON = PREFIX + "person"
+ROLE = PREFIX + "role"
+ATTEMPTS = PREFIX + "attempts"
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "quartermaster"
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+JOB_UID = "kueue.x-k8s.io/job-uid"
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+JOB_NAME = "batch.kubernetes.io/job-name"
+REPLICA_INDEX = "training.kubeflow.org/replica-index"
+INDEX = "batch.kubernetes.io/job-completion-index"

@@ -1,0 +1,271 @@
+"""Kueue's objects in one model, whichever of v1beta2 and v1beta1 the cluster serves.
+
+Where the versions name a field differently, both names are read and one property answers.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+from bot.cluster import labels
+from bot.cluster.objects import ClusterObject, Condition, Part, PodTemplate, Taint
+from bot.cluster.quantities import Quantity
+
+
+class ResourceQuota(Part, frozen=True, kw_only=True):
+    """What a queue or cohort may use of one resource of one flavor."""
+
+    name: str = ""
+    nominal_quota: Quantity = Quantity.of(0)
+    borrowing_limit: Quantity | None = None
+    lending_limit: Quantity | None = None
+
+
+class FlavorQuotas(Part, frozen=True, kw_only=True):
+    """The quotas of one flavor."""
+
+    name: str = ""
+    resources: tuple[ResourceQuota, ...] = ()
+
+
+class ResourceGroup(Part, frozen=True, kw_only=True):
+    """Resources that are always taken from the same flavor."""
+
+    covered_resources: tuple[str, ...] = ()
+    flavors: tuple[FlavorQuotas, ...] = ()
+
+
+class ResourceUsage(Part, frozen=True, kw_only=True):
+    """How much of one resource is taken; `borrowed` is the part above the nominal quota."""
+
+    name: str = ""
+    total: Quantity = Quantity.of(0)
+    borrowed: Quantity = Quantity.of(0)
+
+
+class FlavorUsage(Part, frozen=True, kw_only=True):
+    """How much of one flavor is taken."""
+
+    name: str = ""
+    resources: tuple[ResourceUsage, ...] = ()
+
+
+class FairSharing(Part, frozen=True, kw_only=True):
+    """A queue's weight when surplus is shared."""
+
+    weight: Quantity | None = None
+
+
+class BorrowWithinCohort(Part, frozen=True, kw_only=True):
+    """Whether a queue that borrows may preempt others."""
+
+    policy: str = "Never"
+    max_priority_threshold: int | None = None
+
+
+class Preemption(Part, frozen=True, kw_only=True):
+    """Whose workloads a queue may preempt."""
+
+    reclaim_within_cohort: str = "Never"
+    within_cluster_queue: str = "Never"
+    borrow_within_cohort: BorrowWithinCohort | None = None
+
+
+class ClusterQueueSpec(Part, frozen=True, kw_only=True):
+    """What a ClusterQueue may use."""
+
+    cohort_name: str = ""
+    cohort_v1beta1: str = msgspec.field(default="", name="cohort")
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    queueing_strategy: str = "BestEffortFIFO"
+    stop_policy: str = "None"
+    preemption: Preemption = Preemption()
+    fair_sharing: FairSharing | None = None
+
+    @property
+    def cohort(self) -> str:
+        """The cohort it borrows from, empty when it has none."""
+        return self.cohort_name or self.cohort_v1beta1
+
+
+class ClusterQueueStatus(Part, frozen=True, kw_only=True):
+    """What a ClusterQueue uses; `flavors_usage` counts admitted workloads only."""
+
+    flavors_usage: tuple[FlavorUsage, ...] = ()
+    flavors_reservation: tuple[FlavorUsage, ...] = ()
+    pending_workloads: int = 0
+    reserving_workloads: int = 0
+    admitted_workloads: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class ClusterQueue(ClusterObject, frozen=True, kw_only=True):
+    """A ClusterQueue: what a team may use."""
+
+    spec: ClusterQueueSpec = ClusterQueueSpec()
+    status: ClusterQueueStatus = ClusterQueueStatus()
+
+
+class LocalQueueSpec(Part, frozen=True, kw_only=True):
+    """Which ClusterQueue a LocalQueue stands for."""
+
+    cluster_queue: str = ""
+    stop_policy: str = "None"
+
+
+class LocalQueueStatus(Part, frozen=True, kw_only=True):
+    """What went through a LocalQueue."""
+
+    flavors_usage_v1beta2: tuple[FlavorUsage, ...] = msgspec.field(default=(), name="flavorsUsage")
+    flavors_usage_v1beta1: tuple[FlavorUsage, ...] = msgspec.field(default=(), name="flavorUsage")
+    flavors_reservation: tuple[FlavorUsage, ...] = ()
+    pending_workloads: int = 0
+    reserving_workloads: int = 0
+    admitted_workloads: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def flavors_usage(self) -> tuple[FlavorUsage, ...]:
+        """What its admitted workloads use."""
+        return self.flavors_usage_v1beta2 or self.flavors_usage_v1beta1
+
+
+class LocalQueue(ClusterObject, frozen=True, kw_only=True):
+    """A LocalQueue: a namespace's door to a ClusterQueue."""
+
+    spec: LocalQueueSpec = LocalQueueSpec()
+    status: LocalQueueStatus = LocalQueueStatus()
+
+
+class CohortSpec(Part, frozen=True, kw_only=True):
+    """A cohort's parent, and what it owns beyond its queues."""
+
+    parent_name: str = ""
+    parent_v1alpha1: str = msgspec.field(default="", name="parent")
+    resource_groups: tuple[ResourceGroup, ...] = ()
+
+    @property
+    def parent(self) -> str:
+        """The cohort above, empty at the top."""
+        return self.parent_name or self.parent_v1alpha1
+
+
+class Cohort(ClusterObject, frozen=True, kw_only=True):
+    """A cohort: queues that lend to each other. It works without having an object."""
+
+    spec: CohortSpec = CohortSpec()
+
+
+class ResourceFlavorSpec(Part, frozen=True, kw_only=True):
+    """Which nodes a flavor means."""
+
+    node_labels: Mapping[str, str] = {}
+    node_taints: tuple[Taint, ...] = ()
+
+
+class ResourceFlavor(ClusterObject, frozen=True, kw_only=True):
+    """A kind of node."""
+
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+class WorkloadPriorityClass(ClusterObject, frozen=True, kw_only=True):
+    """A named priority; the higher value goes first."""
+
+    value: int = 0
+    description: str = ""
+
+
+class PodSet(Part, frozen=True, kw_only=True):
+    """Equal pods of a workload."""
+
+    name: str = "main"
+    count: int = 1
+    min_count: int | None = None
+    template: PodTemplate = PodTemplate()
+
+    def requested(self, resource: str) -> Decimal:
+        """How much of a resource all its pods request together."""
+        return self.template.spec.requested(resource) * self.count
+
+
+class PriorityClassRef(Part, frozen=True, kw_only=True):
+    """Where a workload's priority comes from."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class WorkloadSpec(Part, frozen=True, kw_only=True):
+    """What a workload wants; Kueue stops it when `active` is false."""
+
+    queue_name: str = ""
+    active: bool = True
+    priority: int = 0
+    priority_class_ref: PriorityClassRef | None = None
+    priority_class_v1beta1: str = msgspec.field(default="", name="priorityClassName")
+    maximum_execution_time_seconds: int | None = None
+    pod_sets: tuple[PodSet, ...] = ()
+
+    @property
+    def priority_class(self) -> str:
+        """The name of its priority class, empty when it has none."""
+        return (
+            self.priority_class_ref.name if self.priority_class_ref else self.priority_class_v1beta1
+        )
+
+
+class PodSetAssignment(Part, frozen=True, kw_only=True):
+    """What one pod set got: the flavor of each resource, and how much of it."""
+
+    name: str = "main"
+    count: int = 0
+    flavors: Mapping[str, str] = {}
+    resource_usage: Mapping[str, Quantity] = {}
+
+
+class Admission(Part, frozen=True, kw_only=True):
+    """Where a workload's quota was reserved."""
+
+    cluster_queue: str = ""
+    pod_set_assignments: tuple[PodSetAssignment, ...] = ()
+
+
+class RequeueState(Part, frozen=True, kw_only=True):
+    """How often an evicted workload went back to its queue."""
+
+    count: int = 0
+
+
+class WorkloadStatus(Part, frozen=True, kw_only=True):
+    """How far a workload is."""
+
+    conditions: tuple[Condition, ...] = ()
+    admission: Admission | None = None
+    requeue_state: RequeueState | None = None
+
+
+class Workload(ClusterObject, frozen=True, kw_only=True):
+    """What Kueue queues: one for each Job, or other kind, that names a LocalQueue."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+    @property
+    def job_uid(self) -> str:
+        """The uid of the object it stands for, empty when Kueue did not say."""
+        return self.labels.get(labels.JOB_UID, "")
+
+    def requested(self, resource: str) -> Decimal:
+        """How much of a resource it wants in all."""
+        return sum((pods.requested(resource) for pods in self.spec.pod_sets), Decimal(0))
+
+
+class PendingWorkload(ClusterObject, frozen=True, kw_only=True):
+    """A workload's place in its queues; 0 is next."""
+
+    priority: int = 0
+    local_queue_name: str = ""
+    position_in_cluster_queue: int = 0
+    position_in_local_queue: int = 0

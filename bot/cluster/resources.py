@@ -1,0 +1,99 @@
+"""Which resources the bot speaks of, and where a Kubernetes API serves them."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from bot.cluster import claims, events, kai, objects, operators, queues, secrets, services
+
+T = TypeVar("T", bound=objects.ClusterObject)
+
+KUEUE = "kueue.x-k8s.io"
+VISIBILITY = "visibility.kueue.x-k8s.io"
+KAI = "scheduling.run.ai"
+
+
+@dataclass(frozen=True)
+class Resource(Generic[T]):
+    """A kind of object; `versions` are those we can read, newest first."""
+
+    group: str
+    versions: tuple[str, ...]
+    plural: str
+    kind: str
+    type: type[T]
+    namespaced: bool = True
+    metadata_only: bool = False
+
+    def path(self, version: str, namespace: str | None = None, name: str | None = None) -> str:
+        """Its path on the API server: all of them, those of a namespace, or one."""
+        root = f"/apis/{self.group}/{version}" if self.group else f"/api/{version}"
+        scope = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
+        return f"{root}{scope}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
+
+
+def _core(plural: str, type_: type[T], *, namespaced: bool = True) -> Resource[T]:
+    return Resource("", ("v1",), plural, type_.__name__, type_, namespaced=namespaced)
+
+
+def _kueue(plural: str, type_: type[T], *, namespaced: bool = False) -> Resource[T]:
+    versions = ("v1beta2", "v1beta1")
+    return Resource(KUEUE, versions, plural, type_.__name__, type_, namespaced=namespaced)
+
+
+PODS = _core("pods", objects.Pod)
+NODES = _core("nodes", objects.Node, namespaced=False)
+EVENTS = _core("events", events.Event)
+SECRETS = Resource("", ("v1",), "secrets", "Secret", objects.Secret, metadata_only=True)
+# Only for Secrets that the bot made itself.
+OPEN_SECRETS = Resource("", ("v1",), "secrets", "Secret", secrets.OpenSecret)
+PVCS = _core("persistentvolumeclaims", claims.PersistentVolumeClaim)
+NAMESPACES = _core("namespaces", objects.Namespace, namespaced=False)
+SERVICE_ACCOUNTS = _core("serviceaccounts", objects.ServiceAccount)
+SERVICES = _core("services", services.Service)
+INGRESSES = Resource("networking.k8s.io", ("v1",), "ingresses", "Ingress", services.Ingress)
+STORAGE_CLASSES = Resource(
+    "storage.k8s.io", ("v1",), "storageclasses", "StorageClass", claims.StorageClass,
+    namespaced=False,
+)  # fmt: skip
+JOBS = Resource("batch", ("v1",), "jobs", "Job", objects.Job)
+MPIJOBS = Resource("kubeflow.org", ("v2beta1",), "mpijobs", "MPIJob", operators.KubeflowJob)
+PYTORCHJOBS = Resource("kubeflow.org", ("v1",), "pytorchjobs", "PyTorchJob", operators.KubeflowJob)
+TRAINJOBS = Resource(
+    "trainer.kubeflow.org", ("v1alpha1",), "trainjobs", "TrainJob", operators.TrainJob
+)
+# What a run can be in a cluster; a quota engine has one Workload for each of them.
+ROOTS: tuple[Resource[Any], ...] = (JOBS, MPIJOBS, PYTORCHJOBS, TRAINJOBS)
+
+WORKLOADS = _kueue("workloads", queues.Workload, namespaced=True)
+CLUSTER_QUEUES = _kueue("clusterqueues", queues.ClusterQueue)
+LOCAL_QUEUES = _kueue("localqueues", queues.LocalQueue, namespaced=True)
+COHORTS = _kueue("cohorts", queues.Cohort)
+RESOURCE_FLAVORS = _kueue("resourceflavors", queues.ResourceFlavor)
+PRIORITY_CLASSES = _kueue("workloadpriorityclasses", queues.WorkloadPriorityClass)
+
+KAI_QUEUES = Resource(KAI, ("v2",), "queues", "Queue", kai.Queue, namespaced=False)
+POD_GROUPS = Resource(KAI, ("v2alpha2",), "podgroups", "PodGroup", kai.PodGroup)
+SYSTEM_PRIORITIES = Resource(
+    "scheduling.k8s.io", ("v1",), "priorityclasses", "PriorityClass", kai.PriorityClass,
+    namespaced=False,
+)  # fmt: skip
+
+
+def root_named(kind: str) -> Resource[Any] | None:
+    """The resource of that kind, None when a run is never such an object."""
+    return next((each for each in ROOTS if each.kind == kind), None)
+
+
+def root_resource(owner: objects.OwnerReference) -> Resource[Any] | None:
+    """The resource of a Workload's owner, None when a run is never such an object."""
+    group, _, version = owner.api_version.rpartition("/")
+    return next(
+        (
+            each
+            for each in ROOTS
+            if each.kind == owner.kind
+            and (not owner.api_version or (each.group == group and version in each.versions))
+        ),
+        None,
+    )

@@ -1,0 +1,55 @@
+"""The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
+
+from bot.config.clusters import ClusterSettings, Fractions, GpuUnits, Hami, Ingress
+from bot.config.environment import read_secrets
+from bot.config.file import ConfigurationFile, needs_restart
+from bot.config.models import (
+    Approvals,
+    Clock,
+    Database,
+    Http,
+    NetworkTest,
+    OverrideMode,
+    Policy,
+    Prices,
+    Quotas,
+    ResultPattern,
+    Secrets,
+    Settings,
+    Slack,
+    Training,
+)
+from bot.config.presets import Preset
+from bot.config.section import Circle
+from bot.config.teams import Admission, Limits, RunDefaults, Team
+
+__all__ = [
+    "Admission",
+    "Approvals",
+    "Circle",
+    "Clock",
+    "ClusterSettings",
+    "ConfigurationFile",
+    "Database",
+    "Fractions",
+    "GpuUnits",
+    "Hami",
+    "Http",
+    "Ingress",
+    "Limits",
+    "NetworkTest",
+    "OverrideMode",
+    "Policy",
+    "Preset",
+    "Prices",
+    "Quotas",
+    "ResultPattern",
+    "RunDefaults",
+    "Secrets",
+    "Settings",
+    "Slack",
+    "Team",
+    "Training",
+    "needs_restart",
+    "read_secrets",
+]

@@ -1,0 +1,84 @@
+"""What quartermaster.yaml says of clusters."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.config.kinds import GpuPart, HostName, Name, ResourceName
+from bot.config.section import Section
+
+
+class GpuUnits(Section):
+    """A resource that counts all GPUs in equal units, as tenths."""
+
+    resource: ResourceName
+    """What nodes offer and queues count, instead of quotas.resource."""
+
+    per_gpu: Annotated[int, Field(ge=2, le=100)] = 10
+    """How many units a whole GPU is."""
+
+
+class Hami(Section):
+    """HAMi, which divides a GPU by memory and by cores."""
+
+    memory_mib: Annotated[int, Field(ge=1)]
+    """The memory of one GPU, in MiB."""
+
+
+class Fractions(Section):
+    """How parts of a GPU are asked for, as `--gpus 0.5`: at most one of these ways."""
+
+    units: GpuUnits | None = None
+    """Every GPU is counted in units of one resource."""
+
+    sizes: dict[GpuPart, ResourceName] = Field(default_factory=dict)
+    """Parts with a resource of their own, as MIG and time slicing offer them, by their size."""
+
+    hami: Hami | None = None
+    """HAMi shares the GPUs."""
+
+    def counted(self, gpu_resource: str) -> str:
+        """The resource that nodes offer and queues count for GPUs."""
+        return self.units.resource if self.units else gpu_resource
+
+    def per_gpu(self, resource: str) -> int:
+        """How much of a resource that counts GPUs is one GPU."""
+        return self.units.per_gpu if self.units and self.units.resource == resource else 1
+
+
+class Ingress(Section):
+    """The way from a browser to interactive sessions: an Ingress for each, below one host."""
+
+    host: HostName
+    """The name at which the cluster's Ingress controller is reached."""
+
+    class_name: Name | None = None
+    """The IngressClass; without it the cluster's default."""
+
+    tls: bool = True
+    """Whether it speaks https; without it the addresses of sessions are readable on their way."""
+
+    tls_secret: Name | None = None
+    """The Secret with its certificate, in every team's namespace; else the controller's own."""
+
+
+class ClusterSettings(Section):
+    """One Kubernetes cluster; without a kubeconfig KUBECONFIG or the pod's own account is used."""
+
+    kubeconfig: str | None = None
+    """The path of a kubeconfig file."""
+
+    context: str | None = None
+    """The context in that file; without it the current one."""
+
+    engine: Literal["kueue", "kai"] = "kueue"
+    """What admits runs there: Kueue, or KAI Scheduler."""
+
+    excluded_resources: tuple[str, ...] = ()
+    """Beginnings of resources that need no quota: Kueue's excludeResourcePrefixes."""
+
+    fractions: Fractions = Fractions()
+    """How parts of a GPU are asked for; without it only whole GPUs are."""
+
+    ingress: Ingress | None = None
+    """How browsers reach interactive sessions; without it people are given a port-forward line."""

@@ -1,0 +1,133 @@
+"""The kinds of value that quartermaster.yaml holds, each with the words that say what is right."""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic.functional_validators import AfterValidator, BeforeValidator
+
+from bot.durations import parse_duration
+
+HIGHEST_PORT = 65_535
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A check of one text value; `words` say what a right one looks like."""
+
+    words: str
+    is_right: Callable[[str], object]
+
+    def __call__(self, value: str) -> str:
+        """The value itself; ValueError with the words when it is not right."""
+        if not self.is_right(value):
+            raise ValueError(f"it must be {self.words}")
+        return value
+
+
+def _shape(words: str, pattern: str) -> AfterValidator:
+    return AfterValidator(Kind(words, re.compile(pattern).fullmatch))
+
+
+def _duration(value: object) -> object:
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = parse_duration(value)
+    if not isinstance(value, timedelta) or value <= timedelta(0):
+        raise ValueError("it must be a duration with a unit, like 30m, 8h, 3d or 1d12h")
+    return value
+
+
+def _is_zone(value: str) -> bool:
+    try:
+        ZoneInfo(value)
+    except (OSError, ValueError, ZoneInfoNotFoundError):
+        return False
+    return True
+
+
+def _is_address(value: str) -> bool:
+    host, _, port = value.rpartition(":")
+    return bool(host) and port.isdecimal() and int(port) <= HIGHEST_PORT
+
+
+def _has_one_group(value: str) -> bool:
+    try:
+        return re.compile(value).groups == 1
+    except re.error:
+        return False
+
+
+def _is_loopback(value: str) -> bool:
+    return is_http(value) and urlsplit(value).hostname in _LOOPBACK
+
+
+def is_http(value: str) -> bool:
+    """Whether the text is a URL of a web server."""
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def with_slash(value: str) -> str:
+    """The URL ending with a slash, as Slack's libraries need it."""
+    return value if value.endswith("/") else f"{value}/"
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+UserId = Annotated[str, _shape("a Slack user id like U012ABCDEF", r"[UW][A-Z0-9]+")]
+GroupId = Annotated[str, _shape("a Slack user group id like S012ABCDEF", r"S[A-Z0-9]+")]
+ChannelId = Annotated[str, _shape("a Slack channel id like C012ABCDEF", r"[CGD][A-Z0-9]+")]
+WorkspaceId = Annotated[str, _shape("a Slack workspace id like T012ABCDEF", r"T[A-Z0-9]+")]
+Name = Annotated[
+    str,
+    _shape(
+        "a name of small letters, digits and dashes, at most 63 characters",
+        r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
+    ),
+]
+ResourceName = Annotated[
+    str,
+    _shape(
+        "a resource of Kubernetes like nvidia.com/mig-1g.10gb",
+        r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?",
+    ),
+]
+HostName = Annotated[
+    str,
+    _shape(
+        "the name of a host like ml.example.com",
+        r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*",
+    ),
+]
+GpuPart = Annotated[str, _shape("a part of a GPU like 0.5", r"0\.(?=[0-9]*[1-9])[0-9]{1,2}")]
+CommandPrefix = Annotated[
+    str, _shape("empty, or small letters, digits and dashes like qm", r"([a-z][a-z0-9-]{0,15})?")
+]
+Address = Annotated[
+    str, AfterValidator(Kind("an address and a port like 0.0.0.0:8080", _is_address))
+]
+TimeZone = Annotated[str, AfterValidator(Kind("a time zone like Europe/Berlin or UTC", _is_zone))]
+ApiUrl = Annotated[
+    str,
+    AfterValidator(Kind("a URL like https://slack.com/api/", is_http)),
+    AfterValidator(with_slash),
+]
+LoopbackUrl = Annotated[
+    str,
+    AfterValidator(Kind("a URL on this machine like http://127.0.0.1:9000/clock", _is_loopback)),
+]
+Pattern = Annotated[
+    str,
+    AfterValidator(
+        Kind(r"a regular expression with exactly one group, like acc=([0-9.]+)", _has_one_group)
+    ),
+]

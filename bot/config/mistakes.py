@@ -1,0 +1,111 @@
+"""What is wrong in the file, as sentences: the place, what stands there, what would be right."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from bot.config.document import Document, Path
+from bot.config.models import Settings
+from bot.errors import ConfigurationError
+
+_LONGEST_SHOWN = 60
+_MOST_SHOWN = 10
+
+Mistake = tuple[Path, str]
+
+
+def refusal(document: Document, mistakes: Iterable[Mistake]) -> ConfigurationError:
+    """All mistakes in the order of the file, one a line; after ten it says how many more."""
+    lines = [
+        f"{document.place(path)}: {sentence}"
+        for path, sentence in sorted(mistakes, key=lambda m: document.line(m[0]))
+    ]
+    more = len(lines) - _MOST_SHOWN
+    if more > 0:
+        lines[_MOST_SHOWN:] = [f"... and {more} more."]
+    return ConfigurationError("\n".join(lines), "Every key is explained in docs/settings.md.")
+
+
+def of_validation(error: ValidationError) -> list[Mistake]:
+    """The mistakes that the models found."""
+    return [_mistake(details) for details in error.errors(include_url=False)]
+
+
+def name(path: Path) -> str:
+    """A place in the file as people write it: teams.team-a.channels[0]."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".") or "the file"
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The nearest known word as a question, or all of them."""
+    words = sorted(known)
+    close = get_close_matches(word, words, n=1)
+    return f"did you mean {close[0]}?" if close else f"it may be: {', '.join(words)}."
+
+
+def _mistake(details: ErrorDetails) -> Mistake:
+    path = tuple(part for part in details["loc"] if part != "[key]")
+    match details["type"]:
+        case "missing":
+            words = _model(path[:-1]).model_fields[str(path[-1])].description or ""
+            return path, f"{name(path[:-1])} needs {path[-1]}. {words}".rstrip()
+        case "extra_forbidden":
+            known = _model(path[:-1]).model_fields
+            words = suggestion(str(path[-1]), known)
+            return path, f"{name(path[:-1])} has no key {path[-1]}; {words}"
+        case _:
+            return path, f"{name(path)} is {_shown(path, details)}; {_right(details)}"
+
+
+def _model(path: Path) -> type[BaseModel]:
+    """The model of the section at `path`."""
+    model: type[BaseModel] = Settings
+    is_inside = False
+    for part in path:
+        if is_inside:  # a team's name, a list's index
+            is_inside = False
+            continue
+        annotation = model.model_fields[str(part)].annotation
+        is_inside = get_origin(annotation) in {dict, tuple}
+        model = next(a for a in (annotation, *get_args(annotation)) if _is_model(a))
+    return model
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _shown(path: Path, details: ErrorDetails) -> str:
+    if details["loc"][-1] == "[key]":
+        return f'named "{path[-1]}"'
+    match details["input"]:
+        case None:
+            return "empty"
+        case bool(value):
+            return str(value).lower()
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case str(text) if len(text) > _LONGEST_SHOWN:
+            return f'"{text[:_LONGEST_SHOWN]}..."'
+        case str(text):
+            return f'"{text}"'
+        case value:
+            return str(value)
+
+
+def _right(details: ErrorDetails) -> str:
+    context = details.get("ctx", {})
+    if details["type"] in {"literal_error", "enum"}:
+        choices = str(context["expected"]).replace("'", "")
+        words = choices.replace(" or ", ", ").split(", ")
+        close = get_close_matches(str(details["input"]), words, n=1)
+        return f"it must be {choices}{f' (did you mean {close[0]}?)' if close else '.'}"
+    if details["type"] == "value_error":
+        return f"{context['error']}."
+    return f"{details['msg'].replace('Input should be', 'it must be', 1)}."

@@ -1,0 +1,208 @@
+"""The due loop: takes rows that are due and lets their controller take one step with each."""
+
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import SystemRandom
+from typing import Protocol
+
+import structlog
+from sqlmodel import Session
+
+from bot import due
+from bot.clock import Clock
+from bot.database.database import Database
+from bot.errors import DatabaseError, OutsideError
+
+log = structlog.get_logger()
+
+_POLL_SECONDS = 1.0
+_LONGEST_BACK_OFF_SECONDS = 300.0
+_chance = SystemRandom()
+
+
+def nothing(_session: Session) -> None:
+    """Saves nothing."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step came to: when to look again (None: when woken) and what to save with it."""
+
+    again: datetime | None
+    save: Callable[[Session], None] = nothing
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A step that failed: a sentence safe to show, and how often in a row it has failed."""
+
+    sentence: str
+    attempts: int
+
+
+class Controller(Protocol):
+    """Keeps one kind of row: looks at the world, takes at most one repeatable step."""
+
+    kind: str
+
+    def step(self, row_id: str, /) -> Step:
+        """Takes the next step for a row; raises OutsideError when the world did not let it."""
+        ...
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        """Notes on the row that its step failed, so that its card can say so."""
+        ...
+
+
+class Loop:
+    """Takes due rows one step at a time, in a few threads, until stopped.
+
+    Any number of processes may run one against the same database. `workers` caps all steps
+    of this process, `per_lane` those that wait for the same outside thing.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        controllers: Sequence[Controller],
+        *,
+        workers: int = 8,
+        per_lane: int = 4,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._controllers: Mapping[str, Controller] = {c.kind: c for c in controllers}
+        self._workers = workers
+        self._per_lane = per_lane
+        self._lanes: Counter[str] = Counter()
+        self._changed = threading.Condition()
+        self._nudged = True  # what waits from before is looked at at once
+        self._stopping = False
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="step")
+        self._thread = threading.Thread(target=self._run, name="due-loop", daemon=True)
+        database.on_commit(self._heard)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of row this loop keeps."""
+        return tuple(self._controllers)
+
+    def start(self) -> None:
+        """Begins to take rows."""
+        self._thread.start()
+
+    def stop(self, patience_seconds: float = 40.0) -> None:
+        """Takes no more rows and waits for the steps under way."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(patience_seconds)
+        self._pool.shutdown(wait=True)
+
+    def nudge(self) -> None:
+        """Looks at once instead of at the next poll."""
+        with self._changed:
+            self._nudged = True
+            self._changed.notify_all()
+
+    def is_idle(self) -> bool:
+        """Whether no step is under way in this process."""
+        with self._changed:
+            return not self._lanes
+
+    def run_due(self) -> int:
+        """Takes every row that is due now, one step each, in this thread; how many there were."""
+        claims = self._claim(self._workers)
+        for held in claims:
+            self._step(held)
+        return len(claims)
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        if due.TOPIC in topics:
+            self.nudge()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._nudged and not self._stopping:
+                    self._changed.wait(_POLL_SECONDS)
+                if self._stopping:
+                    return
+                self._nudged = False
+                free = self._workers - self._lanes.total()
+            if free > 0:
+                self._take(free)
+
+    def _take(self, free: int) -> None:
+        try:
+            claims = self._claim(free)
+        except DatabaseError as error:
+            log.warning("due rows could not be read", error=error.message)
+            return
+        for held in claims:
+            self._pool.submit(self._step, held)
+        if len(claims) == free:
+            self.nudge()
+
+    def _claim(self, most: int) -> list[due.Claim]:
+        with self._changed:
+            wanted = due.Wanted(self.kinds, most, self._per_lane, dict(self._lanes))
+        now = self._clock.now()
+
+        def work(session: Session) -> list[due.Claim]:
+            return due.claim(session, wanted, now, self._database.real_now(session))
+
+        claims = self._database.transaction(work)
+        with self._changed:
+            self._lanes.update(held.lane for held in claims)
+        return claims
+
+    def _step(self, held: due.Claim) -> None:
+        controller = self._controllers[held.kind]
+        self._database.courtesy.give_way()
+        try:
+            self._save(held, controller.step(held.id))
+        except due.LostClaimError:
+            log.info("a step was overtaken", kind=held.kind, row=held.id)
+        except OutsideError as error:
+            log.warning("a step failed", kind=held.kind, row=held.id, error=error.message)
+            self._back_off(held, controller, error.message)
+        except Exception:
+            reference = secrets.token_hex(3)
+            log.exception("a step broke", kind=held.kind, row=held.id, reference=reference)
+            broke = f"Something broke on our side. Reference {reference}."
+            self._back_off(held, controller, broke)
+        finally:
+            with self._changed:
+                self._lanes[held.lane] -= 1
+                self._lanes += Counter()
+                self._nudged = True
+                self._changed.notify_all()
+
+    def _save(self, held: due.Claim, step: Step) -> None:
+        def work(session: Session) -> None:
+            due.settle(session, held, step.again, self._clock.now())
+            step.save(session)
+
+        self._database.transaction(work)
+
+    def _back_off(self, held: due.Claim, controller: Controller, sentence: str) -> None:
+        longest = min(_LONGEST_BACK_OFF_SECONDS, 2.0 ** min(held.attempts, 10))
+        delay = timedelta(seconds=longest * _chance.uniform(0.5, 1.0))
+
+        def work(session: Session) -> None:
+            now = self._clock.now()
+            due.back_off(session, held, now + delay, now)
+            controller.troubled(session, held.id, Trouble(sentence, held.attempts + 1))
+
+        try:
+            self._database.transaction(work)
+        except (DatabaseError, due.LostClaimError) as error:
+            log.warning("a failed step could not be noted", row=held.id, error=str(error))

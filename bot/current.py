@@ -1,0 +1,69 @@
+"""The settings in force: read again when the file changes, kept when the new ones are bad."""
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from bot.config import ConfigurationFile, Settings
+from bot.config.file import needs_restart
+from bot.errors import ConfigurationError
+
+log = structlog.get_logger()
+
+_LOOK_SECONDS = 5.0
+
+
+class CurrentSettings:
+    """Call it for the settings in force; they change between two calls, never within one."""
+
+    def __init__(self, file: ConfigurationFile, settings: Settings) -> None:
+        self._file = file
+        self._settings = settings
+        self._problem: str | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="settings", daemon=True)
+
+    def __call__(self) -> Settings:
+        """The settings in force."""
+        return self._settings
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the file as it is now, while older settings are in force."""
+        return self._problem
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Calls `listener` after other settings have come into force."""
+        self._listeners.append(listener)
+
+    def start(self) -> None:
+        """Looks at the file every few seconds."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Looks no more."""
+        self._stopping.set()
+
+    def refresh(self) -> None:
+        """Takes the file's settings if it has changed and they are good."""
+        try:
+            new = self._file.reload()
+        except ConfigurationError as error:
+            self._problem = error.message
+            log.warning("the changed configuration is refused", problem=error.message)
+            return
+        if new is None:
+            return
+        later = needs_restart(self._settings, new)
+        kept = {part: getattr(self._settings, part) for part in later}
+        self._settings = new.model_copy(update=kept)
+        self._problem = None
+        log.info("the configuration was read again", after_restart=later)
+        for listener in self._listeners:
+            listener()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_LOOK_SECONDS):
+            self.refresh()

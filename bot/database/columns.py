@@ -1,0 +1,49 @@
+"""Column types and ids shared by every table."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import DateTime, Dialect, MetaData
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import SQLModel
+from typing_extensions import override
+from uuid6 import uuid7
+
+SQLModel.metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+def metadata() -> MetaData:
+    """The tables declared so far; complete once `bot.app` is imported."""
+    return SQLModel.metadata
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time in UTC that comes back timezone-aware from every database."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    @override
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time without a zone cannot be stored: {value!r}")
+        return value.astimezone(UTC)
+
+    @override
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        if not isinstance(value, datetime):
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def new_id() -> str:
+    """A fresh row id: a UUIDv7 in hex, so ids sort by age and end in random digits."""
+    return uuid7().hex

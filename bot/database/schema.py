@@ -1,0 +1,138 @@
+"""The schema's version: whether this server fits it, and how it is brought up to date."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+from sqlmodel import Field, Session, SQLModel
+
+from bot.database.columns import new_id
+from bot.errors import DatabaseError
+
+MIGRATE = "quartermaster migrate"
+_LOCK = 0x51_4D_53_43  # any number, as long as every version asks for the same
+_WAIT_SECONDS = 30
+
+
+class Installation(SQLModel, table=True):
+    """The one row that says which installation this database is."""
+
+    __tablename__: ClassVar[Any] = "installation"
+
+    id: int = Field(default=1, primary_key=True)
+    installation_id: str = Field(default_factory=new_id)
+    oldest_server: str = "0.1.0"
+
+
+def upgrade(url: str) -> None:
+    """Brings the schema up to date, one process at a time; DatabaseError when it cannot."""
+    try:
+        with _alone(url) as connection:
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            _refuse_broken_keys(connection)
+    except SQLAlchemyError as error:
+        raise DatabaseError(
+            f"The schema could not be brought up to date: {_first_line(error)}",
+            "Nothing was changed. Check the database and run it again.",
+        ) from error
+
+
+def revise(url: str, message: str) -> None:
+    """Writes a migration from the schema of this database to the tables as declared now."""
+    with _alone(url) as connection:
+        config = _config()
+        config.attributes["connection"] = connection
+        command.revision(config, message, autogenerate=True)
+
+
+def refuse_misfit(session: Session, version: str) -> None:
+    """Nothing when this server fits the schema; DatabaseError with the command otherwise."""
+    scripts = ScriptDirectory.from_config(_config())
+    current = MigrationContext.configure(session.connection()).get_current_revision()
+    if current == scripts.get_current_head():
+        return
+    known = {script.revision for script in scripts.walk_revisions()}
+    if current is None or current in known:
+        raise DatabaseError("The database schema is older than this server.", f"Run `{MIGRATE}`.")
+    oldest = session.get_one(Installation, 1).oldest_server
+    if _numbers(version) < _numbers(oldest):
+        raise DatabaseError(
+            f"The database schema needs a server of version {oldest} or newer; this is {version}.",
+            "Install a newer Quartermaster.",
+        )
+
+
+def installation(session: Session) -> str:
+    """The id of this installation, made when it is first asked for."""
+    row = session.get(Installation, 1)
+    if row is None:
+        row = Installation()
+        session.add(row)
+    return row.installation_id
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("file_template", "%%(year)d%%(month).2d%%(day).2d_%%(rev)s_%%(slug)s")
+    return config
+
+
+@contextmanager
+def _alone(url: str) -> Iterator[Connection]:
+    """A connection whose transaction keeps every other migration out until it is committed."""
+    if url.startswith("sqlite"):
+        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _WAIT_SECONDS})
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+            with _sqlite_transaction(connection):
+                yield connection
+        engine.dispose()
+        return
+    engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 3})
+    with engine.begin() as connection:
+        connection.execute(text(f"SET LOCAL lock_timeout = '{_WAIT_SECONDS}s'"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        yield connection
+    engine.dispose()
+
+
+@contextmanager
+def _sqlite_transaction(connection: Connection) -> Iterator[None]:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")
+
+
+def _refuse_broken_keys(connection: Connection) -> None:
+    if connection.dialect.name != "sqlite":
+        return
+    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+    if broken:
+        raise DatabaseError(
+            f"The migration would leave {len(broken)} rows that point at nothing.",
+            "Nothing was changed. Please report this.",
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:3])
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    return str(error).splitlines()[0][:200]

@@ -1,0 +1,72 @@
+"""What Slack has delivered already, so that a second delivery of it does nothing."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from sqlalchemy import and_, bindparam, delete, insert, or_, select
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.database.columns import Moment
+
+_LIFE = timedelta(hours=24)
+_REPEAT = timedelta(seconds=60)
+
+
+class Delivery(SQLModel, table=True):
+    """One delivery; `likeness` is the same for the same words of the same person and place."""
+
+    __tablename__: ClassVar[Any] = "deliveries"
+
+    key: str = Field(primary_key=True)
+    likeness: str = Field(index=True)
+    at: datetime = Field(sa_type=Moment, index=True)
+
+
+# Built once: that takes longer than to run them.
+_REMEMBER = insert(Delivery)
+_EARLIER = (
+    select(col(Delivery.key), col(Delivery.at))
+    .where(
+        or_(
+            col(Delivery.key) == bindparam("key"),
+            and_(
+                col(Delivery.likeness) == bindparam("alike"),
+                col(Delivery.at) > bindparam("since", type_=Moment()),
+            ),
+        )
+    )
+    .order_by(col(Delivery.at).desc())
+)
+
+
+def likeness(*parts: str) -> str:
+    """What two deliveries that ask for the same have in common."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What was taken before a delivery: that very one, or when something alike, lately."""
+
+    is_same: bool
+    alike_at: datetime | None
+
+
+def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earlier:
+    """Whether this very delivery was taken already, and when its like was in the last minute."""
+    asked = {"key": key, "alike": alike, "since": real_now - _REPEAT}
+    found = session.connection().execute(_EARLIER, asked).all()
+    return Earlier(any(row.key == key for row in found), found[0].at if found else None)
+
+
+def remember(session: Session, key: str, alike: str, real_now: datetime) -> None:
+    """Records the delivery in the transaction of its effect."""
+    row = {"key": key, "likeness": alike, "at": real_now}
+    session.connection().execute(_REMEMBER, row)
+
+
+def forget(session: Session, real_now: datetime) -> None:
+    """Removes deliveries that Slack cannot repeat any more."""
+    session.connection().execute(delete(Delivery).where(col(Delivery.at) < real_now - _LIFE))

@@ -1,0 +1,156 @@
+"""Asks Slack who people are and who is in which user group, again and again, in the background."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from random import SystemRandom
+
+from sqlalchemy import delete
+from sqlmodel import Session, col
+
+from bot.clock import Clock
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.errors import ChatError
+from bot.people import GROUP, PERSON, GroupMember, Person
+from bot.slack.client import SlackClient, User
+
+_PERSON_AGAIN = timedelta(hours=6)
+_GROUP_AGAIN = timedelta(minutes=10)
+_NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)
+_chance = SystemRandom()
+
+
+class PersonController:
+    """Keeps people as Slack describes them, six hours old at most while Slack answers."""
+
+    kind = PERSON
+
+    def __init__(self, client: SlackClient, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    def step(self, row_id: str) -> Step:
+        """Asks who this is; nobody we know, once Slack knows them no more."""
+        workspace_id, user_id = row_id.split(":")
+        now = self._clock.now()
+        try:
+            user = _described(self._client, user_id)
+        except ChatError as error:
+            return _later(error, now)
+        return Step(
+            now + _spread(_PERSON_AGAIN),
+            lambda session: _note_person(session, workspace_id, user_id, user, now),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """What was known stays; the log has the rest."""
+
+
+class GroupController:
+    """Keeps the members of the user groups that the configuration names."""
+
+    kind = GROUP
+
+    def __init__(self, client: SlackClient, clock: Clock, settings: Callable[[], Settings]) -> None:
+        self._client = client
+        self._clock = clock
+        self._settings = settings
+
+    def step(self, row_id: str) -> Step:
+        """Asks who is in the group; rests once the configuration names it no more."""
+        workspace_id, group_id = row_id.split(":")
+        now = self._clock.now()
+        if group_id not in self._settings().named_groups():
+            return Step(None, lambda session: _note_members(session, workspace_id, group_id, ()))
+        try:
+            members = _members(self._client, group_id)
+        except ChatError as error:
+            return _later(error, now)
+        return Step(
+            now + _spread(_GROUP_AGAIN),
+            lambda session: _note_members(session, workspace_id, group_id, members),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """What was known stays; the log has the rest."""
+
+
+class Directory:
+    """Asks Slack at once about people whose word is about to be acted upon."""
+
+    def __init__(self, client: SlackClient, database: Database, clock: Clock) -> None:
+        self._client = client
+        self._database = database
+        self._clock = clock
+
+    def read_anew(self, workspace_id: str, users: Iterable[str], groups: Iterable[str]) -> None:
+        """Brings what we know of them up to date; ChatError when Slack does not say."""
+        people = {user: _described(self._client, user) for user in users}
+        circles = {group: _members(self._client, group) for group in groups}
+
+        def work(session: Session) -> None:
+            now = self._clock.now()
+            for user, described in people.items():
+                _note_person(session, workspace_id, user, described, now)
+            for group, members in circles.items():
+                _note_members(session, workspace_id, group, members)
+
+        self._database.transaction(work)
+
+
+def _described(client: SlackClient, user_id: str) -> User:
+    try:
+        return client.user(user_id)
+    except ChatError as error:
+        if error.code != "user_not_found":
+            raise
+        return _NOBODY
+
+
+def _members(client: SlackClient, group_id: str) -> frozenset[str]:
+    try:
+        return client.group_members(group_id)
+    except ChatError as error:
+        if error.code != "no_such_subteam":
+            raise
+        return frozenset()
+
+
+def _later(error: ChatError, now: datetime) -> Step:
+    """Again when Slack allows it; any other failure is the due loop's to back off from."""
+    if error.retry_after_seconds <= 0:
+        raise error
+    return Step(now + timedelta(seconds=error.retry_after_seconds * _chance.uniform(1, 1.5)))
+
+
+def _spread(interval: timedelta) -> timedelta:
+    """A little less than the interval, so that not all are asked at once."""
+    return interval * _chance.uniform(0.9, 1.0)
+
+
+def _note_person(
+    session: Session, workspace_id: str, user_id: str, user: User, now: datetime
+) -> None:
+    person = session.get(Person, (workspace_id, user_id))
+    if person is None:
+        person = Person(workspace_id=workspace_id, user_id=user_id)
+        session.add(person)
+    person.name = user.name
+    person.time_zone = user.time_zone
+    person.is_guest = user.is_guest
+    person.is_stranger = user.is_stranger
+    person.is_gone = user.is_gone
+    person.refreshed_at = now
+
+
+def _note_members(
+    session: Session, workspace_id: str, group_id: str, members: Iterable[str]
+) -> None:
+    session.connection().execute(
+        delete(GroupMember).where(
+            col(GroupMember.workspace_id) == workspace_id, col(GroupMember.group_id) == group_id
+        )
+    )
+    for user_id in sorted(members):
+        session.add(GroupMember(workspace_id=workspace_id, group_id=group_id, user_id=user_id))

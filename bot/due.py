@@ -1,0 +1,220 @@
+"""What is to be looked at, and when: one table for every kind of row that a controller keeps."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, cast
+
+from sqlalchemy import (
+    CursorResult,
+    Index,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.database.columns import Moment, new_id
+from bot.database.database import touch
+from bot.database.upsert import Upsert
+
+TOPIC = "due"
+LEASE = timedelta(seconds=90)
+
+
+class Due(SQLModel, table=True):
+    """When a controller looks at a row next.
+
+    `due_at` is on the bot's clock and None while the row rests; `wakes` counts the reasons to
+    look that came from outside; `token` and `lease_until` (database time) say who is looking.
+    `lane` is what the look depends on (a cluster, ARM, a store).
+    """
+
+    __tablename__: ClassVar[Any] = "due"
+    __table_args__ = (
+        Index(
+            "ix_due_kind_due_at",
+            "kind",
+            "due_at",
+            postgresql_where=text("due_at IS NOT NULL"),
+            sqlite_where=text("due_at IS NOT NULL"),
+        ),
+    )
+
+    kind: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    lane: str
+    due_at: datetime | None = Field(default=None, sa_type=Moment)
+    wakes: int = 0
+    token: str | None = None
+    lease_until: datetime | None = Field(default=None, sa_type=Moment)
+    attempts: int = 0
+
+
+_WAKE = Upsert(Due, ("kind", "id"), lambda new: {"wakes": col(Due.wakes) + 1, "due_at": new.due_at})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to take one step with a row; lost when the lease runs out."""
+
+    kind: str
+    id: str
+    lane: str
+    token: str
+    wakes: int
+    attempts: int
+
+
+class LostClaimError(Exception):
+    """Somebody else has taken the row over; what was seen meanwhile is not to be saved."""
+
+
+def wake(session: Session, kind: str, row_id: str, lane: str, now: datetime) -> None:
+    """Makes the row due now; a step that is under way will be followed by another."""
+    _WAKE(session, {"kind": kind, "id": row_id, "lane": lane, "due_at": now, "wakes": 1})
+    touch(session, TOPIC)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows a process can take now: `busy` counts its steps under way by lane."""
+
+    kinds: tuple[str, ...]
+    most: int
+    per_lane: int
+    busy: Mapping[str, int] = field(default_factory=dict)
+
+    def room(self, lane: str) -> int:
+        """How many more rows of this lane may be taken."""
+        return self.per_lane - self.busy.get(lane, 0)
+
+
+def claim(session: Session, wanted: Wanted, now: datetime, real_now: datetime) -> list[Claim]:
+    """Takes the rows that have waited longest, each for one step, and no more than fit a lane."""
+    asked = {
+        "now": now,
+        "real_now": real_now,
+        "kinds": wanted.kinds,
+        "full": [lane for lane in wanted.busy if wanted.room(lane) <= 0],
+        "per_lane": wanted.per_lane,
+        "most": wanted.most,
+    }
+    taken: Counter[str] = Counter()
+    claims = []
+    for row in session.connection().execute(_WAITING, asked):
+        taken[row.lane] += 1
+        if taken[row.lane] <= wanted.room(row.lane):
+            claims.append(Claim(row.kind, row.id, row.lane, new_id(), row.wakes, row.attempts))
+    if claims:
+        until = real_now + LEASE
+        held = [{"of": c.kind, "row": c.id, "by": c.token, "until": until} for c in claims]
+        session.connection().execute(_TAKE, held)
+    return claims
+
+
+def _waiting() -> Select[str, str, str, int, int]:
+    """The longest waiting of each lane that has room, so that a dead one hides nobody."""
+    now, real_now = bindparam("now", type_=Moment()), bindparam("real_now", type_=Moment())
+    place = func.row_number().over(
+        partition_by=col(Due.lane), order_by=(col(Due.due_at), col(Due.id))
+    )
+    ranked = (
+        select(col(Due.kind), col(Due.id), place.label("place"))
+        .where(col(Due.due_at) <= now, col(Due.kind).in_(bindparam("kinds", expanding=True)))
+        .where(or_(col(Due.lease_until).is_(None), col(Due.lease_until) < real_now))
+        .where(col(Due.lane).not_in(bindparam("full", expanding=True)))
+        .subquery()
+    )
+    return (
+        select(col(Due.kind), col(Due.id), col(Due.lane), col(Due.wakes), col(Due.attempts))
+        .join(ranked, and_(col(Due.kind) == ranked.c.kind, col(Due.id) == ranked.c.id))
+        .where(ranked.c.place <= bindparam("per_lane"))
+        .order_by(col(Due.due_at), col(Due.id))
+        .limit(bindparam("most"))
+    )
+
+
+# Built once: that takes longer than to run them.
+_WAITING = _waiting()
+_HELD = (col(Due.kind) == bindparam("of"), col(Due.id) == bindparam("row"))
+_TAKE = (
+    update(Due)
+    .where(*_HELD)
+    .values(token=bindparam("by"), lease_until=bindparam("until", type_=Moment()))
+)
+_GIVE_BACK = (
+    update(Due)
+    .where(*_HELD, col(Due.token) == bindparam("by"))
+    .values(
+        due_at=case(
+            (col(Due.wakes) == bindparam("seen"), bindparam("again", type_=Moment())),
+            else_=bindparam("now", type_=Moment()),
+        ),
+        token=None,
+        lease_until=None,
+        attempts=bindparam("tried"),
+    )
+)
+
+
+def settle(session: Session, held: Claim, again: datetime | None, now: datetime) -> None:
+    """Gives the row back, due `again` (None: when woken); LostClaimError if it is not ours."""
+    _give_back(session, held, again, now, attempts=0)
+
+
+def back_off(session: Session, held: Claim, again: datetime, now: datetime) -> None:
+    """Gives the row back after a failed step; LostClaimError if it is not ours."""
+    _give_back(session, held, again, now, attempts=held.attempts + 1)
+
+
+def _give_back(
+    session: Session, held: Claim, again: datetime | None, now: datetime, *, attempts: int
+) -> None:
+    given = {
+        "of": held.kind,
+        "row": held.id,
+        "by": held.token,
+        "seen": held.wakes,
+        "again": again,
+        "now": now,
+        "tried": attempts,
+    }
+    result = session.connection().execute(_GIVE_BACK, given)
+    if cast("CursorResult[Any]", result).rowcount != 1:
+        raise LostClaimError
+    touch(session, TOPIC)
+
+
+def free_all(session: Session) -> None:
+    """Takes every claim back; only for a process that knows to be the only one."""
+    session.connection().execute(
+        update(Due).where(col(Due.token).is_not(None)).values(token=None, lease_until=None)
+    )
+    touch(session, TOPIC)
+
+
+def earliest(session: Session, kinds: tuple[str, ...]) -> datetime | None:
+    """When the next row of these kinds is due, None when all of them rest."""
+    return session.scalar(
+        select(func.min(col(Due.due_at), type_=Moment())).where(
+            col(Due.kind).in_(kinds), col(Due.due_at).is_not(None)
+        )
+    )
+
+
+def lag(session: Session, now: datetime) -> dict[str, timedelta]:
+    """How late the most overdue row of each kind is."""
+    rows = session.scalars(select(Due).where(col(Due.due_at) <= now).order_by(col(Due.due_at)))
+    late: dict[str, timedelta] = {}
+    for row in rows:
+        if row.due_at is not None:
+            late.setdefault(row.kind, now - row.due_at)
+    return late

@@ -1,0 +1,93 @@
+"""What can go wrong, as sentences that are safe to show.
+
+```
+QuartermasterError(message, hint)    a sentence, and what to do next
++-- UserError                        the person can mend it; shown to them alone
+|     UsageError  NotFoundError  ConflictError  NotAllowedError  LimitError
++-- OutsideError                     something outside failed: what was tried, what it said
+      ClusterError  StorageError  ChatError  DatabaseError  MetricsError
+```
+"""
+
+
+class QuartermasterError(Exception):
+    """A failure with a sentence for the person and, in `hint`, what to do next."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UserError(QuartermasterError):
+    """The person who asked can mend it."""
+
+
+class UsageError(UserError):
+    """The command is not one we understand."""
+
+
+class NotFoundError(UserError):
+    """What was named does not exist, or is not theirs to see."""
+
+
+class ConflictError(UserError):
+    """It exists already, or is in a state that does not allow this."""
+
+
+class NotAllowedError(UserError):
+    """This person may not do this here."""
+
+
+class LimitError(UserError):
+    """More than the team or the service allows."""
+
+
+class ConfigurationError(UserError):
+    """The configuration file cannot be used; the message names the line."""
+
+
+class OutsideError(QuartermasterError):
+    """Something outside failed; the message says what was tried and what it said."""
+
+
+class ClusterError(OutsideError):
+    """A Kubernetes API request failed.
+
+    `status` is the HTTP status, None when nobody answered; `reason` is Kubernetes' own word
+    (NotFound, AlreadyExists, Conflict, Invalid, Forbidden), or Timeout or Unreachable.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "", *, status: int | None = None, reason: str = ""
+    ) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.reason = reason
+
+
+class StorageError(OutsideError):
+    """An object store request failed."""
+
+
+class ChatError(OutsideError):
+    """A Slack request failed.
+
+    `code` is Slack's own word (channel_not_found, ratelimited), or unreachable;
+    `retry_after_seconds` is how long Slack asked us to wait.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "", *, code: str = "", retry_after_seconds: float = 0.0
+    ) -> None:
+        super().__init__(message, hint)
+        self.code = code
+        self.retry_after_seconds = retry_after_seconds
+
+
+class DatabaseError(OutsideError):
+    """The database did not do what it was asked, or its schema does not fit this version."""
+
+
+class MetricsError(OutsideError):
+    """A metrics source failed."""

@@ -1,0 +1,49 @@
+"""Who needs what, why and until when: what is held is not evicted, deleted or moved."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import delete, or_, select
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.database.columns import Moment
+
+
+class Hold(SQLModel, table=True):
+    """One subject (a run) needs one thing (a cache, a snapshot); until None: until released."""
+
+    __tablename__: ClassVar[Any] = "holds"
+
+    thing_kind: str = Field(primary_key=True)
+    thing_id: str = Field(primary_key=True)
+    subject_kind: str = Field(primary_key=True)
+    subject_id: str = Field(primary_key=True, index=True)
+    why: str
+    until: datetime | None = Field(default=None, sa_type=Moment)
+
+
+def take(session: Session, hold: Hold) -> None:
+    """Holds a thing for a subject; a hold it has already is renewed."""
+    session.merge(hold)
+
+
+def release(session: Session, subject_kind: str, subject_id: str) -> None:
+    """Lets go of everything the subject held."""
+    session.connection().execute(
+        delete(Hold).where(
+            col(Hold.subject_kind) == subject_kind, col(Hold.subject_id) == subject_id
+        )
+    )
+
+
+def on(session: Session, thing_kind: str, thing_id: str, now: datetime) -> list[Hold]:
+    """The holds on a thing that count now."""
+    return list(
+        session.scalars(
+            select(Hold).where(
+                col(Hold.thing_kind) == thing_kind,
+                col(Hold.thing_id) == thing_id,
+                or_(col(Hold.until).is_(None), col(Hold.until) > now),
+            )
+        )
+    )

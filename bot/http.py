@@ -1,0 +1,128 @@
+"""The bot's own server: health, readiness, metrics and, where wanted, Slack's requests."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+import uvicorn
+from prometheus_client import generate_latest
+
+from bot.errors import ConfigurationError
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_START_SECONDS = 10.0
+_LOOK_SECONDS = 0.01
+
+
+class Condition(Protocol):
+    """Says what is wrong with a part of the bot; nothing when it is well."""
+
+    def __call__(self) -> str | None:
+        """A sentence, or None."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What the server shows: conditions of readiness by name, and extra paths.
+
+    `troubles` are told too, but are no reason not to be ready.
+    """
+
+    ready: Mapping[str, Condition]
+    troubles: Mapping[str, Condition] = field(default_factory=dict)
+    pulse: Callable[[], Mapping[str, object]] | None = None
+    slack: App | None = None
+    refresh_metrics: Callable[[], None] = lambda: None
+
+
+def application(pages: Pages) -> App:
+    """An ASGI application for these pages."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == "/slack/events" and pages.slack is not None:
+            await pages.slack(scope, receive, send)
+            return
+        # In a thread: a slow database must not hold up what Slack sends.
+        status, kind, body = await asyncio.to_thread(_page, scope["path"], pages)
+        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return answer
+
+
+def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
+    match path:
+        case "/healthz":
+            return 200, b"text/plain", b"alive\n"
+        case "/readyz":
+            return _readiness(pages)
+        case "/metrics":
+            pages.refresh_metrics()
+            return 200, b"text/plain; version=0.0.4; charset=utf-8", generate_latest()
+        case "/pulse" if pages.pulse is not None:
+            return 200, b"application/json", msgspec.json.encode(pages.pulse())
+        case _:
+            return 404, b"text/plain", b"Nothing is here. Try /healthz, /readyz or /metrics.\n"
+
+
+def _readiness(pages: Pages) -> tuple[int, bytes, bytes]:
+    states = {name: condition() for name, condition in pages.ready.items()}
+    told = states | {name: condition() for name, condition in pages.troubles.items()}
+    body = "".join(f"{name}: {state or 'ready'}\n" for name, state in told.items())
+    is_ready = not any(states.values())
+    return (200 if is_ready else 503), b"text/plain", body.encode()
+
+
+class Server:
+    """Serves an ASGI application in a thread of its own."""
+
+    def __init__(self, app: App, listen: str) -> None:
+        host, port = listen.rsplit(":", 1)
+        self._listen = listen
+        config = uvicorn.Config(
+            app,
+            host=host,
+            port=int(port),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=5,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        """Listens; ConfigurationError when the address cannot be had."""
+        self._thread.start()
+        for _ in range(round(_START_SECONDS / _LOOK_SECONDS)):
+            if self._server.started or self._ended.wait(_LOOK_SECONDS):
+                break
+        if not self._server.started:
+            raise ConfigurationError(
+                f"Cannot listen on {self._listen}.", "Is another process there? Set http.listen."
+            )
+
+    def stop(self) -> None:
+        """Finishes the requests under way and closes."""
+        self._server.should_exit = True
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        try:
+            self._server.run()
+        except SystemExit:
+            pass
+        finally:
+            self._ended.set()

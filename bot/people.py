@@ -1,0 +1,133 @@
+"""Who people are, as Slack last told us: guests, strangers, zones and user groups."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import and_, bindparam, or_, select
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.database.columns import Moment
+from bot.due import wake
+
+PERSON = "person"
+GROUP = "group"
+LANE = "slack"
+
+
+class Person(SQLModel, table=True):
+    """A Slack user; nothing about them is known before `refreshed_at` is set."""
+
+    __tablename__: ClassVar[Any] = "people"
+
+    workspace_id: str = Field(primary_key=True)
+    user_id: str = Field(primary_key=True)
+    name: str = ""
+    time_zone: str = "UTC"
+    is_guest: bool = True
+    is_stranger: bool = True
+    is_gone: bool = False
+    refreshed_at: datetime | None = Field(default=None, sa_type=Moment)
+
+
+class GroupMember(SQLModel, table=True):
+    """One person in one Slack user group."""
+
+    __tablename__: ClassVar[Any] = "group_members"
+
+    workspace_id: str = Field(primary_key=True)
+    group_id: str = Field(primary_key=True)
+    user_id: str = Field(primary_key=True, index=True)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What somebody's rights depend on: whether they are out, and the user groups they are in."""
+
+    is_out: bool
+    groups: frozenset[str]
+
+
+# Built once: that takes longer than to run it.
+_STANDING = (
+    select(
+        or_(col(Person.is_guest), col(Person.is_stranger), col(Person.is_gone)).label("is_out"),
+        col(GroupMember.group_id),
+    )
+    .outerjoin(
+        GroupMember,
+        and_(
+            col(GroupMember.workspace_id) == col(Person.workspace_id),
+            col(GroupMember.user_id) == col(Person.user_id),
+        ),
+    )
+    .where(
+        col(Person.workspace_id) == bindparam("workspace"),
+        col(Person.user_id) == bindparam("user"),
+        col(Person.refreshed_at).is_not(None),
+    )
+)
+
+
+def row_id(workspace_id: str, slack_id: str) -> str:
+    """The id under which a person or group stands in the due table."""
+    return f"{workspace_id}:{slack_id}"
+
+
+def known(session: Session, workspace_id: str, user_id: str) -> Person | None:
+    """The person as Slack last described them, or None while it has yet to be asked."""
+    person = session.get(Person, (workspace_id, user_id))
+    return person if person is not None and person.refreshed_at else None
+
+
+def standing(session: Session, workspace_id: str, user_id: str) -> Standing | None:
+    """The person's standing as Slack last told it, or None while it has yet to be asked."""
+    asked = {"workspace": workspace_id, "user": user_id}
+    rows = session.connection().execute(_STANDING, asked).all()
+    if not rows:
+        return None
+    groups = frozenset(row.group_id for row in rows if row.group_id is not None)
+    return Standing(bool(rows[0].is_out), groups)
+
+
+def get_to_know(session: Session, workspace_id: str, user_id: str, now: datetime) -> None:
+    """Has Slack asked who this is, in the background."""
+    if session.get(Person, (workspace_id, user_id)) is None:
+        session.add(Person(workspace_id=workspace_id, user_id=user_id))
+    wake(session, PERSON, row_id(workspace_id, user_id), LANE, now)
+
+
+def groups_of(session: Session, workspace_id: str, user_id: str) -> frozenset[str]:
+    """The user groups this person is in."""
+    return frozenset(
+        session.scalars(
+            select(col(GroupMember.group_id)).where(
+                col(GroupMember.workspace_id) == workspace_id,
+                col(GroupMember.user_id) == user_id,
+            )
+        )
+    )
+
+
+def members_of(session: Session, workspace_id: str, group_id: str) -> set[str]:
+    """The people in a user group."""
+    return set(
+        session.scalars(
+            select(col(GroupMember.user_id)).where(
+                col(GroupMember.workspace_id) == workspace_id,
+                col(GroupMember.group_id) == group_id,
+            )
+        )
+    )
+
+
+def is_out(session: Session, workspace_id: str, user_id: str) -> bool:
+    """Whether the person is known to have no rights: a guest, a stranger, or gone."""
+    person = known(session, workspace_id, user_id)
+    return person is not None and (person.is_guest or person.is_stranger or person.is_gone)
+
+
+def name_of(session: Session, workspace_id: str, user_id: str) -> str:
+    """What somebody is called; a name notifies nobody, unlike a mention."""
+    person = known(session, workspace_id, user_id)
+    return person.name if person is not None and person.name else user_id

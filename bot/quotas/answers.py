@@ -1,0 +1,154 @@
+"""What people read when they ask how quotas stand, or what was changed."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from bot.quotas.status import TeamStatus, TypeStatus
+from bot.quotas.tables import Mode, Override, OverridePhase
+from bot.quotas.wording import UNKNOWN, amount, change, gpus, number, signed
+from bot.slack.card import Card, Table
+from bot.slack.markup import Markup, code, join, person, plain, when
+
+FRESH_SECONDS = 30.0
+_HEADER = ("GPU type", "Nominal", "In use", "Borrowed", "Free to borrow", "Pending")
+
+
+def status_card(statuses: Sequence[TeamStatus]) -> Card:
+    """The quota of one team, or of several side by side."""
+    many = len(statuses) != 1
+    teams = {each.team for each in statuses}
+    in_many = {each.team for each in statuses if _clusters(statuses, each.team) > 1}
+    rows = [row for each in statuses for row in _rows(each, _name(each, in_many) if many else "")]
+    return Card(
+        title="GPU quota of all teams" if len(teams) != 1 else f"GPU quota of {statuses[0].team}",
+        table=Table(("Team", *_HEADER) if many else _HEADER, tuple(rows)),
+        lines=tuple(line for each in statuses for line in _overrides(each, named=many)),
+        footer=tuple(_footer(statuses)),
+    )
+
+
+@dataclass(frozen=True)
+class Past:
+    """An override, and who decided it."""
+
+    row: Override
+    deciders: tuple[str, ...]
+
+
+def history_card(entries: Sequence[Past], team: str | None) -> Card:
+    """Who asked for what when, who approved it, and how it ended; newest first."""
+    whose = f" of {team}" if team else ""
+    nothing = plain("No override was asked for yet.")
+    return Card(
+        title=f"Quota overrides{whose}",
+        lines=tuple(_told(entry) for entry in entries) or (nothing,),
+    )
+
+
+def requests_card(rows: Sequence[Override]) -> Card:
+    """What waits for a decision, oldest first."""
+    lines = tuple(_asked(row) for row in rows)
+    return Card("Requests that wait", lines=lines or (plain("Nothing waits for a decision."),))
+
+
+def _clusters(statuses: Sequence[TeamStatus], team: str) -> int:
+    return sum(each.team == team for each in statuses)
+
+
+def _name(status: TeamStatus, in_many: Collection[str]) -> str:
+    """Whose it is, and in which cluster where there are several."""
+    return f"{status.team} ({status.cluster})" if status.team in in_many else status.team
+
+
+def _rows(status: TeamStatus, name: str) -> Iterator[tuple[str, ...]]:
+    lead = (name,) if name else ()
+    if not status.types:
+        yield (*lead, *[UNKNOWN] * len(_HEADER))
+    for position, each in enumerate(status.types):
+        yield (*lead, *_figures(each), _pending(status) if position == 0 else "")
+
+
+def _figures(each: TypeStatus) -> tuple[str, ...]:
+    figures = each.figures
+    nominal = "unlimited" if figures.is_unlimited else amount(figures.nominal)
+    values = (figures.used, figures.borrowed, each.free_to_borrow)
+    return (figures.flavor, nominal, *(amount(value) for value in values))
+
+
+def _pending(status: TeamStatus) -> str:
+    if status.pending_workloads is None:
+        return UNKNOWN
+    if not status.pending_workloads:
+        return "0"
+    wanted = UNKNOWN + " GPUs" if status.pending_gpus is None else gpus(status.pending_gpus)
+    return f"{status.pending_workloads} ({wanted})"
+
+
+def _overrides(status: TeamStatus, *, named: bool) -> Iterator[Markup]:
+    for row in status.overrides:
+        end = join("until ", when(row.ends_at)) if row.ends_at else Markup("being started")
+        if row.phase == OverridePhase.ENDING:
+            end = Markup("being put back")
+        what = f"{row.team} " if named else ""
+        yield join("Override ", code(number(row)), plain(f": {what}{signed(row.amount)} "),
+                   plain(row.flavor), ", ", end, ".")  # fmt: skip
+
+
+def _footer(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
+    for status in statuses:
+        if not status.queue and status.age_seconds < inf:
+            yield plain(
+                f"The {status.queue_kind} of {status.team} was not seen in {status.cluster}."
+            )
+    clusters = {each.cluster: each for each in statuses}
+    for cluster, each in clusters.items():
+        where = f" ({cluster})" if len(clusters) > 1 else ""
+        if each.age_seconds == inf:
+            said = f" {cluster} does not answer." if each.trouble else ""
+            yield plain(f"The queues of cluster {cluster} were not read yet.{said}")
+        elif each.trouble:
+            age = int(each.age_seconds)
+            yield plain(f"Cluster {cluster} does not answer; its figures are as of {age} s ago.")
+        elif each.age_seconds > FRESH_SECONDS:
+            yield plain(f"As of {int(each.age_seconds)} s ago{where}.")
+
+
+def _told(entry: Past) -> Markup:
+    return join(_asked(entry.row), _decision(entry), _how_it_ended(entry.row), ".")
+
+
+def _asked(row: Override) -> Markup:
+    what = plain(f" {row.team}: {change(row)} ({row.reason}), asked by ")
+    return join(code(number(row)), what, person(row.requester), " ", when(row.asked_at))
+
+
+def _decision(entry: Past) -> Markup:
+    if not entry.deciders:
+        return Markup("")
+    word = "denied" if entry.row.phase == OverridePhase.DENIED else "approved"
+    return join(f", {word} by ", ", ".join(person(each) for each in entry.deciders))
+
+
+def _how_it_ended(row: Override) -> Markup:
+    match row.phase:
+        case OverridePhase.ENDED if row.mode == Mode.BASE:
+            return join(", set for good ", _moment(row))
+        case OverridePhase.ENDED:
+            return join(", ended ", _moment(row))
+        case OverridePhase.REVOKED:
+            return join(", revoked by ", person(row.revoked_by or ""), " ", _moment(row))
+        case OverridePhase.EXPIRED:
+            return join(", expired ", _moment(row))
+        case OverridePhase.FAILED:
+            return join(", failed: ", plain(row.note.rstrip(".")))
+        case OverridePhase.ACTIVE if row.ends_at:
+            return join(", active until ", when(row.ends_at))
+        case OverridePhase.DENIED:
+            return Markup("")
+        case _:
+            return join(", ", plain(row.phase))
+
+
+def _moment(row: Override) -> Markup:
+    return when(row.ended_at) if row.ended_at else Markup("")

@@ -1,0 +1,204 @@
+"""What the card of an override says. Pure: from rows and figures to a card."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.cluster.quantities import format_quantity
+from bot.config import Quotas
+from bot.durations import format_duration
+from bot.quotas.effect import Effect, Outlook, Prospect
+from bot.quotas.tables import ManagedQuota, Mode, Override, OverridePhase
+from bot.quotas.wording import amount, change, gpus, number, title
+from bot.slack.card import Button, Card, Confirm, Tone
+from bot.slack.markup import Markup, channel, code, join, person, plain, when
+
+
+@dataclass(frozen=True)
+class Quarrel:
+    """A figure that somebody else has changed, and what it is with overrides on their value."""
+
+    quota: ManagedQuota
+    with_theirs: str
+    queue_kind: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an override stands: its approval in words, its effect, and what is in the way.
+
+    `effect` is for those who decide; None where its queues were not seen. `after_end` is what the
+    engine leaves of runs above quota then. `asker` is a name, so
+    that nobody is notified of their own request; `deciders` are mentioned while it waits.
+    """
+
+    asker: str
+    deciders: tuple[str, ...] = ()
+    approval: tuple[Markup, ...] = ()
+    buttons: tuple[Button, ...] = ()
+    effect: Effect | None = None
+    after_end: str = ""
+    quarrels: tuple[Quarrel, ...] = ()
+    troubles: tuple[str, ...] = ()
+
+
+def override_card(
+    row: Override, standing: Standing, settings: Quotas, *, for_deciders: bool
+) -> Card:
+    """The card; those who decide see the effect and the buttons too."""
+    state, tone = _STATES[OverridePhase(row.phase)]
+    weighs = for_deciders and row.phase == OverridePhase.ASKED
+    return Card(
+        title=title(row),
+        state=state,
+        tone=Tone.WARNING if standing.quarrels or standing.troubles else tone,
+        lines=(
+            *standing.approval,
+            *((_called(standing.deciders),) if standing.deciders else ()),
+            *_in_the_way(row, standing),
+            *(_weighed(row, standing, settings) if weighs else ()),
+        ),
+        facts=tuple(_facts(row, standing.asker)),
+        buttons=(*standing.buttons, *_quarrel_buttons(standing)) if for_deciders else (),
+        footer=(join("Override ", code(number(row))),),
+    )
+
+
+_STATES = {
+    OverridePhase.ASKED: ("waits for approval", Tone.WAITING),
+    OverridePhase.APPROVED: ("approved, taking effect", Tone.WORKING),
+    OverridePhase.ACTIVE: ("active", Tone.GOOD),
+    OverridePhase.ENDING: ("ending, being put back", Tone.WORKING),
+    OverridePhase.ENDED: ("ended", Tone.QUIET),
+    OverridePhase.DENIED: ("denied", Tone.BAD),
+    OverridePhase.EXPIRED: ("expired", Tone.STOPPED),
+    OverridePhase.REVOKED: ("revoked", Tone.STOPPED),
+    OverridePhase.FAILED: ("failed", Tone.BAD),
+}
+
+
+def _called(deciders: Sequence[str]) -> Markup:
+    """Those who can decide; a new card notifies them once, its edits nobody."""
+    return join(" or ".join(person(each) for each in deciders), " can decide it.")
+
+
+def _facts(row: Override, asker: str) -> Iterator[tuple[str, Markup]]:
+    yield "Change", plain(change(row))
+    if row.donor_team:
+        yield "Lent by", plain(row.donor_team)
+    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    yield "Why", plain(row.reason)
+    if row.ended_at is not None:
+        yield "Ended", when(row.ended_at)
+    elif row.ends_at is not None:
+        yield "Until", when(row.ends_at)
+    elif row.mode == Mode.BASE:
+        yield "For", plain("good")
+    elif row.duration_seconds is not None:
+        length = format_duration(timedelta(seconds=row.duration_seconds))
+        yield "Until", plain(f"{length} after the approval")
+    if row.revoked_by:
+        yield "Revoked by", person(row.revoked_by)
+
+
+def _in_the_way(row: Override, standing: Standing) -> Iterator[Markup]:
+    for quarrel in standing.quarrels:
+        yield join("*Stopped*: ", plain(quarrel.quota.stopped_because))
+    for trouble in (row.trouble, *standing.troubles):
+        if trouble:
+            yield join("*Late*: ", plain(trouble), " It is tried again.")
+    if row.phase == OverridePhase.FAILED and row.note:
+        yield plain(row.note)
+
+
+def _quarrel_buttons(standing: Standing) -> Iterator[Button]:
+    for quarrel in standing.quarrels:
+        quota = quarrel.quota
+        if quota.stranger is None:
+            continue
+        value, theirs = f"{quota.id}:{quota.stranger:f}", format_quantity(quota.stranger)
+        yield Button(
+            "quota.adopt",
+            "Take theirs as the new base",
+            value,
+            confirm=Confirm(
+                "Take theirs?",
+                f"The base of {quarrel.queue_kind} {quota.queue} becomes {theirs}; with the "
+                f"overrides that are on it is set to {quarrel.with_theirs}.",
+                "Take theirs",
+            ),
+        )
+        yield Button("quota.rewrite", "Write ours again", value, "danger")
+
+
+def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Markup]:
+    effect = standing.effect
+    if effect is None:
+        yield plain("What it takes from whom is unknown: its queues were not read yet.")
+    else:
+        yield plain(_sum(row, effect))
+        if effect.donor is not None:
+            yield plain(_donor(row, effect))
+        if effect.borrowers:
+            names = ", ".join(f"{each.queue} {amount(each.borrowed)}" for each in effect.borrowers)
+            yield plain(f"Others borrow now, which can be reclaimed: {names}.")
+        yield from _waiting(row, effect.prospects)
+    if row.mode != Mode.BASE:
+        yield plain(_end(settings, standing.after_end))
+
+
+def _sum(row: Override, effect: Effect) -> str:
+    if row.mode == Mode.BORROWING_LIMIT:
+        before, after = (amount(each.borrowing_limit) for each in effect.taker)
+        return (
+            f"Nominal quotas stay as they are: {row.team} may borrow {after} instead of {before} "
+            "while others leave GPUs idle."
+        )
+    total = f"Nominal quotas of {row.flavor} would be {amount(effect.nominal_sum)}"
+    if effect.allocatable is None:
+        return f"{total}; how many GPUs are allocatable is unknown."
+    over = effect.nominal_sum - effect.allocatable
+    if over > 0:
+        return (
+            f"{total} of {amount(effect.allocatable)} allocatable GPUs: {amount(over)} more than "
+            "there are, so runs may be admitted and then wait for a node."
+        )
+    return f"{total} of {amount(effect.allocatable)} allocatable GPUs."
+
+
+def _donor(row: Override, effect: Effect) -> str:
+    if effect.donor is None:
+        return ""
+    before, after = effect.donor
+    used = f"it uses {amount(before.reserved)} now"
+    if before.reserved is not None and before.reserved > after.nominal:
+        used += f", of which {amount(before.reserved - after.nominal)} could then be reclaimed"
+    return (
+        f"{row.donor_team} lends {gpus(row.amount)} "
+        f"({amount(before.nominal)} → {amount(after.nominal)}); {used}."
+    )
+
+
+def _waiting(row: Override, prospects: tuple[Prospect, ...] | None) -> Iterator[Markup]:
+    if prospects is None:
+        yield plain(f"What waits in {row.team} is unknown.")
+    elif not prospects:
+        yield plain(f"Nothing of {row.team} waits now.")
+    for each in prospects or ():
+        outlook = _OUTLOOKS[each.outlook] if each.outlook else "may start or not: figures missing"
+        yield join(code(each.name), plain(f" ({gpus(each.gpus)}) {outlook}."))
+
+
+_OUTLOOKS = {
+    Outlook.STARTS: "would start now",
+    Outlook.RECLAIMS: "would start once borrowed GPUs are reclaimed",
+    Outlook.LACKS_NODES: "would be admitted, and then wait for a node",
+    Outlook.WAITS: "would still wait",
+}
+
+
+def _end(settings: Quotas, after_end: str) -> str:
+    if settings.after_end == "keep":
+        return f"At its end {after_end}"
+    notice = format_duration(settings.stop_notice)
+    return f"At its end runs above quota are stopped, {notice} after a notice."

@@ -1,0 +1,275 @@
+"""Keeps figures of queues true: the baseline plus every override that is on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from bot.clock import Clock
+from bot.cluster.quantities import format_quantity
+from bot.controller import Step, Trouble
+from bot.database.database import Database, Session
+from bot.due import wake
+from bot.errors import ClusterError
+from bot.quotas import telling
+from bot.quotas.engine import Engine, Sight
+from bot.quotas.engines import Engines
+from bot.quotas.managed import NOMINAL, Note, Observed, Place, Wanted
+from bot.quotas.tables import (
+    OVERRIDE,
+    QUOTA,
+    Leg,
+    ManagedQuota,
+    Override,
+    OverridePhase,
+    lane_of,
+    subject_of,
+)
+from bot.slack.messages import refresh_cards
+
+# The watch tells of changes; this is for those it missed.
+_LOOK_AGAIN = timedelta(hours=6)
+_WORTH_SAYING = 3
+
+
+@dataclass(frozen=True)
+class Active:
+    """An override that is on: a signed change, until when (None: for good)."""
+
+    override_id: str
+    delta: Decimal
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class Done:
+    """All is as it should be."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """The queue shall say this."""
+
+    wanted: Wanted
+
+
+@dataclass(frozen=True)
+class Report:
+    """Somebody else has a hand in it; `stranger` is the value they set, if they set one."""
+
+    sentence: str
+    stranger: Decimal | None = None
+
+
+def decide(
+    quota: ManagedQuota, active: Sequence[Active], observed: Observed
+) -> Done | Write | Report:
+    """What to do next for one figure of one queue. Pure: no I/O."""
+    if observed.value is None:
+        return Report(_gone(quota, observed.kind)) if active else Done()
+    if observed.is_foreign:
+        return Report(
+            f"another Quartermaster installation has changed {observed.kind} {quota.queue}. "
+            "Nothing was changed here."
+        )
+    wanted = wanted_of(quota, active)
+    if (observed.value, observed.note) == (wanted.value, wanted.note):
+        return Done()
+    if observed.value not in {wanted.value, quota.last_written, quota.writing}:
+        return Report(_stranger(quota, observed, wanted.value), observed.value)
+    return Write(wanted)
+
+
+def wanted_of(quota: ManagedQuota, active: Sequence[Active]) -> Wanted:
+    """The value that the overrides come to, and the note that lets anybody put it back."""
+    baseline = (quota.baseline or Decimal(0)) + lasting(active)
+    value = baseline + passing(active)
+    ends = [each.until for each in active if each.until is not None]
+    if not ends:
+        return Wanted(value, None)
+    note = Note(
+        ids=tuple(sorted(each.override_id for each in active if each.until is not None)),
+        baseline=format_quantity(baseline),
+        value=format_quantity(value),
+        until=max(ends).astimezone(UTC).isoformat(timespec="seconds"),
+    )
+    return Wanted(value, note)
+
+
+def lasting(active: Sequence[Active]) -> Decimal:
+    """What is on for good."""
+    return sum((each.delta for each in active if each.until is None), Decimal(0))
+
+
+def passing(active: Sequence[Active]) -> Decimal:
+    """What is on for a while."""
+    return sum((each.delta for each in active if each.until is not None), Decimal(0))
+
+
+@dataclass(frozen=True)
+class _State:
+    quota: ManagedQuota
+    legs: tuple[Leg, ...]
+    active: tuple[Active, ...]
+
+
+class QuotaController:
+    """Keeps one figure of one queue; each step looks at the queue itself, then acts once."""
+
+    kind = QUOTA
+
+    def __init__(self, database: Database, clock: Clock, engines: Engines) -> None:
+        self._database = database
+        self._clock = clock
+        self._engines = engines
+
+    def step(self, row_id: str) -> Step:
+        """Writes what is wanted if the queue says something else that was ours."""
+        state = self._database.read(lambda session: _load(session, row_id))
+        if state is None or state.quota.baseline is None:
+            return Step(None)
+        quota = state.quota
+        sight = engine_of(self._engines, quota.cluster).overrides.look(place_of(quota))
+        observed = sight.observed
+        now = self._clock.now()
+        match decide(quota, state.active, observed):
+            case Done():
+                again = now + _LOOK_AGAIN if state.active else None
+                return Step(again, lambda session: _settle(session, state, observed, now))
+            case Report() as report:
+                return Step(now + _LOOK_AGAIN, lambda session: _stop(session, row_id, report, now))
+            case Write(wanted):
+                return self._write(sight, state, wanted)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the cards what goes wrong again and again."""
+        quota = session.get(ManagedQuota, row_id)
+        if quota is not None and trouble.attempts >= _WORTH_SAYING:
+            quota.trouble = trouble.sentence
+            refresh_overrides(session, row_id)
+
+    def _write(self, sight: Sight, state: _State, wanted: Wanted) -> Step:
+        """Saves what is about to be written, and with the next step writes it."""
+        quota, observed = state.quota, sight.observed
+        again = self._clock.now()
+        if (quota.last_written, quota.writing) != (observed.value, wanted.value):
+            return Step(again, lambda session: _prepare(session, quota.id, observed, wanted))
+        sight.write(wanted)
+        return Step(again)
+
+
+def engine_of(engines: Engines, name: str) -> Engine:
+    """The engine of a cluster; ClusterError when that is no longer configured."""
+    engine = engines.get(name)
+    if engine is None:
+        raise ClusterError(
+            f"Cluster {name} is not in quartermaster.yaml any more.",
+            "Put it back, so that quotas there can be put back too.",
+            reason="NotConfigured",
+        )
+    return engine
+
+
+def place_of(quota: ManagedQuota) -> Place:
+    """Where the figure stands."""
+    return Place(quota.queue, quota.flavor, quota.resource, quota.field)
+
+
+def active_legs(session: Session, quota_id: str) -> tuple[Active, ...]:
+    """What is on for a managed quota."""
+    legs = session.scalars(
+        select(Leg).where(col(Leg.quota_id) == quota_id, col(Leg.is_on)).order_by(col(Leg.id))
+    )
+    return tuple(
+        Active(leg.override_id, leg.delta, session.get_one(Override, leg.override_id).ends_at)
+        for leg in legs
+    )
+
+
+def refresh_overrides(session: Session, quota_id: str) -> list[Override]:
+    """Has the cards of every override that touches the figure show how things stand."""
+    statement = (
+        select(Override)
+        .join(Leg, col(Leg.override_id) == col(Override.id))
+        .where(col(Leg.quota_id) == quota_id, col(Leg.is_on) | ~col(Leg.is_settled))
+        .order_by(col(Override.id))
+    )
+    rows = list(session.scalars(statement))
+    for row in rows:
+        refresh_cards(session, subject_of(row), live=False)
+    return rows
+
+
+def _load(session: Session, quota_id: str) -> _State | None:
+    quota = session.get(ManagedQuota, quota_id)
+    if quota is None:
+        return None
+    legs = session.scalars(select(Leg).where(col(Leg.quota_id) == quota_id)).all()
+    return _State(quota, tuple(legs), active_legs(session, quota_id))
+
+
+def _prepare(session: Session, quota_id: str, observed: Observed, wanted: Wanted) -> None:
+    quota = session.get_one(ManagedQuota, quota_id)
+    quota.last_written, quota.writing = observed.value, wanted.value
+
+
+def _settle(session: Session, state: _State, observed: Observed, now: datetime) -> None:
+    quota = session.get_one(ManagedQuota, state.quota.id)
+    if quota.stopped_because or quota.trouble:
+        quota.stopped_because, quota.trouble, quota.stranger = "", "", None
+        refresh_overrides(session, quota.id)
+    quota.last_written, quota.writing = observed.value, None
+    for seen in state.legs:
+        leg = session.get_one(Leg, seen.id)
+        if leg.is_on == seen.is_on and not leg.is_settled:
+            leg.is_settled = True
+            wake(session, OVERRIDE, leg.override_id, lane_of(quota.cluster), now)
+    # What was switched off since the look is still to be put back.
+    if not state.active and not _is_needed(session, quota.id):
+        quota.baseline = None
+        quota.epoch += 1
+
+
+def _is_needed(session: Session, quota_id: str) -> bool:
+    """Whether something is on, or will be switched on."""
+    statement = (
+        select(Leg)
+        .join(Override, col(Override.id) == col(Leg.override_id))
+        .where(
+            col(Leg.quota_id) == quota_id,
+            col(Leg.is_on) | (col(Override.phase) == OverridePhase.APPROVED),
+        )
+    )
+    return session.scalars(statement).first() is not None
+
+
+def _stop(session: Session, quota_id: str, report: Report, now: datetime) -> None:
+    quota = session.get_one(ManagedQuota, quota_id)
+    if (quota.stopped_because, quota.stranger) != (report.sentence, report.stranger):
+        quota.stopped_because, quota.stranger = report.sentence, report.stranger
+        for row in refresh_overrides(session, quota_id):
+            telling.stopped(session, row, report.sentence, now)
+
+
+def _gone(quota: ManagedQuota, kind: str) -> str:
+    return (
+        f"{kind} {quota.queue} has no {name_of(quota.field)} of {quota.resource} "
+        f"for flavor {quota.flavor} any more."
+    )
+
+
+def _stranger(quota: ManagedQuota, observed: Observed, ours: Decimal) -> str:
+    theirs = format_quantity(observed.value or Decimal(0))
+    return (
+        f"somebody else set the {name_of(quota.field)} of {observed.kind} {quota.queue} "
+        f"({quota.flavor}) to {theirs}; it should be {format_quantity(ours)}. "
+        "Nothing was changed."
+    )
+
+
+def name_of(field: str) -> str:
+    """A figure in words."""
+    return "nominal quota" if field == NOMINAL else "borrowing limit"

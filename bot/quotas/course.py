@@ -1,0 +1,118 @@
+"""The course of an override, from the request to its end."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.approvals import Approval, ApprovalPhase
+from bot.quotas.tables import Leg, Mode, Override, OverridePhase
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing to do before that time, or before somebody wakes it."""
+
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class Begin:
+    """It is approved: look at the queues, spend the approval, switch the first leg on."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """It ends soon: say what will be stopped then."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The next leg is to be on, or off."""
+
+    position: int
+    on: bool
+
+
+@dataclass(frozen=True)
+class Become:
+    """The next phase."""
+
+    phase: OverridePhase
+
+
+Move = Rest | Begin | Notice | Switch | Become
+
+
+@dataclass(frozen=True)
+class State:
+    """An override with what its next step depends on; `notice` is None where none is given."""
+
+    row: Override
+    approval: Approval | None
+    legs: tuple[Leg, ...]
+    notice: timedelta | None
+
+
+def decide(state: State, now: datetime) -> Move:
+    """What to do next with an override. Pure: no I/O."""
+    row = state.row
+    match row.phase:
+        case OverridePhase.ASKED:
+            return _when_asked(state)
+        case OverridePhase.APPROVED:
+            return Become(OverridePhase.ENDING) if _is_over(row, now) else _switch_on(state)
+        case OverridePhase.ACTIVE:
+            return _when_active(state, now)
+        case OverridePhase.ENDING:
+            return _switch_off(state)
+        case _:
+            return Rest(None)
+
+
+def _when_asked(state: State) -> Move:
+    if state.row.revoked_at:
+        return Become(OverridePhase.REVOKED)
+    match state.approval.phase if state.approval else ApprovalPhase.VOIDED:
+        case ApprovalPhase.APPROVED:
+            return Begin()
+        case ApprovalPhase.DENIED:
+            return Become(OverridePhase.DENIED)
+        case ApprovalPhase.EXPIRED:
+            return Become(OverridePhase.EXPIRED)
+        case ApprovalPhase.VOIDED:
+            return Become(OverridePhase.FAILED)
+        case _:
+            return Rest(None)
+
+
+def _when_active(state: State, now: datetime) -> Move:
+    row = state.row
+    if row.mode == Mode.BASE:
+        return Become(OverridePhase.ENDED)
+    if _is_over(row, now):
+        return Become(OverridePhase.ENDING)
+    if row.ends_at is None or state.notice is None or row.noticed_at:
+        return Rest(row.ends_at)
+    notice_at = row.ends_at - state.notice
+    return Notice() if now >= notice_at else Rest(notice_at)
+
+
+def _switch_on(state: State) -> Move:
+    for leg in state.legs:
+        if not leg.is_on:
+            return Switch(leg.position, on=True)
+        if not leg.is_settled:
+            return Rest(state.row.ends_at)
+    return Become(OverridePhase.ACTIVE)
+
+
+def _switch_off(state: State) -> Move:
+    for leg in reversed(state.legs):
+        if leg.is_on:
+            return Switch(leg.position, on=False)
+        if not leg.is_settled:
+            return Rest(None)
+    return Become(OverridePhase.REVOKED if state.row.revoked_at else OverridePhase.ENDED)
+
+
+def _is_over(row: Override, now: datetime) -> bool:
+    return row.revoked_at is not None or (row.ends_at is not None and now >= row.ends_at)

@@ -1,0 +1,140 @@
+"""What a change of quota would do to others, and which workloads stand above a quota."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+
+from bot.quotas.engine import LATEST, ZERO, Figures, Queues
+from bot.quotas.standing import Item
+from bot.quotas.status import free_in_pool
+from bot.quotas.tables import Mode, Override
+
+_MOST_SHOWN = 5
+
+
+class Outlook(StrEnum):
+    """What would become of a workload that waits."""
+
+    STARTS = "starts"
+    RECLAIMS = "reclaims"
+    LACKS_NODES = "lacks_nodes"
+    WAITS = "waits"
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """A workload that waits, and what would become of it; None when a figure is unknown."""
+
+    name: str
+    gpus: Decimal
+    outlook: Outlook | None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an override changes, in GPUs; None where nobody knows.
+
+    `taker` and `donor` are the figures before and after it.
+    """
+
+    taker: tuple[Figures, Figures]
+    donor: tuple[Figures, Figures] | None
+    nominal_sum: Decimal
+    allocatable: Decimal | None
+    borrowers: tuple[Figures, ...]
+    prospects: tuple[Prospect, ...] | None
+
+
+def foresee(queues: Queues, row: Override) -> Effect | None:
+    """What the override would change now; None when its queues were not seen."""
+    flavor = [each for each in queues.figures() if each.flavor == row.flavor]
+    known = {each.queue: each for each in flavor}
+    before = known.get(row.queue)
+    given = known.get(row.donor_queue) if row.donor_queue else None
+    if before is None or (row.donor_queue and given is None):
+        return None
+    after = _changed(before, row)
+    donor = (given, replace(given, nominal=given.nominal - row.amount)) if given else None
+    changed = {after.queue: after} | ({donor[1].queue: donor[1]} if donor else {})
+    pool = [changed.get(each.queue, each) for each in queues.pool(before)]
+    allocatable = queues.allocatable(row.flavor)
+    free = _free_nodes(allocatable, flavor)
+    return Effect(
+        taker=(before, after),
+        donor=donor,
+        nominal_sum=sum((changed.get(each.queue, each).nominal for each in flavor), ZERO),
+        allocatable=allocatable,
+        borrowers=tuple(each for each in pool if each.borrowed and each.queue != row.queue),
+        prospects=_prospects(queues, after, pool, free),
+    )
+
+
+def above_quota(
+    queues: Queues, place: tuple[str, str], nominal: Decimal, most: Decimal
+) -> list[Item]:
+    """Workloads of a (queue, flavor) to stop so that it keeps to `nominal`, latest ones first.
+
+    Those of low priority go first; together they hold no more than `most`, the part that an
+    override gave, unless one workload alone does.
+    """
+    queue, flavor = place
+    held = [(each, each.held(flavor)) for each in queues.admitted(queue)]
+    over = min(sum((gpus for _, gpus in held), ZERO) - nominal, most)
+    held.sort(key=lambda each: each[0].reserved_at or LATEST, reverse=True)
+    held.sort(key=lambda each: each[0].priority)
+    chosen: list[Item] = []
+    for item, gpus in held:
+        if over > 0 and gpus > 0:
+            chosen.append(item)
+            over -= gpus
+    return chosen
+
+
+def _changed(before: Figures, row: Override) -> Figures:
+    match row.mode:
+        case Mode.BASE:
+            return replace(before, nominal=row.amount)
+        case Mode.BORROWING_LIMIT:
+            limit = (before.borrowing_limit or ZERO) + row.amount
+            return replace(before, borrowing_limit=limit)
+        case _:
+            return replace(before, nominal=before.nominal + row.amount)
+
+
+def _free_nodes(allocatable: Decimal | None, flavor: Sequence[Figures]) -> Decimal | None:
+    taken = [each.reserved for each in flavor if each.reserved is not None]
+    if allocatable is None or len(taken) < len(flavor):
+        return None
+    return allocatable - sum(taken, ZERO)
+
+
+def _prospects(
+    queues: Queues, own: Figures, pool: Sequence[Figures], free: Decimal | None
+) -> tuple[Prospect, ...] | None:
+    waiting = queues.waiting(own.queue)
+    if waiting is None:
+        return None
+    found = []
+    for item in waiting.items[:_MOST_SHOWN]:
+        gpus = item.gpus
+        outlook = _outlook(own, pool, gpus, free)
+        found.append(Prospect(item.name, gpus, outlook))
+        if outlook in {Outlook.STARTS, Outlook.RECLAIMS}:
+            own = replace(own, reserved=(own.reserved or ZERO) + gpus)
+            free = None if free is None else free - gpus
+            pool = [own if each.queue == own.queue else each for each in pool]
+    return tuple(found)
+
+
+def _outlook(
+    own: Figures, pool: Sequence[Figures], gpus: Decimal, free: Decimal | None
+) -> Outlook | None:
+    shared = free_in_pool(own, pool)
+    if own.reserved is None or shared is None:
+        return None
+    own_free = own.nominal - own.reserved
+    within = own.borrowing_limit is None or gpus <= own_free + own.borrowing_limit
+    if gpus <= shared and within:
+        return Outlook.LACKS_NODES if free is not None and gpus > free else Outlook.STARTS
+    return Outlook.RECLAIMS if own.reclaims and gpus <= own_free else Outlook.WAITS

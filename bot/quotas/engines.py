@@ -1,0 +1,65 @@
+"""Which quota engine each cluster has."""
+
+from collections.abc import Callable, Mapping
+
+from bot.cluster.cluster import Cluster
+from bot.config import ClusterSettings, Settings
+from bot.errors import NotFoundError
+from bot.quotas.engine import Engine
+from bot.quotas.kai import KaiQueues
+from bot.quotas.kai_figures import KaiOverrides
+from bot.quotas.kai_runs import KaiRuns
+from bot.quotas.kueue import KueueQueues
+from bot.quotas.kueue_figures import KueueOverrides
+from bot.quotas.kueue_runs import KueueRuns
+
+
+class Engines:
+    """The engines of the configured clusters, by the cluster's name."""
+
+    def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+        self._known: dict[tuple[str, str], Engine] = {}
+
+    def of(self, cluster: str, resource: str | None = None) -> Engine:
+        """The engine of a cluster; NotFoundError when the cluster is not configured.
+
+        `resource` is what counts as a GPU, by default what the settings in force say.
+        """
+        if cluster not in self._clusters:
+            raise NotFoundError(
+                f"Cluster {cluster} is not connected.",
+                "Ask an admin to look at `clusters` in quartermaster.yaml.",
+            )
+        settings = self._settings()
+        found = settings.clusters.get(cluster, ClusterSettings())
+        counted = resource or found.fractions.counted(settings.quotas.resource)
+        key = (cluster, counted)
+        if key not in self._known:
+            self._known[key] = _made(self._clusters[cluster], counted, found)
+        return self._known[key]
+
+    def get(self, cluster: str, resource: str | None = None) -> Engine | None:
+        """The engine of a cluster, None when the cluster is not configured."""
+        return self.of(cluster, resource) if cluster in self._clusters else None
+
+
+def _made(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
+    if settings.engine == "kai":
+        return _kai(cluster, resource)
+    return _kueue(cluster, resource, settings)
+
+
+def _kueue(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
+    fractions = settings.fractions
+    queues = KueueQueues(cluster.view, resource, fractions.per_gpu(resource))
+    runs = KueueRuns(cluster, queues, settings.excluded_resources)
+    overrides = KueueOverrides(cluster, fractions.per_gpu)
+    return Engine(cluster.name, queues, overrides, runs, lambda: cluster.trouble)
+
+
+def _kai(cluster: Cluster, resource: str) -> Engine:
+    queues = KaiQueues(cluster.view, resource)
+    runs = KaiRuns(cluster, queues)
+    return Engine(cluster.name, queues, KaiOverrides(cluster), runs, lambda: cluster.trouble)

@@ -1,0 +1,197 @@
+"""What KAI has to do with runs: how they are dressed for it, and how they stand."""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from decimal import Decimal
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.kai import PodGroup
+from bot.cluster.kai import Queue as KaiQueue
+from bot.cluster.objects import ClusterObject
+from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
+from bot.errors import ClusterError, ConflictError
+from bot.quotas.engine import Demand, Dress, Manifest
+from bot.quotas.kai import KaiQueues
+from bot.quotas.kai_items import standing_of
+from bot.quotas.priorities import refuse_priority
+from bot.quotas.standing import Standing
+
+QUEUE = "kai.scheduler/queue"
+PRIORITY = "priorityClassName"
+MIN_MEMBER = "kai.scheduler/batch-min-member"
+FRACTION = "gpu-fraction"
+SCHEDULER = "kai-scheduler"
+# Each time KAI pushes a run out its pods are deleted, which counts as a failure of the Job.
+ATTEMPTS = 20
+_TERMINATED = 143
+# What KAI calls priorities of this much and more it never pushes out, nor lets over quota.
+_NOT_PREEMPTIBLE = 100
+
+
+class KaiRuns:
+    """What one cluster's KAI has to do with runs."""
+
+    def __init__(self, cluster: Cluster, queues: KaiQueues) -> None:
+        self._cluster = cluster
+        self._queues = queues
+
+    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+        """The manifest with its Queue and scheduler, not suspended, and patient with evictions."""
+        dressed = deepcopy(manifest)
+        queueing = {QUEUE: dress.queue} | ({PRIORITY: dress.priority} if dress.priority else {})
+        dressed["metadata"]["labels"] |= queueing
+        spec = dressed["spec"]
+        if dress.pods > 1 and "parallelism" in spec:
+            least = str(dress.pods if dress.least is None else dress.least)
+            dressed["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
+        policy = spec.get("runPolicy", spec)
+        policy.pop("suspend", None)
+        limit = policy.pop("activeDeadlineSeconds", None)
+        for template in _templates(spec):
+            _dress_pods(template, queueing, dress.gpus, self._queues.resource)
+            if limit is not None:
+                # A Job's own time limit would count while it waits.
+                template["spec"]["activeDeadlineSeconds"] = limit
+        attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * dress.pods)
+        if attempts:
+            # What counts are the pods that failed by themselves, and those we count.
+            annotations = dressed["metadata"].setdefault("annotations", {})
+            annotations[labels.ATTEMPTS] = str(attempts)
+        _have_patience(spec, policy)
+        return dressed
+
+    def refuse(self, demand: Demand) -> None:
+        """UsageError or ConflictError where KAI is known never to start such a run."""
+        view = self._cluster.view
+        if view.store(SYSTEM_PRIORITIES).synced:
+            known = (each.name for each in view.all(SYSTEM_PRIORITIES))
+            refuse_priority(demand.priority, (n for n in known if not n.startswith("system-")))
+        if not view.store(KAI_QUEUES).synced:
+            return
+        queue = view.get(KAI_QUEUES, demand.queue)
+        if queue is None:
+            raise ConflictError(
+                f"KAI has no Queue {demand.queue}.",
+                "A platform admin has to make it, or correct queue in quartermaster.yaml.",
+            )
+        self._refuse_unusable(queue)
+
+    def warnings(self, demand: Demand) -> tuple[str, ...]:
+        """What the priority means for a run that wants more than its Queue has of its own."""
+        found = self._cluster.view.get(SYSTEM_PRIORITIES, demand.priority or "")
+        queue = self._queues.behind(demand.namespace, demand.queue)
+        if found is None or found.value < _NOT_PREEMPTIBLE or queue is None:
+            return ()
+        most = max((each.nominal for each in queue.figures), default=Decimal(0))
+        if demand.gpus <= most:
+            return ()
+        sentence = (
+            f"With --priority {found.name} it is never preempted, so it may use no more than the"
+            f" quota of its Queue, {most:f} GPUs; without it, it may borrow."
+        )
+        return (sentence,)
+
+    def unmanaged(self, root: Resource[Any]) -> str:
+        """That KAI left a run's object alone, and what to do about it."""
+        return (
+            f"KAI made no PodGroup for the {root.kind} within 30 s, so it was removed before it"
+            " could start. A platform admin has to look at KAI's podgrouper."
+        )
+
+    def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
+        """Nothing: KAI takes charge of whatever names its scheduler."""
+        del root, manifest, namespace
+        return ""
+
+    def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
+        """Nothing: KAI looks at each pod that there is."""
+        del resource, root
+        return ""
+
+    def standing(self, root: ClusterObject) -> Standing | None:
+        """How a run's object stands, by its PodGroups in the view."""
+        view = self._cluster.view
+        found = view.owned_by(POD_GROUPS, root.uid) or _of_run(
+            view.labelled(POD_GROUPS, labels.RUN, root.labels.get(labels.RUN, "")), root
+        )
+        return standing_of(found)
+
+    def standing_live(self, root: ClusterObject) -> Standing | None:
+        """The same, read from the cluster; where KAI is not served there is none."""
+        try:
+            groups = self._cluster.list(POD_GROUPS, root.namespace)
+        except ClusterError as error:
+            if error.reason == "NotServed":
+                return None
+            raise
+        owned = [
+            each
+            for each in groups
+            if any(owner.uid == root.uid for owner in each.metadata.owner_references)
+        ]
+        return standing_of(owned or _of_run(groups, root))
+
+    def order(self, queue: str) -> Sequence[tuple[str, str]]:
+        """KAI does not say in which order it looks at what waits."""
+        del queue
+        return ()
+
+    def _refuse_unusable(self, queue: KaiQueue) -> None:
+        view, name = self._cluster.view, queue.name
+        if any(each.spec.parent_queue == name for each in view.all(KAI_QUEUES)):
+            raise ConflictError(
+                f"KAI's Queue {name} has other Queues below it, and runs go to those only.",
+                "A platform admin has to name one of them as queue in quartermaster.yaml.",
+            )
+        parent = queue.spec.parent_queue
+        if not parent or view.get(KAI_QUEUES, parent) is None:
+            missing = f"its parent {parent} is missing" if parent else "it has no parent"
+            raise ConflictError(
+                f"KAI never starts anything in Queue {name}: {missing}.",
+                "A platform admin has to set parentQueue of the Queue to one that is there.",
+            )
+
+
+def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:
+    """The PodGroups that carry the label of the root's run, where another object owns them."""
+    run = root.labels.get(labels.RUN)
+    return [
+        each
+        for each in groups
+        if run and each.labels.get(labels.RUN) == run and each.namespace == root.namespace
+    ]
+
+
+def _templates(part: Any) -> Iterator[Manifest]:
+    """Every pod template inside a manifest."""
+    spec = part.get("spec") if isinstance(part, dict) else None
+    if isinstance(spec, dict) and "containers" in spec:
+        yield part
+    elif isinstance(part, dict | list):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _templates(each)
+
+
+def _dress_pods(template: Manifest, queueing: Manifest, gpus: Decimal, resource: str) -> None:
+    metadata, spec = template.setdefault("metadata", {}), template["spec"]
+    metadata.setdefault("labels", {}).update(queueing)
+    spec["schedulerName"] = SCHEDULER
+    if gpus == gpus.to_integral_value():
+        return
+    metadata.setdefault("annotations", {})[FRACTION] = f"{gpus.normalize():f}"
+    for container in spec["containers"]:
+        for amounts in container.get("resources", {}).values():
+            amounts.pop(resource, None)
+
+
+def _have_patience(spec: Manifest, policy: Manifest) -> None:
+    """Has evictions, each of which looks like a failure, not end the run."""
+    for name in ("backoffLimit", "backoffLimitPerIndex"):
+        if name in policy:
+            policy[name] = max(policy[name], ATTEMPTS)
+    rules = spec.get("podFailurePolicy", {}).get("rules")
+    if rules is not None:
+        codes = {"operator": "In", "values": [_TERMINATED]}
+        rules.append({"action": "Ignore", "onExitCodes": codes})

@@ -1,0 +1,236 @@
+"""Kueue's queues as figures: what may be used, what is used, what waits."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from bot.cluster.objects import has_condition
+from bot.cluster.queues import (
+    ClusterQueue,
+    FlavorUsage,
+    LocalQueue,
+    ResourceGroup,
+    ResourceQuota,
+    Workload,
+)
+from bot.cluster.resources import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
+from bot.cluster.view import View
+from bot.quotas.engine import LATEST, ZERO, Figures, Queue, Waiting
+from bot.quotas.kueue_items import KueueItem
+from bot.quotas.kueue_words import WORDS
+from bot.quotas.nodes import allocatable
+
+
+class KueueQueues:
+    """Reads one cluster's queue objects from its view; never its pods.
+
+    `per_gpu` is how much of the resource is one GPU; everything told is in GPUs.
+    """
+
+    words = WORDS
+
+    def __init__(self, view: View, resource: str, per_gpu: int = 1) -> None:
+        self.view = view
+        self.resource = resource
+        self.per_gpu = per_gpu
+        self._waiting: tuple[object, object, Mapping[str, Waiting]] = (None, None, {})
+
+    def behind(self, namespace: str, door: str) -> Queue | None:
+        """The ClusterQueue that a LocalQueue stands for, None when not seen."""
+        local = self.view.get(LOCAL_QUEUES, door, namespace)
+        return self.named(local.spec.cluster_queue) if local else None
+
+    def named(self, queue: str) -> Queue | None:
+        """A ClusterQueue, None when not seen."""
+        found = self.view.get(CLUSTER_QUEUES, queue)
+        if found is None:
+            return None
+        has_status = bool(found.status.conditions or found.status.flavors_usage)
+        waiting = self.waiting(queue) if has_status else None
+        groups = found.spec.resource_groups
+        return Queue(
+            name=found.name,
+            figures=self._figures_of(found),
+            # Kueue's own count of them comes some seconds later.
+            pending=len(waiting.items) if waiting else None,
+            covered=frozenset(name for group in groups for name in group.covered_resources),
+        )
+
+    def figures(self) -> tuple[Figures, ...]:
+        """Every ClusterQueue with each of its flavors."""
+        return tuple(
+            each for queue in self.view.all(CLUSTER_QUEUES) for each in self._figures_of(queue)
+        )
+
+    def pool(self, figures: Figures) -> tuple[Figures, ...]:
+        """All queues that share the flavor with this one, itself included."""
+        if not figures.cohort:
+            return (figures,)
+        root = self._root(figures.cohort)
+        members = (
+            each
+            for each in (*self.figures(), *self._of_cohorts())
+            if each.flavor == figures.flavor and each.cohort
+        )
+        return tuple(each for each in members if self._root(each.cohort) == root)
+
+    def waiting(self, queue: str) -> Waiting | None:
+        """What waits in a ClusterQueue; None while workloads were not read."""
+        if not self.view.store(WORKLOADS).synced:
+            return None
+        return self._all_waiting().get(queue, Waiting())
+
+    def admitted(self, queue: str) -> list[KueueItem]:
+        """The workloads that hold quota of a ClusterQueue."""
+        return [
+            self._item(each)
+            for each in self.view.all(WORKLOADS)
+            if each.status.admission
+            and each.status.admission.cluster_queue == queue
+            and not has_condition(each.status.conditions, "Finished")
+        ]
+
+    def within(self, namespace: str, door: str) -> list[KueueItem]:
+        """The workloads that name a LocalQueue and are not over."""
+        return [
+            self._item(each)
+            for each in self.view.all(WORKLOADS, namespace)
+            if each.spec.queue_name == door
+            and not has_condition(each.status.conditions, "Finished")
+        ]
+
+    def allocatable(self, flavor: str) -> Decimal | None:
+        """The GPUs of the ready nodes that a flavor means; None while nobody knows."""
+        found = self.view.get(RESOURCE_FLAVORS, flavor)
+        if found is None:
+            return None
+        wanted = found.spec.node_labels.items()
+        amount = allocatable(self.view, self.resource, lambda node: wanted <= node.labels.items())
+        return self._gpus(amount)
+
+    @property
+    def age_seconds(self) -> float:
+        """Since the server spoke last of ClusterQueues; infinite before the first time."""
+        return self.view.age_seconds(CLUSTER_QUEUES)
+
+    @property
+    def work_age_seconds(self) -> float:
+        """Since the server spoke last of Workloads."""
+        return self.view.age_seconds(WORKLOADS)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the cluster is known not to serve Kueue."""
+        return self.view.store(CLUSTER_QUEUES).absent
+
+    def _figures_of(self, queue: ClusterQueue) -> tuple[Figures, ...]:
+        return tuple(
+            self._figures(queue, flavor, quota)
+            for flavor, quota in quotas_in(queue.spec.resource_groups, self.resource)
+        )
+
+    def _figures(self, queue: ClusterQueue, flavor: str, quota: ResourceQuota) -> Figures:
+        used = _usage(queue.status.flavors_usage, flavor, self.resource)
+        reserved = _usage(queue.status.flavors_reservation, flavor, self.resource) or used
+        return Figures(
+            queue=queue.name,
+            cohort=queue.spec.cohort,
+            flavor=flavor,
+            nominal=quota.nominal_quota / self.per_gpu,
+            borrowing_limit=self._gpus(quota.borrowing_limit),
+            lending_limit=self._gpus(quota.lending_limit),
+            used=self._gpus(used[0]) if used else None,
+            reserved=self._gpus(reserved[0]) if reserved else None,
+            borrowed=self._gpus(reserved[1]) if reserved else None,
+            reclaims=queue.spec.preemption.reclaim_within_cohort != "Never",
+        )
+
+    def _of_cohorts(self) -> Iterator[Figures]:
+        """What cohorts own beyond their queues; nobody uses it but by borrowing."""
+        for cohort in self.view.all(COHORTS):
+            for flavor, quota in quotas_in(cohort.spec.resource_groups, self.resource):
+                yield Figures(
+                    queue="",
+                    cohort=cohort.name,
+                    flavor=flavor,
+                    nominal=quota.nominal_quota / self.per_gpu,
+                    borrowing_limit=None,
+                    lending_limit=None,
+                    used=ZERO,
+                    reserved=ZERO,
+                    borrowed=ZERO,
+                    reclaims=False,
+                )
+
+    def _item(self, workload: Workload) -> KueueItem:
+        return KueueItem(workload, self.resource, self.per_gpu)
+
+    def _gpus(self, amount: Decimal | None) -> Decimal | None:
+        return None if amount is None else amount / self.per_gpu
+
+    def _root(self, cohort: str) -> str:
+        seen = {cohort}
+        while (found := self.view.get(COHORTS, cohort)) and found.spec.parent not in {"", *seen}:
+            cohort = found.spec.parent
+            seen.add(cohort)
+        return cohort
+
+    def _all_waiting(self) -> Mapping[str, Waiting]:
+        """Computed once for each state of the view, because there may be thousands."""
+        workloads, locals_ = self.view.all(WORKLOADS), self.view.all(LOCAL_QUEUES)
+        seen_workloads, seen_locals, known = self._waiting
+        if workloads is not seen_workloads or locals_ is not seen_locals:
+            known = _by_queue(map(self._item, filter(is_waiting, workloads)), locals_)
+            self._waiting = (workloads, locals_, known)
+        return known
+
+
+def quotas_in(groups: Sequence[ResourceGroup], resource: str) -> list[tuple[str, ResourceQuota]]:
+    """The flavors among resource groups that have the resource, and their quotas."""
+    return [
+        (flavor.name, quota)
+        for group in groups
+        for flavor in group.flavors
+        for quota in flavor.resources
+        if quota.name == resource
+    ]
+
+
+def is_waiting(workload: Workload) -> bool:
+    """Whether a workload stands in its queue."""
+    conditions = workload.status.conditions
+    return (
+        workload.spec.active
+        and not has_condition(conditions, "QuotaReserved")
+        and not has_condition(conditions, "Finished")
+    )
+
+
+def _usage(
+    usages: Sequence[FlavorUsage], flavor: str, resource: str
+) -> tuple[Decimal, Decimal] | None:
+    for usage in usages:
+        if usage.name == flavor:
+            for each in usage.resources:
+                if each.name == resource:
+                    return each.total, each.borrowed
+    return None
+
+
+def _by_queue(waiting: Iterable[KueueItem], locals_: Sequence[LocalQueue]) -> Mapping[str, Waiting]:
+    queues = {(local.namespace, local.name): local.spec.cluster_queue for local in locals_}
+    found: dict[str, list[KueueItem]] = defaultdict(list)
+    for item in waiting:
+        found[queues.get((item.namespace, item.queue), "")].append(item)
+    return {queue: _in_order(items) for queue, items in found.items()}
+
+
+def _in_order(items: list[KueueItem]) -> Waiting:
+    items.sort(key=lambda each: (-each.priority, each.created_at or LATEST))
+    return Waiting(tuple(items), sum((each.gpus for each in items), ZERO))

@@ -1,0 +1,269 @@
+"""What Kueue has to do with runs: their labels, what it would never admit, how they stand."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject, Job, find_condition, has_condition
+from bot.cluster.queues import Workload
+from bot.cluster.resources import (
+    CLUSTER_QUEUES,
+    JOBS,
+    LOCAL_QUEUES,
+    PRIORITY_CLASSES,
+    PYTORCHJOBS,
+    WORKLOADS,
+    Resource,
+)
+from bot.errors import ClusterError, ConflictError
+from bot.quotas.engine import Demand, Dress, Manifest, Queue
+from bot.quotas.kueue import KueueQueues
+from bot.quotas.kueue_items import KueueItem
+from bot.quotas.kueue_says import blocked
+from bot.quotas.priorities import refuse_priority
+from bot.quotas.standing import Stand, Standing, Taker
+
+_HELD = "It is on hold: its Workload was deactivated."
+_GAVE_UP = {
+    "RequeuingLimitExceeded": "Kueue gave up after too many attempts to start it.",
+    "MaximumExecutionTimeExceeded": "It reached the longest time that Kueue lets it run.",
+}
+_PREEMPTED = {
+    "InClusterQueue": "Its GPUs were needed for a workload of higher priority in the same queue.",
+    "InCohortReclamation": "Its GPUs were borrowed, and the team they belong to needed them back.",
+    "InCohortFairSharing": "Its GPUs were borrowed, and another team was due its fair share.",
+    "InCohortReclaimWhileBorrowing": (
+        "Its GPUs were borrowed, and the team they belong to needed them back."
+    ),
+}
+_TAKER = re.compile(r"\(UID: [^,)]*, JobUID: ([^)]*)\)")
+_TAKER_PATH = re.compile(r"preemptor path: (?:[^;\s]*/)?([^;/\s]+)")
+
+
+class KueueRuns:
+    """What one cluster's Kueue has to do with runs."""
+
+    def __init__(
+        self, cluster: Cluster, queues: KueueQueues, excluded: tuple[str, ...] = ()
+    ) -> None:
+        self._cluster = cluster
+        self._queues = queues
+        self._excluded = excluded
+
+    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+        """The manifest with the LocalQueue it goes to, and its priority if it has one."""
+        return dressed(manifest, dress)
+
+    def refuse(self, demand: Demand) -> None:
+        """UsageError or ConflictError where Kueue is known never to admit such a run."""
+        view = self._cluster.view
+        if view.store(PRIORITY_CLASSES).synced:
+            refuse_priority(demand.priority, (each.name for each in view.all(PRIORITY_CLASSES)))
+        if not view.store(LOCAL_QUEUES).synced or not view.store(CLUSTER_QUEUES).synced:
+            return
+        if view.get(LOCAL_QUEUES, demand.queue, demand.namespace) is None:
+            raise ConflictError(
+                f"There is no LocalQueue {demand.queue} in namespace {demand.namespace}.",
+                "A platform admin has to make it, or correct local_queue in quartermaster.yaml.",
+            )
+        queue = self._queues.behind(demand.namespace, demand.queue)
+        missing = [each for each in self._uncovered(demand, queue) if each in demand.needed]
+        if queue is not None and missing:
+            them = "it" if len(missing) == 1 else "them"
+            raise ConflictError(
+                f"ClusterQueue {queue.name} does not cover {' and '.join(missing)}, so Kueue would"
+                " never admit this run.",
+                f"A platform admin has to add {them} to the queue's coveredResources, or, where"
+                f" Kueue leaves {them} out, to excluded_resources in quartermaster.yaml.",
+            )
+
+    def warnings(self, demand: Demand) -> tuple[str, ...]:
+        """The resources that its queue does not cover."""
+        queue = self._queues.behind(demand.namespace, demand.queue)
+        missing = self._uncovered(demand, queue)
+        if not missing:
+            return ()
+        sentence = (
+            f"The ClusterQueue does not cover {' and '.join(missing)}; unless Kueue is set up to"
+            " leave that out, the run waits until a platform admin adds it."
+        )
+        return (sentence,)
+
+    def _uncovered(self, demand: Demand, queue: Queue | None) -> list[str]:
+        """Those that Kueue is not said to leave out of account, too."""
+        missing = uncovered(demand, queue)
+        return [name for name in missing if not name.startswith(self._excluded)]
+
+    def unmanaged(self, root: Resource[Any]) -> str:
+        """That Kueue left a run's object alone, and what to do about it."""
+        return (
+            f"Kueue did not take charge of the {root.kind} within 30 s, so it was removed before it"
+            " could start. A platform admin has to enable the integration"
+            f" {root.group}/{root.kind.lower()} in Kueue's configuration."
+        )
+
+    def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
+        """That Kueue is not set up for what it does not manage by default.
+
+        Its webhook suspends what it manages, so a trial that stays as it is tells.
+        """
+        if root is not PYTORCHJOBS:
+            return ""
+        spec = manifest["spec"]
+        policy = spec["runPolicy"] | {"suspend": False}
+        trial = manifest | {"spec": spec | {"runPolicy": policy}}
+        made = self._cluster.create(root, trial, namespace, is_trial=True)
+        if made.spec.run_policy.suspend:
+            return ""
+        return (
+            f"Kueue does not manage {root.kind}s here, so none was made. A platform admin has to"
+            f" enable the integration {root.group}/{root.kind.lower()} in Kueue's configuration."
+            " Without `--form` the run is a Job, which Kueue manages."
+        )
+
+    def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
+        """That Kueue would send the run back to its queue, unless it gates the pods of its Job."""
+        gates = root.spec.template.spec.scheduling_gates if isinstance(root, Job) else ()
+        if any(gate.name == labels.ELASTIC for gate in gates):
+            return ""
+        if resource is not JOBS:
+            return f"Kueue does not change the nodes of a {resource.kind} while it runs."
+        return (
+            "This Kueue does not change the nodes of a run while it runs: its feature"
+            " ElasticJobsViaWorkloadSlices, on from Kueue 0.18, is off."
+        )
+
+    def standing(self, root: ClusterObject) -> Standing | None:
+        """How a run's object stands, by its Workload in the view."""
+        view = self._cluster.view
+        found = view.labelled(WORKLOADS, labels.JOB_UID, root.uid) or view.owned_by(
+            WORKLOADS, root.uid
+        )
+        last = _last(found)
+        return self._with_taker(self._told(last)) if last else None
+
+    def standing_live(self, root: ClusterObject) -> Standing | None:
+        """The same, read from the cluster; where Kueue is not served there is none."""
+        try:
+            workloads = self._cluster.list(WORKLOADS, root.namespace)
+        except ClusterError as error:
+            if error.reason == "NotServed":
+                return None
+            raise
+        owned = [
+            each
+            for each in workloads
+            if each.job_uid == root.uid
+            or any(owner.uid == root.uid for owner in each.metadata.owner_references)
+        ]
+        last = _last(owned)
+        return self._told(last) if last else None
+
+    def _told(self, workload: Workload) -> Standing:
+        """How a Workload stands, and in which flavor its GPUs are."""
+        admission, resource = workload.status.admission, self._queues.resource
+        given = admission.pod_set_assignments if admission else ()
+        flavors = (each.flavors[resource] for each in given if resource in each.flavors)
+        return replace(standing_of(workload), flavor=next(flavors, ""))
+
+    def _with_taker(self, standing: Standing) -> Standing:
+        """The same, with what the view shows of the Workload that it was pushed out for."""
+        taker = standing.taker
+        if taker is None or not taker.uid:
+            return standing
+        found = self._cluster.view.labelled(WORKLOADS, labels.JOB_UID, taker.uid)
+        if not found:
+            return standing
+        item = KueueItem(found[0], self._queues.resource)
+        return replace(standing, taker=replace(taker, kind=item.kind, name=item.name))
+
+    def order(self, queue: str) -> Sequence[tuple[str, str]]:
+        """What waits in a ClusterQueue, next one first; empty where Kueue does not tell."""
+        try:
+            pending = self._cluster.pending_workloads(queue)
+        except ClusterError:
+            # A place is a comfort; without it the run goes on just so.
+            return ()
+        return [(each.namespace, each.name) for each in pending]
+
+
+def dressed(manifest: Manifest, dress: Dress) -> Manifest:
+    """A manifest with the labels by which Kueue takes charge of it."""
+    queueing = {labels.QUEUE_NAME: dress.queue}
+    if dress.priority:
+        queueing[labels.PRIORITY_CLASS] = dress.priority
+    metadata = manifest["metadata"]
+    metadata = metadata | {"labels": metadata["labels"] | queueing}
+    if dress.least is not None and "parallelism" in manifest["spec"]:
+        # Kueue knows this of Jobs alone, and refuses it for what operators serve.
+        metadata["annotations"] = metadata["annotations"] | {labels.ELASTIC: "true"}
+    return manifest | {"metadata": metadata}
+
+
+def _last(workloads: Sequence[Workload]) -> Workload | None:
+    """The Workload that holds the quota; one that grows has another that waits beside it."""
+    if not workloads:
+        return None
+    live = [each for each in workloads if not has_condition(each.status.conditions, "Finished")]
+    return max(live or workloads, key=_rank)
+
+
+def _rank(workload: Workload) -> tuple[bool, str]:
+    is_admitted = has_condition(workload.status.conditions, "Admitted")
+    return is_admitted, str(workload.metadata.creation_timestamp)
+
+
+def standing_of(workload: Workload) -> Standing:
+    """How a Workload stands."""
+    conditions, name = workload.status.conditions, workload.name
+    admitted = find_condition(conditions, "Admitted")
+    if admitted is not None and admitted.true:
+        return Standing(name, Stand.ADMITTED, since=admitted.last_transition_time)
+    why = blocked(workload)
+    evicted = find_condition(conditions, "Evicted")
+    held = "" if workload.spec.active else _HELD
+    if evicted is None or not evicted.true:
+        return Standing(name, Stand.WAITING, reason=held, blocked=why)
+    for cause, sentence in _GAVE_UP.items():
+        if cause in evicted.reason and held:
+            return Standing(name, Stand.GIVEN_UP, reason=sentence, blocked=why)
+    if evicted.reason == "Preempted":
+        return Standing(
+            name,
+            Stand.PREEMPTED,
+            _why_preempted(workload),
+            since=evicted.last_transition_time,
+            blocked=why,
+            taker=_taker(evicted.message),
+        )
+    if held:
+        return Standing(name, Stand.WAITING, reason=held, blocked=why)
+    back = "It was sent back to its queue:"
+    return Standing(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
+
+
+def uncovered(demand: Demand, queue: Queue | None) -> list[str]:
+    """The resources it requests that its queue does not cover.
+
+    Kueue never admits such a run, unless it is set up to leave these resources out of account.
+    """
+    covered = queue.covered if queue else frozenset()
+    return [name for name in demand.resources if covered and name not in covered]
+
+
+def _taker(message: str) -> Taker | None:
+    """What the Workload was pushed out for, as far as Kueue's sentence says."""
+    uid, queue = _TAKER.search(message), _TAKER_PATH.search(message)
+    if uid is None and queue is None:
+        return None
+    return Taker(uid[1] if uid else "", queue[1] if queue else "")
+
+
+def _why_preempted(workload: Workload) -> str:
+    preempted = find_condition(workload.status.conditions, "Preempted")
+    return _PREEMPTED.get(
+        preempted.reason if preempted else "", "Its GPUs were needed for another workload."
+    )

@@ -1,0 +1,141 @@
+"""One figure of a queue as it stands, and the note on the queue that tells what it was before."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+
+from bot.cluster import labels
+from bot.cluster.objects import ClusterObject
+from bot.cluster.quantities import parse_quantity
+
+ANNOTATION = labels.PREFIX + "override"
+NOMINAL = "nominalQuota"
+BORROWING = "borrowingLimit"
+
+Operation = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a figure stands: `field` is nominalQuota or borrowingLimit, on any engine."""
+
+    queue: str
+    flavor: str
+    resource: str
+    field: str
+
+    @property
+    def key(self) -> str:
+        """What the annotation of the queue calls it."""
+        return f"{self.flavor}/{self.resource}/{self.field}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the annotation says about one figure, enough to put it back without our rows."""
+
+    ids: tuple[str, ...]
+    baseline: str
+    value: str
+    until: str
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a queue says at one place.
+
+    `value` is None when the place is gone or unlimited; `is_foreign` means that another
+    installation has written its annotation there. `kind` is what the engine calls the queue.
+    """
+
+    value: Decimal | None
+    note: Note | None = None
+    is_foreign: bool = False
+    kind: str = "ClusterQueue"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a queue shall say at one place."""
+
+    value: Decimal
+    note: Note | None
+
+
+def observed(
+    queue: ClusterObject | None, place: Place, value: Decimal | None, installation: str, kind: str
+) -> Observed:
+    """A figure that was read, with our note about it."""
+    if queue is None:
+        return Observed(None, kind=kind)
+    writer, notes = read_notes(queue)
+    is_ours = writer == installation
+    return Observed(
+        value=value,
+        note=notes.get(place.key) if is_ours else None,
+        is_foreign=bool(writer) and not is_ours,
+        kind=kind,
+    )
+
+
+def read_notes(queue: ClusterObject) -> tuple[str, dict[str, Note]]:
+    """Which installation wrote the queue's annotation, and what it notes about each figure."""
+    try:
+        content = json.loads(queue.metadata.annotations.get(ANNOTATION, ""))
+        notes = {
+            key: Note(tuple(each["ids"]), each["baseline"], each["value"], each["until"])
+            for key, each in content["fields"].items()
+        }
+        return str(content["installation"]), notes
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return "", {}
+
+
+def notes_of(queue: ClusterObject, installation: str) -> Iterator[tuple[Place, Note]]:
+    """What this installation notes in the queue's annotation, and about which figures."""
+    writer, notes = read_notes(queue)
+    for key, note in notes.items() if writer == installation else ():
+        flavor, _, rest = key.partition("/")
+        resource, _, field = rest.rpartition("/")
+        if resource and field in {NOMINAL, BORROWING}:
+            yield Place(queue.name, flavor, resource, field), note
+
+
+def annotate(
+    queue: ClusterObject, place: Place, note: Note | None, installation: str
+) -> Iterator[Operation]:
+    """The operations that make the annotation say this, and fail if it changed meanwhile."""
+    path = f"/metadata/annotations/{ANNOTATION.replace('/', '~1')}"
+    text = queue.metadata.annotations.get(ANNOTATION)
+    notes = read_notes(queue)[1]
+    notes.pop(place.key, None)
+    if note is not None:
+        notes[place.key] = note
+    if text is not None:
+        yield {"op": "test", "path": path, "value": text}
+    elif notes:
+        # Nothing else tells that somebody annotates the queue in this moment.
+        yield same_version(queue)
+    if notes and not queue.metadata.annotations:
+        yield {"op": "add", "path": "/metadata/annotations", "value": {}}
+    if notes:
+        yield {"op": "add", "path": path, "value": _written(installation, notes)}
+    elif text is not None:
+        yield {"op": "remove", "path": path}
+
+
+def same_version(queue: ClusterObject) -> Operation:
+    """The test that nobody wrote the queue at all since it was read."""
+    version = queue.metadata.resource_version
+    return {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+
+
+def decoded(text: str) -> Decimal:
+    """A figure of a note."""
+    return parse_quantity(text)
+
+
+def _written(installation: str, notes: dict[str, Note]) -> str:
+    fields = {key: asdict(note) for key, note in sorted(notes.items())}
+    return json.dumps({"installation": installation, "fields": fields})

@@ -1,0 +1,221 @@
+"""Takes overrides from the request to their end, one switch at a time."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from bot.approvals import Approval, Approvals
+from bot.clock import Clock
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database, Session
+from bot.due import wake
+from bot.errors import ConflictError
+from bot.quotas import telling
+from bot.quotas.beginning import Look, absorb, digest_of, epochs, look_at, starts, switch_first
+from bot.quotas.controller import engine_of
+from bot.quotas.course import Become, Begin, Move, Notice, Rest, State, Switch, decide
+from bot.quotas.effect import above_quota
+from bot.quotas.engine import ZERO
+from bot.quotas.engines import Engines
+from bot.quotas.managed import BORROWING
+from bot.quotas.standing import Item
+from bot.quotas.tables import (
+    LIVE,
+    OVERRIDE,
+    QUOTA,
+    Leg,
+    ManagedQuota,
+    Mode,
+    Override,
+    OverridePhase,
+    lane_of,
+    subject_of,
+)
+from bot.slack.messages import refresh_cards
+
+_WORTH_SAYING = 3
+
+
+class Stopping(Protocol):
+    """Who can stop workloads that are above quota once an override has ended."""
+
+    def stop_workloads(
+        self, session: Session, items: Sequence[Item], why: str, now: datetime
+    ) -> None:
+        """Has these stopped, as far as they are ours; asked twice is as once."""
+        ...
+
+
+class ReadAnew(Protocol):
+    """Who can ask Slack at once about people whose word is about to be acted upon."""
+
+    def __call__(self, workspace_id: str, users: Iterable[str], groups: Iterable[str], /) -> None:
+        """Brings what is known of them up to date; an OutsideError when nobody answers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Whom overrides need besides the cluster."""
+
+    stopping: Stopping
+    read_anew: ReadAnew
+
+
+class OverrideController:
+    """Keeps overrides: begins them when approved, ends them in time, says so to people."""
+
+    kind = OVERRIDE
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        settings: Callable[[], Settings],
+        engines: Engines,
+        approvals: Approvals,
+        neighbours: Neighbours,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._engines = engines
+        self._approvals = approvals
+        self._neighbours = neighbours
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next switch; only a beginning looks at cluster and approvers first."""
+        now = self._clock.now()
+        state = self._database.read(lambda session: self._load(session, row_id))
+        if state is None:
+            return Step(None)
+        move = decide(state, now)
+        if isinstance(move, Rest):
+            return Step(move.until)
+        looks = self._looked_at(state) if isinstance(move, Begin) else ()
+
+        def save(session: Session) -> None:
+            fresh = self._load(session, row_id)
+            if fresh is not None and decide(fresh, now) == move:
+                self._make(session, fresh, move, looks, now)
+
+        return Step(now, save)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what goes wrong again and again."""
+        row = session.get(Override, row_id)
+        if row is not None and trouble.attempts >= _WORTH_SAYING:
+            row.trouble = trouble.sentence
+            refresh_cards(session, subject_of(row), live=False)
+
+    def _load(self, session: Session, row_id: str) -> State | None:
+        row = session.get(Override, row_id)
+        if row is None:
+            return None
+        quotas = self._settings().quotas
+        legs = session.scalars(
+            select(Leg).where(col(Leg.override_id) == row_id).order_by(col(Leg.position))
+        ).all()
+        approval = self._approvals.of(session, OVERRIDE, row_id)
+        notice = quotas.stop_notice if quotas.after_end == "stop" else None
+        return State(row, approval, tuple(legs), notice)
+
+    def _looked_at(self, state: State) -> tuple[Look, ...]:
+        """The queues as they are now, and the approvers as they are now."""
+        row, approval = state.row, state.approval
+        if approval is not None:
+            users, groups = self._database.read(
+                lambda session: self._approvals.concerned(session, approval)
+            )
+            self._neighbours.read_anew(row.workspace_id, users, groups)
+        known = self._database.read(lambda session: epochs(session, row))
+        return look_at(engine_of(self._engines, row.cluster).overrides, row, known)
+
+    def _make(
+        self, session: Session, state: State, move: Move, looks: tuple[Look, ...], now: datetime
+    ) -> None:
+        row = state.row
+        row.trouble = ""
+        match move:
+            case Rest():
+                return
+            case Begin():
+                self._begin(session, state, looks, now)
+            case Notice():
+                row.noticed_at = now
+                telling.ends_soon(session, row, self._above(session, state), now)
+            case Switch(position, on):
+                leg = state.legs[position]
+                leg.is_on, leg.is_settled = on, False
+                wake(session, QUOTA, leg.quota_id, lane_of(row.cluster), now)
+            case Become(phase):
+                row.phase = phase
+                self._became(session, state, now)
+        refresh_cards(session, subject_of(row), live=False)
+
+    def _begin(
+        self, session: Session, state: State, looks: tuple[Look, ...], now: datetime
+    ) -> None:
+        row, approval = state.row, state.approval
+        if approval is None:
+            return
+        try:
+            legs = starts(session, row, looks)
+        except ConflictError as error:
+            row.note = error.message
+            self._approvals.void(session, approval, error.message.rstrip("."), now)
+            return
+        if legs and self._approvals.use(session, approval, digest_of(row), now):
+            switch_first(session, row, legs, now)
+            telling.decided(session, row, self._deciders(session, approval), now)
+
+    def _became(self, session: Session, state: State, now: datetime) -> None:
+        row = state.row
+        if row.phase not in LIVE:
+            row.ended_at = now
+            for leg in state.legs:
+                wake(session, QUOTA, leg.quota_id, lane_of(row.cluster), now)
+        match row.phase:
+            case OverridePhase.DENIED | OverridePhase.EXPIRED | OverridePhase.FAILED:
+                deciders = self._deciders(session, state.approval) if state.approval else ()
+                telling.decided(session, row, deciders, now)
+            case OverridePhase.ENDED if row.mode == Mode.BASE:
+                absorb(session, state.legs)
+                telling.is_set(session, row, now)
+            case OverridePhase.ENDED | OverridePhase.REVOKED:
+                self._end(session, state, now)
+            case _:
+                pass
+
+    def _end(self, session: Session, state: State, now: datetime) -> None:
+        above = self._above(session, state)
+        stops = self._settings().quotas.after_end == "stop"
+        if stops and above:
+            why = f"the quota override of {state.row.team} has ended"
+            self._neighbours.stopping.stop_workloads(session, above, why, now)
+        quota = session.get_one(ManagedQuota, state.legs[-1].quota_id) if state.legs else None
+        ending = telling.Ending(quota.last_written if quota else None, above, stops)
+        telling.ended(session, state.row, ending, now)
+
+    def _above(self, session: Session, state: State) -> list[Item]:
+        """The workloads that stand above the quota there is without this override."""
+        row = state.row
+        engine = self._engines.get(row.cluster, row.resource)
+        if not state.legs or engine is None:
+            return []
+        leg, queues = state.legs[-1], engine.queues
+        quota = session.get_one(ManagedQuota, leg.quota_id)
+        allowed = (quota.last_written or ZERO) - (leg.delta if leg.is_on else ZERO)
+        if quota.field == BORROWING:
+            queue = queues.named(row.queue)
+            figures = queue.of(row.flavor) if queue else None
+            allowed += figures.nominal if figures else ZERO
+        return above_quota(queues, (row.queue, row.flavor), allowed, leg.delta)
+
+    def _deciders(self, session: Session, approval: Approval) -> tuple[str, ...]:
+        return tuple(vote.person for vote in self._approvals.votes(session, approval))

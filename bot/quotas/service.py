@@ -1,0 +1,272 @@
+"""What people ask of quotas: how they stand, more for a while, another base, an early end."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from bot.access import Access, Caller, Right, Role, bound
+from bot.approvals import ApprovalPhase, Approvals, Request
+from bot.audit import Actor, record
+from bot.config import Settings
+from bot.database.database import Session
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.quotas.beginning import digest_of, quota_at
+from bot.quotas.engine import Queues, Words
+from bot.quotas.engines import Engines
+from bot.quotas.kueue_words import WORDS as KUEUE
+from bot.quotas.managed import Place
+from bot.quotas.status import TeamStatus, team_status
+from bot.quotas.tables import (
+    LIVE,
+    OVERRIDE,
+    QUOTA,
+    ManagedQuota,
+    Mode,
+    Override,
+    OverridePhase,
+    lane_of,
+    subject_of,
+)
+from bot.quotas.wish import Facts, Wish, base_row, override_row
+from bot.quotas.wording import change, number
+from bot.slack.markup import join, person, plain
+from bot.slack.messages import Note, refresh_cards, say_once, show_card
+
+HISTORY = 15
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who decided, and until when others can; None when it is decided."""
+
+    people: tuple[str, ...]
+    open_until: datetime | None
+
+
+class QuotaService:
+    """Quota as people speak of it. Writes rows and reads views; nothing outside is called."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        access: Access,
+        approvals: Approvals,
+        engines: Engines,
+    ) -> None:
+        self._settings = settings
+        self._access = access
+        self._approvals = approvals
+        self._engines = engines
+
+    def queues(self, cluster: str) -> Queues:
+        """The queues of a cluster; NotFoundError when it is not configured."""
+        return self._engines.of(cluster).queues
+
+    def words(self, cluster: str) -> Words:
+        """What the engine of a cluster calls things; also of one that is not configured now."""
+        engine = self._engines.get(cluster)
+        return engine.words if engine else KUEUE
+
+    def status(self, session: Session, teams: Iterable[str]) -> list[TeamStatus]:
+        """The quota of these teams, as the view and our rows know it."""
+        settings = self._settings().teams
+        active = self._active(session)
+        found = []
+        for name in teams:
+            for cluster in settings[name].reach:
+                engine, team = self._engines.of(cluster), settings[name].on(cluster)
+                rows = [row for row in active.get(name, ()) if row.cluster == cluster]
+                found.append(team_status(engine.queues, name, team, rows, engine.trouble()))
+        return found
+
+    def request(self, session: Session, wish: Wish, asker: Caller, now: datetime) -> Override:
+        """An override that waits for its approval; UserError says what does not fit."""
+        row = override_row(self._facts(session, wish), wish, asker, now)
+        return self._ask(session, row, "quota_override", (asker, wish.break_glass), now)
+
+    def set_base(self, session: Session, wish: Wish, asker: Caller, now: datetime) -> Override:
+        """A change of the team's base that waits for its approval."""
+        row = base_row(self._facts(session, wish), wish, asker, now)
+        return self._ask(session, row, "quota_base", (asker, wish.break_glass), now)
+
+    def history(self, session: Session, team: str | None) -> list[Override]:
+        """The newest overrides of a team, or of all."""
+        statement = select(Override).order_by(col(Override.id).desc()).limit(HISTORY)
+        if team is not None:
+            statement = statement.where(
+                (col(Override.team) == team) | (col(Override.donor_team) == team)
+            )
+        return list(session.scalars(statement))
+
+    def undecided(self, session: Session) -> list[Override]:
+        """The requests that nobody has decided yet, oldest first."""
+        statement = select(Override).where(col(Override.phase) == OverridePhase.ASKED)
+        return list(session.scalars(statement.order_by(col(Override.id))))
+
+    def decision(self, session: Session, row: Override) -> Decision:
+        """Who has said a word about an override, and until when it is open; None: it is not."""
+        approval = self._approvals.of(session, OVERRIDE, row.id)
+        if approval is None:
+            return Decision((), None)
+        people = tuple(vote.person for vote in self._approvals.votes(session, approval))
+        is_open = approval.phase == ApprovalPhase.ASKED
+        return Decision(people, approval.expires_at if is_open else None)
+
+    def revoke(
+        self, session: Session, wanted: str | None, caller: Caller, now: datetime
+    ) -> Override:
+        """An override that is about to end early: the one of that number, or the newest."""
+        row = self._one_to_revoke(session, wanted, caller)
+        row.revoked_at, row.revoked_by = now, caller.person
+        approval = self._approvals.of(session, OVERRIDE, row.id)
+        if row.phase == OverridePhase.ASKED and approval is not None:
+            self._approvals.void(session, approval, "revoked before it began", now)
+        wake(session, OVERRIDE, row.id, lane_of(row.cluster), now)
+        refresh_cards(session, subject_of(row), live=False)
+        self._record(session, row, "quota.revoke", caller, now)
+        return row
+
+    def take_over(
+        self, session: Session, value: str, caller: Caller, now: datetime, *, theirs: bool
+    ) -> ManagedQuota:
+        """Ends a disagreement about a figure; `value` is that of the button that was shown.
+
+        With `theirs` what somebody else set becomes the base, else it is overwritten.
+        """
+        quota_id, _, shown = value.partition(":")
+        quota = session.get(ManagedQuota, quota_id)
+        if quota is None or quota.stranger is None or f"{quota.stranger:f}" != shown:
+            raise ConflictError(
+                "This has changed since the card was drawn.", "Look at the card again."
+            )
+        facts = {"queue": quota.queue, "theirs": shown, "taken": str(theirs)}
+        if theirs:
+            quota.baseline = quota.stranger
+        quota.last_written, quota.stranger, quota.stopped_because = quota.stranger, None, ""
+        wake(session, QUOTA, quota.id, lane_of(quota.cluster), now)
+        actor = Actor(quota.workspace_id, caller.person, caller.channel)
+        record(session, actor, "quota.take_over", (QUOTA, quota.id), facts, at=now)
+        return quota
+
+    def _facts(self, session: Session, wish: Wish) -> Facts:
+        settings = self._settings()
+        cluster = bound(wish.team, settings.teams[wish.team], wish.cluster).cluster
+
+        def base_of(place: Place) -> Decimal | None:
+            quota = quota_at(session, cluster, place)
+            return quota.baseline if quota else None
+
+        return Facts(settings, cluster, self.queues(cluster), base_of)
+
+    def _ask(
+        self,
+        session: Session,
+        row: Override,
+        policy: str,
+        by: tuple[Caller, bool],
+        now: datetime,
+    ) -> Override:
+        asker, breaks_glass = by
+        if breaks_glass:
+            self._access.require(asker, Right.BREAK_GLASS)
+        session.add(row)
+        session.flush()
+        request = Request(
+            subject_kind=OVERRIDE,
+            subject_id=row.id,
+            lane=lane_of(row.cluster),
+            policy=policy,
+            digest=digest_of(row),
+            requester=asker,
+            reason=row.reason,
+            breaks_glass=breaks_glass,
+        )
+        approval = self._approvals.ask(session, request, now)
+        self._show(session, row, policy, now)
+        self._record(session, row, "quota.request", asker, now)
+        if breaks_glass:
+            self._approvals.break_glass(session, approval.id, asker, now)
+            self._alert(session, row, now)
+        return row
+
+    def _show(self, session: Session, row: Override, policy: str, now: datetime) -> None:
+        """One card where it is decided, one where it was asked, one where it takes from."""
+        subject, settings = subject_of(row), self._settings()
+        circle = getattr(settings.approvals, policy).approvers
+        deciders = sorted(self._access.people_in(session, circle) - {row.requester})
+        for channel in self._deciding(deciders):
+            show_card(session, subject, channel, now, live=False, owner=deciders[0])
+        show_card(session, subject, row.channel, now, live=False, owner=row.requester)
+        if row.donor_team:
+            for channel in settings.teams[row.donor_team].channels[:1]:
+                show_card(session, subject, channel, now, live=False)
+
+    def _deciding(self, deciders: Sequence[str]) -> Sequence[str]:
+        settings = self._settings()
+        channel = settings.approvals.channel or settings.slack.admin_channel
+        return (channel,) if channel else deciders
+
+    def _alert(self, session: Session, row: Override, now: datetime) -> None:
+        text = join("*Break-glass*: ", person(row.requester), " approved alone: ",
+                    plain(f"{row.team}, {change(row)}. {row.reason}"))  # fmt: skip
+        for channel in self._deciding(()):
+            note = Note("break-glass", (text,), in_thread=False)
+            say_once(session, subject_of(row), channel, note, now)
+
+    def _one_to_revoke(self, session: Session, wanted: str | None, caller: Caller) -> Override:
+        statement = select(Override).order_by(col(Override.id).desc())
+        if wanted is None:
+            statement = statement.where(col(Override.phase).in_(LIVE))
+            if caller.team is not None:
+                statement = statement.where(col(Override.team) == caller.team)
+        found = [
+            row
+            for row in session.scalars(statement)
+            if (wanted is None or row.id.endswith(wanted)) and _may_see(row, caller)
+        ]
+        if not found:
+            which = f"override {wanted}" if wanted else "override that could be revoked"
+            raise NotFoundError(f"There is no {which} here.", "The history lists them all.")
+        row = found[0]
+        if row.phase not in LIVE or row.revoked_at or row.phase == OverridePhase.ENDING:
+            raise ConflictError(
+                f"Override {number(row)} is {row.phase} already.", "Nothing was changed."
+            )
+        self._require_to_revoke(row, caller)
+        return row
+
+    def _require_to_revoke(self, row: Override, caller: Caller) -> None:
+        is_head = Role.ADMIN in caller.roles or (
+            Role.LEAD in caller.roles and caller.team in {row.team, row.donor_team}
+        )
+        if row.requester == caller.person or (is_head and caller.may(Right.QUOTA_REVOKE_ANY)):
+            return
+        raise NotAllowedError(
+            f"Override {number(row)} was asked for by <@{row.requester}>.",
+            "They can revoke it, or a lead of the team, or an admin.",
+        )
+
+    def _active(self, session: Session) -> dict[str, list[Override]]:
+        found: dict[str, list[Override]] = {}
+        phases = (OverridePhase.APPROVED, OverridePhase.ACTIVE, OverridePhase.ENDING)
+        statement = select(Override).where(col(Override.phase).in_(phases))
+        for row in session.scalars(statement.order_by(col(Override.id))):
+            if row.mode != Mode.BASE:
+                found.setdefault(row.team, []).append(row)
+        return found
+
+    def _record(
+        self, session: Session, row: Override, verb: str, caller: Caller, now: datetime
+    ) -> None:
+        actor = Actor(row.workspace_id, caller.person, caller.channel, row.team)
+        facts = {"change": change(row), "reason": row.reason, "mode": row.mode}
+        record(session, actor, verb, (OVERRIDE, row.id), facts, at=now)
+
+
+def _may_see(row: Override, caller: Caller) -> bool:
+    return Role.ADMIN in caller.roles or caller.team in {row.team, row.donor_team}

@@ -1,0 +1,93 @@
+"""The quota of teams, by GPU type."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from bot.config import Team
+from bot.quotas.engine import ZERO, Figures, Queues
+from bot.quotas.tables import Override
+
+
+@dataclass(frozen=True)
+class TypeStatus:
+    """What a team may use and uses of one GPU type; None where nobody has said."""
+
+    figures: Figures
+    free_to_borrow: Decimal | None
+
+
+@dataclass(frozen=True)
+class TeamStatus:
+    """A team's quota; `queue` is empty when the team's queue, a `queue_kind`, was not seen.
+
+    `trouble` says why the cluster is not heard, if it is not.
+    """
+
+    team: str
+    cluster: str
+    queue: str
+    types: tuple[TypeStatus, ...]
+    pending_workloads: int | None
+    pending_gpus: Decimal | None
+    age_seconds: float
+    overrides: tuple[Override, ...] = ()
+    queue_kind: str = "ClusterQueue"
+    trouble: str = ""
+
+
+def team_status(
+    queues: Queues, name: str, team: Team, overrides: Sequence[Override], trouble: str = ""
+) -> TeamStatus:
+    """A team's quota in one cluster as the view knows it.
+
+    `trouble` says why the cluster is not heard, if it is not.
+    """
+    queue = queues.behind(team.namespace, team.queue)
+    kind, age = queues.words.queue, queues.age_seconds
+    if queue is None:
+        return TeamStatus(
+            name, team.cluster, "", (), None, None, age, queue_kind=kind, trouble=trouble
+        )
+    waiting = [queues.waiting(each) for each in {each.queue for each in queue.figures}]
+    known = [each.gpus for each in waiting if each is not None]
+    return TeamStatus(
+        team=name,
+        cluster=team.cluster,
+        queue=queue.name,
+        types=tuple(
+            TypeStatus(each, free_to_borrow(each, queues.pool(each))) for each in queue.figures
+        ),
+        pending_workloads=queue.pending,
+        pending_gpus=sum(known, ZERO) if len(known) == len(waiting) else None,
+        age_seconds=age,
+        overrides=tuple(overrides),
+        queue_kind=kind,
+        trouble=trouble,
+    )
+
+
+def free_to_borrow(own: Figures, pool: Iterable[Figures]) -> Decimal | None:
+    """What the queue could take above its nominal quota now; None when a figure is unknown."""
+    shared = free_in_pool(own, pool)
+    if own.reserved is None or shared is None:
+        return None
+    own_free = own.nominal - own.reserved
+    left = shared - max(ZERO, own_free)
+    if own.borrowing_limit is not None:
+        left = min(left, own.borrowing_limit + min(ZERO, own_free))
+    return max(ZERO, left)
+
+
+def free_in_pool(own: Figures, pool: Iterable[Figures]) -> Decimal | None:
+    """What nobody uses of all that the queue may reach; None when a figure is unknown."""
+    free = ZERO
+    for each in pool:
+        if each.reserved is None:
+            return None
+        left = each.nominal - each.reserved
+        is_other = each.queue != own.queue
+        if is_other and each.lending_limit is not None:
+            left = min(left, each.lending_limit)
+        free += left
+    return free

@@ -1,0 +1,102 @@
+"""What the person who asked for an override is told, once each, by a reply that mentions them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from bot.database.database import Session
+from bot.quotas.standing import Item
+from bot.quotas.tables import Override, OverridePhase, subject_of
+from bot.quotas.wording import UNKNOWN, change, field_of, gpus
+from bot.slack.markup import Markup, code, join, person, plain, when
+from bot.slack.messages import Note, say_once
+
+_MOST_NAMED = 5
+
+
+def decided(session: Session, row: Override, deciders: Sequence[str], now: datetime) -> None:
+    """How the request was decided."""
+    by = join(" by ", _listed([person(who) for who in deciders])) if deciders else Markup("")
+    match row.phase:
+        case OverridePhase.APPROVED:
+            line = join("approved", by, ": ", plain(change(row)), _until(row), ".")
+        case OverridePhase.DENIED:
+            line = join("denied", by, ". Nothing was changed.")
+        case OverridePhase.EXPIRED:
+            line = Markup("nobody decided this in time. Nothing was changed.")
+        case _:
+            line = join("this cannot be done: ", plain(row.note), " Nothing was changed.")
+    _tell(session, row, "decision", line, now)
+
+
+def is_set(session: Session, row: Override, now: datetime) -> None:
+    """That a base was changed."""
+    _tell(session, row, "ended", join("done: ", plain(change(row)), ", for good."), now)
+
+
+def ends_soon(session: Session, row: Override, above: Sequence[Item], now: datetime) -> None:
+    """That the override ends soon, and what will be stopped then."""
+    if row.ends_at is None:
+        return
+    ends = join("this override ends ", when(row.ends_at), ". ")
+    if above:
+        line = join(ends, "What is then above quota will be stopped: ", _names(above), ".")
+    else:
+        line = join(ends, "Nothing would be above quota then.")
+    _tell(session, row, "notice", line, now)
+
+
+def stopped(session: Session, row: Override, why: str, now: datetime) -> None:
+    """That somebody else has a hand in it, which nobody would notice on an edited card."""
+    purpose = f"stopped-{hashlib.sha256(why.encode()).hexdigest()[:12]}"
+    _tell(session, row, purpose, join(plain(why), " An admin decides on the card."), now)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What an end left: the figure now, workloads above it, and whether they are stopped."""
+
+    value: Decimal | None
+    above: Sequence[Item] = ()
+    stops: bool = False
+
+
+def ended(session: Session, row: Override, ending: Ending, now: datetime) -> None:
+    """That the override ended, and what becomes of workloads above quota."""
+    revoked = row.phase == OverridePhase.REVOKED
+    by = join("revoked by ", person(row.revoked_by or ""), ". ") if revoked else Markup("")
+    if row.starts_at is None:
+        line = join(by, "It had not begun; nothing was changed.")
+    else:
+        value = UNKNOWN if ending.value is None else gpus(ending.value)
+        figure = f"the {field_of(row)} of {row.team} is {value} of {row.flavor}."
+        line = join(by, "The override has ended: ", plain(figure), _left(ending))
+    _tell(session, row, "ended", line, now)
+
+
+def _left(ending: Ending) -> Markup:
+    if not ending.above:
+        return Markup("")
+    if ending.stops:
+        return join(" Stopped, because above quota: ", _names(ending.above), ".")
+    return join(" Above quota now, running until others reclaim it: ", _names(ending.above), ".")
+
+
+def _until(row: Override) -> Markup:
+    return join(", until ", when(row.ends_at)) if row.ends_at else Markup(", for good")
+
+
+def _names(items: Sequence[Item]) -> Markup:
+    return _listed([code(each.name) for each in items])
+
+
+def _listed(items: Sequence[Markup]) -> Markup:
+    more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
+    return join(", ".join(items[:_MOST_NAMED]), more)
+
+
+def _tell(session: Session, row: Override, purpose: str, line: Markup, now: datetime) -> None:
+    note = Note(purpose, (join(person(row.requester), " ", line),), owner=row.requester)
+    say_once(session, subject_of(row), row.channel, note, now)

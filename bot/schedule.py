@@ -1,0 +1,138 @@
+"""Slots of time: which entry is due, claimed once however many processes look."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, cast
+from zoneinfo import ZoneInfo
+
+from apscheduler.triggers.cron import CronTrigger
+from sqlalchemy import CursorResult, delete, func, select, update
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.database.columns import Moment
+from bot.errors import UsageError
+
+Work = Callable[[Session, datetime], None]
+
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_HOUR = 1
+_DAY, _WEEKDAY = 2, 4
+
+
+class ScheduleEntry(SQLModel, table=True):
+    """Something that happens on a cron pattern; `next_at` is its next slot on our clock."""
+
+    __tablename__: ClassVar[Any] = "schedule_entries"
+
+    name: str = Field(primary_key=True)
+    cron: str
+    time_zone: str
+    next_at: datetime = Field(sa_type=Moment, index=True)
+
+
+class ScheduleRun(SQLModel, table=True):
+    """One slot that one process claimed."""
+
+    __tablename__: ClassVar[Any] = "schedule_runs"
+
+    name: str = Field(primary_key=True)
+    slot: datetime = Field(primary_key=True, sa_type=Moment)
+    claimed_at: datetime = Field(sa_type=Moment)
+
+
+@dataclass(frozen=True)
+class ScheduledJob:
+    """A job of the timetable: `work` writes rows in the transaction that claims the slot."""
+
+    name: str
+    cron: str
+    time_zone: str
+    work: Work
+
+
+def next_slot(cron: str, time_zone: str, after: datetime) -> datetime:
+    """The first slot of a five-field cron pattern after a moment; UsageError for a bad pattern.
+
+    A wall-clock time that the end of summer time repeats counts once, unless the pattern
+    names every hour.
+    """
+    trigger = _trigger(cron, time_zone)
+    slot = after
+    while True:
+        found = trigger.get_next_fire_time(None, slot + timedelta(microseconds=1))
+        if found is None:
+            raise UsageError(f"{cron!r} never comes.", "Try for example 0 2 * * * (daily at 2).")
+        slot = cast("datetime", found).astimezone(UTC)
+        if not (found.fold and cron.split()[_HOUR].isdigit()):
+            return slot
+
+
+def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
+    """Enters jobs of the timetable that are new or have another pattern."""
+    for job in jobs:
+        entry = session.get(ScheduleEntry, job.name)
+        if entry is None or (entry.cron, entry.time_zone) != (job.cron, job.time_zone):
+            session.merge(
+                ScheduleEntry(
+                    name=job.name,
+                    cron=job.cron,
+                    time_zone=job.time_zone,
+                    next_at=next_slot(job.cron, job.time_zone, now),
+                )
+            )
+
+
+def claim_slot(session: Session, job: ScheduledJob, now: datetime) -> bool:
+    """Takes the job's slot if it is due, moves the entry on, and does its work in one go.
+
+    Slots missed while nothing ran count as one.
+    """
+    entry = session.get(ScheduleEntry, job.name)
+    if entry is None or entry.next_at > now:
+        return False
+    slot = entry.next_at
+    moved = session.connection().execute(
+        update(ScheduleEntry)
+        .where(col(ScheduleEntry.name) == job.name, col(ScheduleEntry.next_at) == slot)
+        .values(next_at=next_slot(entry.cron, entry.time_zone, now))
+    )
+    if cast("CursorResult[Any]", moved).rowcount != 1:
+        return False
+    session.add(ScheduleRun(name=job.name, slot=slot, claimed_at=now))
+    job.work(session, now)
+    return True
+
+
+def earliest_slot(session: Session) -> datetime | None:
+    """When the next slot of any entry is due."""
+    return session.scalar(select(func.min(col(ScheduleEntry.next_at), type_=Moment())))
+
+
+def forget_runs(session: Session, before: datetime) -> None:
+    """Removes the record of slots older than `before`."""
+    session.connection().execute(delete(ScheduleRun).where(col(ScheduleRun.slot) < before))
+
+
+def _trigger(cron: str, time_zone: str) -> Any:
+    fields = cron.split()
+    if len(fields) != len(("minute", "hour", "day", "month", "weekday")):
+        raise UsageError(f"{cron!r} does not have five fields.", "Try for example 0 2 * * *.")
+    if fields[_DAY] != "*" and fields[_WEEKDAY] != "*":
+        raise UsageError(
+            f"{cron!r} names both a day of the month and a weekday.",
+            "Use one of them, for example 0 2 1 * * or 0 2 * * mon.",
+        )
+    fields[_WEEKDAY] = "".join(_WEEKDAYS[int(c)] if c in "01234567" else c for c in _steps(fields))
+    try:
+        return CronTrigger.from_crontab(" ".join(fields), timezone=ZoneInfo(time_zone))
+    except (ValueError, KeyError) as error:
+        raise UsageError(f"{cron!r}: {error}", "Try for example 0 2 * * mon-fri.") from error
+
+
+def _steps(fields: list[str]) -> str:
+    """The weekday field; its numbers start on Sunday here, on Monday in the trigger."""
+    weekday = fields[_WEEKDAY]
+    if "/" in weekday:
+        raise UsageError(f"{weekday!r} steps through weekdays.", "Name them: mon,wed,fri.")
+    return weekday

@@ -1,0 +1,165 @@
+"""The running bot: the threads round an application, started and stopped in order."""
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from bot import due, people
+from bot.app import Application, version
+from bot.config import ConfigurationFile, Secrets
+from bot.config.environment import read_secrets
+from bot.controller import Loop
+from bot.current import CurrentSettings
+from bot.database.database import Session
+from bot.database.exclusive import alone
+from bot.directory import Directory, GroupController, PersonController
+from bot.errors import DatabaseError
+from bot.health import Health
+from bot.http import Pages, Server, application
+from bot.logs import configure
+from bot.pulse import ClockFollower, pulse
+from bot.slack.client import SlackClient
+from bot.slack.sender import Sender
+from bot.slack.transports import Transport
+from bot.wakeups import Wakeups
+
+log = structlog.get_logger()
+
+_SWITCH_SECONDS = 0.0005
+
+
+class Part(Protocol):
+    """Something that runs."""
+
+    def start(self) -> None:
+        """Begins."""
+        ...
+
+    def stop(self) -> None:
+        """Ends, with what is under way finished."""
+        ...
+
+
+def serve(path: Path) -> None:
+    """Runs the bot until it is told to stop, then lets it finish what it is doing."""
+    configure()
+    file = ConfigurationFile(path)
+    settings = file.load()
+    secrets = read_secrets(settings.slack.transport)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stopping.set())
+    with alone(settings.database.url), running(CurrentSettings(file, settings), secrets):
+        # What is there now stays: looking through it again would stop every thread for 75 ms.
+        gc.freeze()
+        # A thread that has waited for a row gets on at once, instead of behind others' 5 ms.
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        log.info("serving", listen=settings.http.listen, version=version())
+        stopping.wait()
+        log.info("stopping")
+
+
+@contextmanager
+def running(settings: CurrentSettings, secrets: Secrets) -> Iterator[Application]:
+    """The bot at work; what is under way is finished when the context ends."""
+    bot = Application(settings)
+    with ExitStack() as stack:
+        stack.callback(bot.close)
+        _take_up(bot)
+        for part in _parts(bot, secrets):
+            part.start()
+            stack.callback(part.stop)
+        yield bot
+
+
+def _parts(bot: Application, secrets: Secrets) -> list[Part]:
+    """Everything that runs, in the order in which it is started."""
+    settings = bot.settings()
+    client = SlackClient(
+        secrets.bot_token.get_secret_value(), settings.slack.api_url, settings.workspace
+    )
+    directory = (
+        PersonController(client, bot.clock),
+        GroupController(client, bot.clock, bot.settings),
+    )
+    anew = Directory(client, bot.database, bot.clock).read_anew
+    loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory])
+    wakeups = Wakeups(bot.database, bot.clock, bot.ears())
+    for cluster in bot.clusters.values():
+        cluster.on_change(wakeups.hear)
+    sender = Sender(bot.database, client, bot.renderers(), bot.settings)
+    transport = Transport(
+        settings, secrets, client, bot.desk, _slash_names(bot), bot.database.courtesy.hurry
+    )
+    health = Health(
+        bot.database,
+        bot.clock,
+        bot.clusters,
+        loop,
+        wakeups,
+        sender,
+        transport,
+        bot.timetable.next_at,
+    )
+    server = Server(application(_pages(bot, health, transport)), settings.http.listen)
+    parts: list[Part] = [wakeups, *bot.clusters.values(), loop, sender, bot.timetable, bot.settings]
+    if settings.clock.url:
+        parts.insert(0, ClockFollower(settings.clock.url, bot.clock, lambda: _moved(bot, loop)))
+    return [*parts, server, transport]
+
+
+def _moved(bot: Application, loop: Loop) -> None:
+    bot.timetable.look_at_all()
+    loop.nudge()
+
+
+def _slash_names(bot: Application) -> list[str]:
+    registry = bot.registry
+    return [f"/{registry.umbrella}", *(registry.slash.of(name) for name in registry.commands)]
+
+
+def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
+    def beat() -> dict[str, object]:
+        return pulse(bot.clock, health.is_quiet, health.next_due)
+
+    return Pages(
+        ready=health.conditions(),
+        troubles=health.troubles(),
+        pulse=beat if bot.settings().playground else None,
+        slack=transport.asgi,
+        refresh_metrics=health.refresh_metrics,
+    )
+
+
+def _take_up(bot: Application) -> None:
+    """Takes up what an earlier process left, and gets to know the people it will meet."""
+    if bot.database.is_sqlite:  # nobody else serves this file, so nobody else holds a claim
+        bot.database.transaction(due.free_all)
+    _get_to_know(bot)
+    bot.settings.on_change(lambda: _get_to_know(bot))
+
+
+def _get_to_know(bot: Application) -> None:
+    """Has Slack asked about the people and groups that the configuration names."""
+    settings = bot.settings()
+
+    def work(session: Session) -> None:
+        now = bot.clock.now()
+        for user in sorted(settings.named_people()):
+            if people.known(session, settings.workspace, user) is None:
+                people.get_to_know(session, settings.workspace, user, now)
+        for group in sorted(settings.named_groups()):
+            row = people.row_id(settings.workspace, group)
+            due.wake(session, people.GROUP, row, people.LANE, now)
+
+    try:
+        bot.database.transaction(work)
+    except DatabaseError as error:
+        log.warning("people could not be asked about", error=error.message)

@@ -1,0 +1,93 @@
+"""Answers that follow an acknowledgement: delivered from a bounded pool, lost without harm."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from bot.errors import ChatError
+from bot.slack import metrics
+from bot.slack.blocks import reply_blocks
+from bot.slack.card import Reply
+from bot.slack.client import Draft, Place, SlackClient
+from bot.slack.incoming import Arrival, Incoming
+from bot.slack.markup import sentence
+from bot.slack.pool import BoundedPool
+from bot.slack.text import reply_text
+
+log = structlog.get_logger()
+
+DEADLINE_SECONDS = 30.0
+_BUSY = sentence("I am busy with other answers. Try again in a moment.")
+
+
+class Answers:
+    """Brings people the answers that cannot go into an acknowledgement."""
+
+    def __init__(self, client: SlackClient, *, workers: int = 8, most: int = 64) -> None:
+        self._client = client
+        self._pool = BoundedPool("answer", workers=workers, most=most)
+
+    def stop(self, patience_seconds: float = 10.0) -> None:
+        """Delivers what is under way and ends."""
+        self._pool.drain(patience_seconds)
+        self._pool.stop()
+
+    def send(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
+        """Brings the reply itself, after the acknowledgement."""
+        if _shows(reply):
+            self._follow(arrival, lambda: self._deliver(incoming, reply))
+
+    def promise(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> Reply:
+        """The reply; what it looks up follows later, or it says that there is no room for that."""
+        read = reply.later
+        if read is None or self._follow(arrival, lambda: self._look_up(incoming, read)):
+            return reply
+        return replace(reply, lines=(*reply.lines, _BUSY), later=None)
+
+    def _follow(self, arrival: Arrival, work: Callable[[], None]) -> bool:
+        slot = self._pool.reserve()
+        if slot is None:
+            metrics.REFUSED.inc()
+            return False
+        arrival.then.append(lambda: slot.run(work))
+        return True
+
+    def _look_up(self, incoming: Incoming, read: Callable[[], Reply]) -> None:
+        if time.monotonic() - incoming.received > DEADLINE_SECONDS:
+            metrics.LATE_ANSWERS.inc()
+            self._deliver(incoming, Reply(lines=(_BUSY,)))
+            return
+        reply = read()
+        if time.monotonic() - incoming.received > DEADLINE_SECONDS:
+            metrics.LATE_ANSWERS.inc()
+        self._deliver(incoming, reply)
+
+    def _deliver(self, incoming: Incoming, reply: Reply) -> None:
+        draft = draft_of(incoming, reply)
+        place = Place(incoming.channel, incoming.thread_ts)
+        try:
+            if incoming.response_url:
+                self._client.respond(incoming.response_url, draft, incoming.thread_ts)
+            else:
+                self._client.post_ephemeral(place, incoming.person, draft)
+        except ChatError as error:
+            log.warning(
+                "an answer could not be delivered",
+                kind=incoming.kind,
+                command=incoming.command,
+                channel=incoming.channel,
+                error=error.message,
+            )
+
+
+def draft_of(incoming: Incoming, reply: Reply) -> Draft:
+    """The reply as Slack shows it; nothing at all when it says nothing."""
+    if not _shows(reply):
+        return Draft("")
+    return Draft(reply_text(reply), reply_blocks(reply, key=incoming.delivery))
+
+
+def _shows(reply: Reply) -> bool:
+    return bool(reply.lines or reply.card or reply.buttons)

@@ -1,0 +1,98 @@
+"""What a card or an answer says, without a word about Slack's blocks.
+
+Areas build these values from their rows; `bot.slack.blocks` turns them into blocks and sees to
+Slack's limits, so nothing here needs to count characters.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from bot.slack.markup import Markup
+
+
+class Tone(StrEnum):
+    """How things stand, shown as a mark before the title."""
+
+    WAITING = "waiting"
+    WORKING = "working"
+    GOOD = "good"
+    BAD = "bad"
+    WARNING = "warning"
+    STOPPED = "stopped"
+    QUIET = "quiet"
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """A question Slack asks before a click counts."""
+
+    title: str
+    text: str
+    yes: str
+    no: str = "Cancel"
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button; `action` names the declared button (`train.stop`), `value` its subject."""
+
+    action: str
+    label: str
+    value: str
+    style: Literal["primary", "danger"] | None = None
+    confirm: Confirm | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far something is; `total` None when nobody knows."""
+
+    done: float
+    total: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header; cells are plain text."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """One message about one subject; also the shape of a longer answer.
+
+    `title` and `state` are plain text, `facts` are label and value, `code` is shown as it is
+    in fixed width; of code that is too long the end is kept, as with logs. A `document` is shown
+    in fixed width too, but whole, in as many blocks as it takes; it has 10,000 characters at most.
+    """
+
+    title: str
+    state: str = ""
+    tone: Tone = Tone.QUIET
+    lines: tuple[Markup, ...] = ()
+    facts: tuple[tuple[str, Markup], ...] = ()
+    progress: Progress | None = None
+    table: Table | None = None
+    code: str = ""
+    document: str = ""
+    buttons: tuple[Button, ...] = ()
+    footer: tuple[Markup, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer that only the person who asked sees.
+
+    `later` is a read that must look outside: it runs after the acknowledgement, in a bounded
+    pool, and its own reply follows this one.
+    """
+
+    lines: tuple[Markup, ...] = ()
+    card: Card | None = None
+    buttons: tuple[Button, ...] = ()
+    later: "Callable[[], Reply] | None" = None

@@ -1,0 +1,227 @@
+"""The edge to Slack: what the bot asks of it, typed, and errors as sentences."""
+
+import http
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from slack_sdk.webhook import WebhookClient
+
+from bot.slack.web_api import (
+    SERVER_ERROR,
+    TIMEOUT_SECONDS,
+    WHY,
+    WebApi,
+    count,
+    quiet,
+    refused,
+    unanswered,
+)
+
+EVENT_TYPE = "quartermaster"
+
+_PAGE = 200
+_MOST_PAGES = 20
+_RESPOND = "response_url"
+
+Block = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a message says; `text` is what notifications and readers without blocks show."""
+
+    text: str
+    blocks: list[Block] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The draft as Slack takes it in answers."""
+        return {"text": self.text, **({"blocks": self.blocks} if self.blocks else {})}
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a message stands."""
+
+    channel: str
+    ts: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a message goes: a channel, or a thread in it, shown in the channel too if broadcast."""
+
+    channel: str
+    thread_ts: str | None = None
+    broadcast: bool = False
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who we are in Slack."""
+
+    workspace_id: str
+    user_id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class User:
+    """A person as Slack describes them."""
+
+    name: str
+    time_zone: str
+    is_guest: bool
+    is_stranger: bool
+    is_gone: bool
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A channel as Slack describes it."""
+
+    name: str
+    is_member: bool
+    is_archived: bool
+
+
+class SlackClient:
+    """Slack's Web API as the bot uses it; every failure is a ChatError, nothing is tried twice."""
+
+    def __init__(self, token: str, api_url: str, workspace_id: str) -> None:
+        self._api = WebApi(token, api_url)
+        self._workspace_id = workspace_id
+
+    def auth_test(self) -> Identity:
+        """Who the token makes us."""
+        answer = self._api.call("auth.test")
+        return Identity(answer["team_id"], answer["user_id"], answer["user"])
+
+    def scopes(self) -> frozenset[str]:
+        """What the token allows."""
+        answer = self._api.call("auth.test")
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        given = headers.get("x-oauth-scopes", "").split(",")
+        return frozenset(scope.strip() for scope in given if scope.strip())
+
+    def post(self, place: Place, draft: Draft, *, mark: str) -> Spot:
+        """Where the new message stands; `find_by_metadata` knows it by its mark."""
+        answer = self._api.call(
+            "chat.postMessage",
+            channel=place.channel,
+            thread_ts=place.thread_ts,
+            reply_broadcast="true" if place.broadcast and place.thread_ts else None,
+            text=draft.text,
+            blocks=draft.blocks or None,
+            metadata={"event_type": EVENT_TYPE, "event_payload": {"message": mark}},
+            unfurl_links="false",
+            unfurl_media="false",
+        )
+        return Spot(answer["channel"], answer["ts"])
+
+    def update(self, spot: Spot, draft: Draft) -> None:
+        """Makes a message of ours say something else."""
+        self._api.call(
+            "chat.update", channel=spot.channel, ts=spot.ts, text=draft.text, blocks=draft.blocks
+        )
+
+    def post_ephemeral(self, place: Place, person: str, draft: Draft) -> None:
+        """Says something that only this person sees."""
+        self._api.call(
+            "chat.postEphemeral",
+            channel=place.channel,
+            thread_ts=place.thread_ts,
+            user=person,
+            text=draft.text,
+            blocks=draft.blocks or None,
+        )
+
+    def respond(self, response_url: str, draft: Draft, thread_ts: str | None = None) -> None:
+        """Says something that only the person sees who commanded or clicked.
+
+        Slack takes five of these within 30 minutes.
+        """
+        body = {"response_type": "ephemeral", "replace_original": False, **draft.as_json()}
+        if thread_ts:
+            body["thread_ts"] = thread_ts
+        hook = WebhookClient(response_url, timeout=TIMEOUT_SECONDS, retry_handlers=[], logger=quiet)
+        try:
+            answer = hook.send_dict(body)
+        except WHY as error:
+            raise unanswered(_RESPOND, error) from error
+        result = _result(answer.status_code, answer.body)
+        count(_RESPOND, result)
+        if result != "ok":
+            raise refused(_RESPOND, result)
+
+    def open_dm(self, person: str) -> str:
+        """The channel of the direct messages with this person."""
+        channel: str = self._api.call("conversations.open", users=person)["channel"]["id"]
+        return channel
+
+    def find_by_metadata(self, place: Place, mark: str, since: datetime) -> str | None:
+        """The `ts` of our message with this mark, if it was posted there after `since`."""
+        messages = self._replies(place, since) if place.thread_ts else self._history(place, since)
+        for message in messages:
+            metadata = message.get("metadata") or {}
+            payload = metadata.get("event_payload") or {}
+            if metadata.get("event_type") == EVENT_TYPE and payload.get("message") == mark:
+                return str(message["ts"])
+        return None
+
+    def user(self, user_id: str) -> User:
+        """How Slack describes this person."""
+        user = self._api.call("users.info", user=user_id)["user"]
+        profile = user.get("profile") or {}
+        return User(
+            name=profile.get("display_name") or user.get("real_name") or user.get("name", ""),
+            time_zone=user.get("tz") or "UTC",
+            is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
+            is_stranger=bool(user.get("is_stranger")) or user["team_id"] != self._workspace_id,
+            is_gone=bool(user.get("deleted")),
+        )
+
+    def group_members(self, group_id: str) -> frozenset[str]:
+        """The people in a user group."""
+        return frozenset(self._api.call("usergroups.users.list", usergroup=group_id)["users"])
+
+    def conversation_info(self, channel: str) -> Conversation:
+        """How Slack describes this channel."""
+        seen = self._api.call("conversations.info", channel=channel)["channel"]
+        return Conversation(
+            seen.get("name", ""), bool(seen.get("is_member")), bool(seen.get("is_archived"))
+        )
+
+    def _history(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
+        return self._pages("conversations.history", since, channel=place.channel)
+
+    def _replies(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
+        return self._pages(
+            "conversations.replies", since, channel=place.channel, ts=place.thread_ts
+        )
+
+    def _pages(self, method: str, since: datetime, **where: object) -> Iterator[dict[str, Any]]:
+        cursor = None
+        for _ in range(_MOST_PAGES):
+            answer = self._api.call(
+                method,
+                **where,
+                oldest=f"{since.timestamp():.6f}",
+                include_all_metadata="true",
+                limit=_PAGE,
+                cursor=cursor,
+            )
+            yield from answer["messages"]
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+
+
+def _result(status: int, body: str) -> str:
+    """Slack's word for what became of an answer sent to a response URL."""
+    if status == http.HTTPStatus.OK:
+        return "ok"
+    if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+        return SERVER_ERROR
+    return body.strip() if body.strip().isidentifier() else f"http_{status}"

@@ -1,0 +1,136 @@
+"""Parameters for what a container gets: image, processor, memory, variables, volumes, code."""
+
+import re
+from typing import NamedTuple
+
+from bot.slack.parameters import Pattern, matched
+
+
+class ImageReference(Pattern):
+    """A container image with an optional registry, tag and digest."""
+
+    word = "IMAGE"
+    rule = re.compile(
+        r"(?=.{1,255}\Z)(?:[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]{1,5})?/)?"
+        r"[a-z0-9]+(?:[._/-]+[a-z0-9]+)*"
+        r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
+    )
+    form = "a container image such as `registry/project/name:tag`"
+    example = "ghcr.io/acme/lane:3.1"
+
+
+class CpuQuantity(Pattern):
+    """Processor cores, whole or in thousandths, as Kubernetes writes them."""
+
+    word = "CPU"
+    rule = re.compile(r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,3}|m)?")
+    form = "processor cores such as `8`, `0.5` or `500m`"
+    example = "8"
+
+
+class MemoryQuantity(Pattern):
+    """An amount of memory with its unit; a bare number would mean bytes and is refused."""
+
+    word = "SIZE"
+    rule = re.compile(r"(?=.*[1-9])[0-9]{1,9}(?:\.[0-9]{1,3})?(?:[KMGTP]i|[kMGTP])")
+    form = "an amount with its unit such as `512Mi`, `64Gi` or `1.5Ti`"
+    example = "64Gi"
+
+
+class EnvironmentVariable(NamedTuple):
+    """A variable of the container's environment."""
+
+    name: str
+    value: str
+
+
+class EnvironmentPair:
+    """`NAME=VALUE` for a container's environment; the value may be empty."""
+
+    word = "NAME=VALUE"
+    form = "`NAME=VALUE`, where NAME has letters, digits and `_` and no digit first"
+    example = "BATCH_SIZE=33"
+    rule = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})=(.*)", re.DOTALL)
+
+    def read(self, text: str) -> EnvironmentVariable:
+        """The name and the value."""
+        return EnvironmentVariable(*matched(self.rule, text).groups())
+
+
+class SecretReference(NamedTuple):
+    """A variable whose value is one key of a Secret in the team's namespace."""
+
+    name: str
+    secret: str
+    key: str
+
+
+class SecretPair:
+    """`NAME=secret/key`: a variable taken from a Secret, never written down here."""
+
+    word = "NAME=SECRET/KEY"
+    form = "`NAME=secret/key`: a variable, and the Secret and key that hold its value"
+    example = "WANDB_API_KEY=wandb/api-key"
+    rule = re.compile(
+        r"([A-Za-z_][A-Za-z0-9_]{0,127})="
+        r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)/([A-Za-z0-9._-]{1,253})"
+    )
+
+    def read(self, text: str) -> SecretReference:
+        """The variable, the Secret and the key."""
+        return SecretReference(*matched(self.rule, text).groups())
+
+
+class VolumeMount(NamedTuple):
+    """A PVC and where the container sees it."""
+
+    claim: str
+    path: str
+    read_only: bool
+
+
+class NewVolume(NamedTuple):
+    """A PVC to be made: of which storage class, how large, and where the container sees it."""
+
+    storage_class: str
+    size: str
+    path: str
+
+
+class ClaimMount:
+    """`claim:/path`, `claim:/path:ro` for reading only, or `class:100Gi:/path` for a new PVC."""
+
+    word = "CLAIM:/PATH"
+    form = (
+        "`claim:/path`, `claim:/path:ro` for reading only, or `storage-class:100Gi:/path` for a"
+        " new PVC"
+    )
+    example = "imagenet:/data:ro"
+    new = re.compile(
+        r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)"
+        r":((?=[^:]*[1-9])[0-9]{1,9}(?:\.[0-9]{1,3})?(?:[KMGTP]i|[kMGTP]))"
+        r":(/[^:\s\x00]{1,1000})"
+    )
+    rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{1,1000})(:ro|:rw)?")
+
+    def read(self, text: str) -> VolumeMount | NewVolume:
+        """The claim, the path and whether it is for reading only; or what is to be made."""
+        new = self.new.fullmatch(text)
+        found: VolumeMount | NewVolume
+        if new is not None:
+            found = NewVolume(*new.groups())
+        else:
+            claim, path, mode = matched(self.rule, text).groups()
+            found = VolumeMount(claim, path, read_only=mode == ":ro")
+        if ".." in found.path.split("/"):
+            raise ValueError(text)
+        return found
+
+
+class CodeVersion(Pattern):
+    """`REPO@COMMIT`: the code a run was started from, recorded with it."""
+
+    word = "REPO@COMMIT"
+    rule = re.compile(r"[A-Za-z0-9][\w.:/~-]{0,300}@[0-9a-fA-F]{7,40}", re.ASCII)
+    form = "`REPO@COMMIT`, with at least 7 digits of the commit"
+    example = "acme/lane@3f2a9c1"

@@ -1,0 +1,255 @@
+"""What people can say, declared once: a command, its verbs with their parameters, its buttons.
+
+From these values come the grammar, help, usage errors, permissions, the Slack app manifest and
+docs/commands.md.
+"""
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
+
+from bot.slack.card import Reply
+from bot.slack.parameters import Kind, Words
+
+Handler = TypeVar("Handler", bound=Callable[..., Reply])
+
+HELP_WORDS = frozenset({"help", "-h", "--help"})
+
+
+class DeclarationError(Exception):
+    """A declaration contradicts itself or another one; a mistake of ours, found at start."""
+
+
+class VerbTraits(TypedDict, total=False):
+    """How a verb is told apart from others of its kind.
+
+    `examples` are what follows the slash name. `mutates` asks before the same text is carried
+    out twice within a minute. `into` is a dataclass that gathers the values of a verb with many
+    options.
+    """
+
+    right: Required[StrEnum]
+    examples: Required[tuple[str, ...]]
+    mutates: bool
+    into: type
+
+
+class ValueTraits(TypedDict, total=False):
+    """How an argument or option behaves.
+
+    An argument is required unless it has a default or says otherwise, an option is not.
+    `multiple` hands over a tuple. What is neither given nor has a default is None.
+    """
+
+    help: str
+    default: object
+    required: bool
+    multiple: bool
+    metavar: str
+
+
+class RestTraits(TypedDict, total=False):
+    """How the words after `--` behave."""
+
+    help: str
+    required: bool
+    metavar: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument, option, flag, or the rest after `--`; `name` is the handler's keyword."""
+
+    name: str
+    shape: Literal["argument", "option", "flag", "rest"]
+    kind: Kind[Any]
+    dashed: str = ""
+    help: str = ""
+    default: object = None
+    required: bool = False
+    multiple: bool = False
+    metavar: str = ""
+
+    @property
+    def word(self) -> str:
+        """What stands for the value in help."""
+        return self.metavar or (self.name.upper() if self.shape == "rest" else self.kind.word)
+
+    @property
+    def spelled(self) -> str:
+        """The parameter as usage shows it, without brackets."""
+        if self.shape == "rest":
+            return f"-- {self.word} ..."
+        return " ".join(filter(None, (self.dashed, "" if self.shape == "flag" else self.word)))
+
+    @property
+    def usage(self) -> str:
+        """The parameter as usage shows it, in brackets where it may be left out."""
+        repeated = " ..." if self.multiple else ""
+        return f"{self.spelled}{repeated}" if self.required else f"[{self.spelled}]{repeated}"
+
+
+@dataclass(frozen=True, eq=False)
+class Verb:
+    """One thing that can be asked of a command."""
+
+    name: str
+    summary: str
+    handler: Callable[..., Reply]
+    parameters: tuple[Parameter, ...]
+    right: StrEnum
+    examples: tuple[str, ...]
+    mutates: bool = False
+    into: type | None = None
+
+    def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:
+        """What the handler says to these values."""
+        if self.into is None:
+            return self.handler(ctx, **values)
+        return self.handler(ctx, self.into(**values))
+
+    @property
+    def usage(self) -> str:
+        """The verb with its parameters, without the command's name."""
+        return " ".join((self.name, *(parameter.usage for parameter in self.parameters)))
+
+    @property
+    def rest(self) -> Parameter | None:
+        """What stands after `--`, if this verb takes anything there."""
+        return next((each for each in self.parameters if each.shape == "rest"), None)
+
+
+@dataclass(frozen=True)
+class ButtonVerb:
+    """What a click on a button with this action asks for."""
+
+    action: str
+    right: StrEnum
+    handler: Callable[..., Reply]
+
+    def answer(self, ctx: object, value: str) -> Reply:
+        """What the handler says to the button's value."""
+        return self.handler(ctx, value)
+
+
+class Command:
+    """A slash command: its name without slash and prefix, and one sentence about it."""
+
+    def __init__(self, name: str, summary: str) -> None:
+        self.name = name
+        self.summary = summary
+        self.verbs: dict[str, Verb] = {}
+        self.buttons: dict[str, ButtonVerb] = {}
+        self._waiting: dict[Callable[..., Reply], list[Parameter]] = {}
+
+    def verb(
+        self, name: str, summary: str, **traits: Unpack[VerbTraits]
+    ) -> Callable[[Handler], Handler]:
+        """Declares the function below it; stands above its arguments and options."""
+
+        def declare(handler: Handler) -> Handler:
+            parameters = tuple(reversed(self._waiting.pop(handler, [])))
+            verb = Verb(name, summary, handler, parameters, **traits)
+            self._refuse_twice("verb", name, self.verbs)
+            _check(self.name, verb)
+            self.verbs[name] = verb
+            return handler
+
+        return declare
+
+    def argument(
+        self, name: str, kind: Kind[Any], **traits: Unpack[ValueTraits]
+    ) -> Callable[[Handler], Handler]:
+        """A value that is known by its place; required unless it says otherwise."""
+        traits.setdefault("required", "default" not in traits)
+        return self._parameter(Parameter(name, "argument", kind, **traits))
+
+    def option(
+        self,
+        dashed: str,
+        *details: str | Kind[Any],
+        flag: bool = False,
+        **traits: Unpack[ValueTraits],
+    ) -> Callable[[Handler], Handler]:
+        """A value named by `--word`; details are the handler's keyword and the kind of value.
+
+        Without them the keyword is that word and the value is text. A `flag` takes no value
+        and is True or False.
+        """
+        names = [each for each in details if isinstance(each, str)]
+        kinds = [each for each in details if not isinstance(each, str)]
+        name = names[0] if names else dashed.removeprefix("--").replace("-", "_")
+        shape: Literal["flag", "option"] = "flag" if flag else "option"
+        kind = kinds[0] if kinds else Words()
+        return self._parameter(Parameter(name, shape, kind, dashed, **traits))
+
+    def rest(self, name: str, **traits: Unpack[RestTraits]) -> Callable[[Handler], Handler]:
+        """The words after `--`, as they were typed; an empty tuple where there are none."""
+        return self._parameter(Parameter(name, "rest", Words(), default=(), **traits))
+
+    def button(self, action: str, *, right: StrEnum) -> Callable[[Handler], Handler]:
+        """Declares the function below it: it answers clicks, given the button's value."""
+
+        def declare(handler: Handler) -> Handler:
+            self._refuse_twice("button", action, self.buttons)
+            if not action.startswith(f"{self.name}."):
+                raise DeclarationError(f"Button {action} does not begin with {self.name}.")
+            self.buttons[action] = ButtonVerb(action, right, handler)
+            return handler
+
+        return declare
+
+    @property
+    def unclaimed(self) -> list[str]:
+        """Functions that have arguments or options but no verb above them."""
+        return [handler.__qualname__ for handler in self._waiting]
+
+    def _parameter(self, parameter: Parameter) -> Callable[[Handler], Handler]:
+        def declare(handler: Handler) -> Handler:
+            self._waiting.setdefault(handler, []).append(parameter)
+            return handler
+
+        return declare
+
+    def _refuse_twice(self, what: str, name: str, known: Iterable[str]) -> None:
+        if name in known:
+            raise DeclarationError(f"{what.capitalize()} {name} of {self.name} is declared twice.")
+
+
+def _check(command: str, verb: Verb) -> None:
+    """Refuses a verb that nobody could use, or whose handler wants other values."""
+    spoken = f"{command} {verb.name}"
+    names = [parameter.name for parameter in verb.parameters]
+    if verb.name in HELP_WORDS:
+        raise DeclarationError(f"{spoken}: this word asks for help everywhere.")
+    if len(set(names)) < len(names):
+        raise DeclarationError(f"{spoken} has two parameters of one name: {', '.join(names)}.")
+    if not verb.examples or any(each.split()[0] != verb.name for each in verb.examples):
+        raise DeclarationError(f"{spoken} needs examples that begin with {verb.name}.")
+    needed, known = _keywords(verb)
+    if not needed <= set(names) <= known:
+        raise DeclarationError(
+            f"{spoken} declares {sorted(names)}, but its handler takes {sorted(known)}."
+        )
+
+
+def _keywords(verb: Verb) -> tuple[set[str], set[str]]:
+    """The names that a handler must get, and all that it knows."""
+    if verb.into is not None:
+        taken = fields(verb.into)
+        needed = {f.name for f in taken if f.default is f.default_factory is MISSING}
+        return needed, {f.name for f in taken}
+    known: set[str] = set()
+    needed = set()
+    for parameter in list(inspect.signature(verb.handler).parameters.values())[1:]:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (options,) = typing.get_args(parameter.annotation)
+            known |= options.__required_keys__ | options.__optional_keys__
+            needed |= options.__required_keys__
+        else:
+            known.add(parameter.name)
+            needed |= {parameter.name} if parameter.default is parameter.empty else set()
+    return needed, known

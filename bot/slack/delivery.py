@@ -1,0 +1,167 @@
+"""One step of one message: rendered, sent, and what came of it noted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from random import SystemRandom
+from typing import TypeVar
+
+import structlog
+
+from bot.errors import ChatError
+from bot.slack.budgets import Budgets, Call
+from bot.slack.client import Draft, Place, SlackClient, Spot
+from bot.slack.delivery_rules import (
+    BAD_BLOCKS,
+    OUTAGE,
+    TOKEN,
+    Look,
+    Post,
+    Step,
+    Update,
+    World,
+    after_failure,
+    after_vain_look,
+    call_of,
+)
+from bot.slack.messages import Message
+from bot.slack.outbox import Outbox
+from bot.slack.rendering import Rendered
+from bot.slack.web_api import RATE_LIMITED, TIMEOUT_SECONDS
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+CALL_SECONDS = 2.0 * TIMEOUT_SECONDS
+"""What one call may take at most: to connect, and to answer."""
+
+_TOKEN_SECONDS = 60.0
+_chance = SystemRandom()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A message and the step it is to take; decided at `world`."""
+
+    row: Message
+    step: Step
+    world: World
+
+    @property
+    def call(self) -> Call:
+        """The call to Slack that it makes."""
+        return call_of(self.row, self.step)
+
+
+class Delivery:
+    """Carries out steps; `render` says what a message shows, `lease_seconds` how long we may."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        client: SlackClient,
+        budgets: Budgets,
+        render: Callable[[str], Rendered],
+        lease_seconds: Callable[[], float],
+    ) -> None:
+        self.trouble: str | None = None
+        self._outbox = outbox
+        self._client = client
+        self._budgets = budgets
+        self._render = render
+        self._lease_seconds = lease_seconds
+        self._direct: dict[str, str] = {}
+
+    def carry_out(self, job: Job) -> None:
+        """Takes the step; a failure at Slack is noted on the row."""
+        rendered = self._render(job.row.id)
+        try:
+            match job.step:
+                case _ if rendered.draft is None:
+                    self._outbox.shown(job.row.id, rendered)
+                case Post(place):
+                    self._post(job, place, rendered, rendered.draft)
+                case Update(spot):
+                    self._update(job, spot, rendered, rendered.draft)
+                case Look(place, since):
+                    self._look(job, place, since, rendered)
+        except ChatError as error:
+            self.failed(job, error)
+
+    def failed(self, job: Job, error: ChatError) -> None:
+        """Notes a failed step on its row and in the budgets."""
+        log.warning(
+            "a message could not be sent",
+            message=job.row.id,
+            channel=job.call.channel,
+            code=error.code,
+            error=error.message,
+        )
+        if error.code == RATE_LIMITED:
+            self._budgets.hold(job.call, error.retry_after_seconds)
+        elif error.code in OUTAGE:
+            self._budgets.failed()
+        elif error.code in TOKEN:
+            self._budgets.pause(_TOKEN_SECONDS)
+            self.trouble = f"{error.message} {error.hint}"
+        else:
+            self._budgets.succeeded()
+        world = replace(job.world, jitter=_chance.random())
+        self._outbox.failed(job.row.id, after_failure(job.row, job.step, error, world))
+
+    def _post(self, job: Job, place: Place, rendered: Rendered, draft: Draft) -> None:
+        there = self._reachable(place)
+        if not self._may_call(job):
+            return
+        since = self._outbox.begin_post(job.row.id, there.channel, rendered.digest)
+        if since is None:
+            return
+        spot = self._spoken(lambda said: self._client.post(there, said, mark=job.row.id), draft)
+        self._outbox.posted(job.row.id, since, spot, rendered)
+
+    def _update(self, job: Job, spot: Spot, rendered: Rendered, draft: Draft) -> None:
+        if rendered.digest != job.row.digest:
+            if not self._may_call(job):
+                return
+            self._spoken(lambda said: self._client.update(spot, said), draft)
+        self._outbox.shown(job.row.id, rendered)
+
+    def _look(self, job: Job, place: Place, since: datetime, rendered: Rendered) -> None:
+        if not self._may_call(job):
+            return
+        ts = self._client.find_by_metadata(place, job.row.id, since)
+        self._answered()
+        if ts is None:
+            self._outbox.failed(job.row.id, after_vain_look(job.row, job.world))
+        else:
+            self._outbox.adopted(job.row.id, ts, rendered)
+
+    def _reachable(self, place: Place) -> Place:
+        """The place with a channel; the direct messages of a person are opened first."""
+        if not place.channel.startswith(("U", "W")):
+            return place
+        person = place.channel
+        if person not in self._direct:
+            self._direct[person] = self._client.open_dm(person)
+        return replace(place, channel=self._direct[person])
+
+    def _may_call(self, job: Job) -> bool:
+        """Whether the call fits the budget, and what is left of the lease."""
+        return self._lease_seconds() > CALL_SECONDS and self._budgets.take(job.call)
+
+    def _spoken(self, say: Callable[[Draft], T], draft: Draft) -> T:
+        """What Slack answered; blocks that it refuses are left out once."""
+        try:
+            answer = say(draft)
+        except ChatError as error:
+            if error.code not in BAD_BLOCKS or not draft.blocks:
+                raise
+            log.exception("Slack refused blocks; the text goes alone")
+            answer = say(Draft(draft.text))
+        self._answered()
+        return answer
+
+    def _answered(self) -> None:
+        self._budgets.succeeded()
+        self.trouble = None

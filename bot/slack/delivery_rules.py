@@ -1,0 +1,209 @@
+"""What to do next with a message, and what a failure makes of it: pure decisions."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+from bot.errors import ChatError
+from bot.slack import web_api
+from bot.slack.budgets import HISTORY, POST, REPLIES, UPDATE, Call
+from bot.slack.client import Place, Spot
+from bot.slack.messages import Message
+
+
+class Detour(IntEnum):
+    """Where a message goes: where it belongs, else to the admins, else to its owner."""
+
+    NONE = 0
+    ADMINS = 1
+    OWNER = 2
+
+
+LOOK_FIRST = timedelta(seconds=3)
+"""After this a post whose answer is missing is looked for; found, it is adopted."""
+
+POST_AGAIN = timedelta(seconds=30)
+"""After this a post that is not found is taken to have never arrived."""
+
+_CLOCKS_DIFFER = timedelta(minutes=5)
+_LONGEST_BACK_OFF_SECONDS = 60.0
+_TOKEN_SECONDS = 60.0
+_MOST_ATTEMPTS = 5
+
+OUTAGE = {
+    web_api.UNREACHABLE,
+    web_api.NO_ANSWER,
+    web_api.SERVER_ERROR,
+    "internal_error",
+    "fatal_error",
+    "service_unavailable",
+    "request_timeout",
+}
+TOKEN = {
+    "invalid_auth",
+    "not_authed",
+    "token_revoked",
+    "token_expired",
+    "account_inactive",
+    "missing_scope",
+    "accesslimited",
+}
+BAD_BLOCKS = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
+_NO_WAY_IN = {
+    "is_archived",
+    "is_inactive",
+    "not_in_channel",
+    "channel_not_found",
+    "restricted_action",
+    "restricted_action_read_only_channel",
+    "user_not_found",
+    "user_disabled",
+    "cannot_dm_bot",
+    "messages_tab_disabled",
+}
+_NO_THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
+_GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
+
+Changes = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Post:
+    """Post it; a place that names a person means their direct messages."""
+
+    place: Place
+
+
+@dataclass(frozen=True)
+class Update:
+    """Make the message that stands there show the present state."""
+
+    spot: Spot
+
+
+@dataclass(frozen=True)
+class Look:
+    """See whether a post whose answer was lost has arrived."""
+
+    place: Place
+    since: datetime
+
+
+Step = Post | Update | Look
+
+
+@dataclass(frozen=True)
+class World:
+    """What a decision depends on besides the row; `jitter` is between 0 and 1."""
+
+    real_now: datetime
+    admin_channel: str | None = None
+    jitter: float = 1.0
+
+
+def decide(row: Message, parent: Message | None, world: World) -> Step | None:
+    """The next step for a message that wants to be shown, None when it has to wait."""
+    if row.ts is not None and row.place is not None:
+        return Update(Spot(row.place, row.ts))
+    place = _place(row, parent, world.admin_channel)
+    if place is None:
+        return None
+    if row.posting_since is None:
+        return Post(place)
+    if world.real_now - row.posting_since < LOOK_FIRST:
+        return None
+    return Look(
+        replace(place, channel=row.place or place.channel), row.posting_since - _CLOCKS_DIFFER
+    )
+
+
+def call_of(row: Message, step: Step) -> Call:
+    """The call to Slack that a step makes."""
+    match step:
+        case Post(place):
+            return Call(POST, place.channel)
+        case Update(spot):
+            return Call(UPDATE, spot.channel, is_urgent=not row.live)
+        case Look(place):
+            return Call(REPLIES if place.thread_ts else HISTORY, place.channel)
+
+
+def after_failure(row: Message, step: Step, error: ChatError, world: World) -> Changes:
+    """What a failed step changes in the row."""
+    not_sent: Changes = {} if isinstance(step, Look) else {"posting_since": None}
+    if error.code == web_api.RATE_LIMITED:
+        return not_sent | {"not_before": _in(error.retry_after_seconds, world)}
+    if error.code in OUTAGE:
+        unsure = {} if error.code != web_api.UNREACHABLE else not_sent
+        return unsure | _back_off(row, error, world)
+    if isinstance(step, Look) and (error.code not in TOKEN or error.code == "missing_scope"):
+        return {"posting_since": None}
+    if error.code in TOKEN:
+        return not_sent | {"not_before": _in(_TOKEN_SECONDS, world), "trouble": error.message}
+    return not_sent | _refused(row, step, error, world)
+
+
+def after_vain_look(row: Message, world: World) -> Changes:
+    """What it changes that a post was not found: it is looked for again, then made again."""
+    if row.posting_since is not None and world.real_now - row.posting_since < POST_AGAIN:
+        return {"not_before": world.real_now + LOOK_FIRST}
+    return {"posting_since": None}
+
+
+def _refused(row: Message, step: Step, error: ChatError, world: World) -> Changes:
+    if error.code in _NO_WAY_IN:
+        return _detour(row, error, world)
+    if error.code in _NO_THREAD and row.parent_id is not None:
+        return {"parent_id": None}
+    if error.code in _GONE and isinstance(step, Update) and not row.is_reposted:
+        return {"ts": None, "place": None, "digest": None, "is_reposted": True}
+    if error.code in _GONE or row.attempts + 1 >= _MOST_ATTEMPTS:
+        return {"is_dead": True, "trouble": f"It could not be shown. {error.message}"}
+    return _back_off(row, error, world)
+
+
+def _back_off(row: Message, error: ChatError, world: World) -> Changes:
+    longest = min(_LONGEST_BACK_OFF_SECONDS, 2.0 ** min(row.attempts, 10))
+    seconds = longest * (1 + world.jitter) / 2
+    trouble = row.trouble if row.detour else error.message
+    return {
+        "attempts": row.attempts + 1,
+        "not_before": _in(seconds, world),
+        "trouble": trouble,
+    }
+
+
+def _detour(row: Message, error: ChatError, world: World) -> Changes:
+    """The next place for a message whose place cannot be reached; dead when there is none."""
+    tried = row.place or row.channel
+    if row.detour == Detour.NONE and world.admin_channel not in (None, tried):
+        detour = Detour.ADMINS
+    elif row.detour < Detour.OWNER and row.owner is not None:
+        detour = Detour.OWNER
+    else:
+        reason = row.trouble if row.detour and row.trouble else _reason(row, error)
+        return {"is_dead": True, "trouble": f"{reason} Nobody else could be told."}
+    trouble = row.trouble if row.detour else _reason(row, error)
+    return {"detour": detour, "trouble": trouble, "ts": None, "place": None, "digest": None}
+
+
+def _reason(row: Message, error: ChatError) -> str:
+    said = f"<#{row.channel}> could not be reached ({error.code})."
+    return f"{said} {error.hint}".rstrip()
+
+
+def _place(row: Message, parent: Message | None, admin_channel: str | None) -> Place | None:
+    """Where a message is to be posted, None while its parent has yet to be."""
+    if row.detour == Detour.NONE and parent is not None and not parent.is_dead:
+        if parent.ts is None or parent.place is None:
+            return None
+        return Place(parent.place, parent.ts, row.broadcast)
+    if row.detour == Detour.NONE:
+        return Place(row.channel)
+    there = admin_channel if row.detour == Detour.ADMINS else None
+    return Place(there or row.owner or row.channel)
+
+
+def _in(seconds: float, world: World) -> datetime:
+    return world.real_now + timedelta(seconds=seconds)

@@ -1,0 +1,143 @@
+"""What comes in from Slack, told apart from how it came, and who answers it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from bot.slack.card import Reply
+
+Payload = Mapping[str, Any]
+Hurry = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How a request came: `received` on `time.monotonic()`, `doubted` when sent before.
+
+    What is in `then` runs once the acknowledgement is on its way.
+    """
+
+    received: float
+    doubted: bool = False
+    then: list[Callable[[], None]] = field(default_factory=list)
+
+    def acknowledged(self) -> None:
+        """Starts what follows the acknowledgement."""
+        for follow in self.then:
+            follow()
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """One thing that somebody said or clicked.
+
+    `command` is the slash name without slash, or a button's action; `words` what follows the
+    name or the mention. `delivery` is what a second delivery of the same has in common
+    (trigger or event id), `doubted` says that Slack itself calls this a repeated delivery.
+    `message_ts` is the message that was clicked or that mentions us; `received` is a
+    `time.monotonic()` moment.
+    """
+
+    kind: Literal["command", "button", "mention"]
+    workspace_id: str
+    person: str
+    channel: str
+    thread_ts: str | None
+    words: str
+    command: str
+    value: str
+    delivery: str
+    trigger_id: str | None
+    response_url: str | None
+    message_ts: str | None
+    received: float
+    doubted: bool
+
+
+class Desk(Protocol):
+    """Answers what comes in."""
+
+    def answer(self, incoming: Incoming) -> Reply | None:
+        """The reply that only this person sees, within milliseconds; raises nothing."""
+        ...
+
+
+def command_from(payload: Payload, arrival: Arrival) -> Incoming:
+    """A slash command; Slack does not say in which thread it was typed."""
+    return Incoming(
+        kind="command",
+        workspace_id=payload["team_id"],
+        person=payload["user_id"],
+        channel=payload["channel_id"],
+        thread_ts=None,
+        words=payload.get("text", ""),
+        command=payload["command"].removeprefix("/"),
+        value="",
+        delivery=payload["trigger_id"],
+        trigger_id=payload["trigger_id"],
+        response_url=payload.get("response_url"),
+        message_ts=None,
+        received=arrival.received,
+        doubted=arrival.doubted,
+    )
+
+
+def button_from(payload: Payload, arrival: Arrival) -> Incoming:
+    """A click; its value is the button's, or what was chosen in a menu."""
+    action = payload["actions"][0]
+    message = payload.get("message") or {}
+    container = payload.get("container") or {}
+    return Incoming(
+        kind="button",
+        workspace_id=payload["team"]["id"],
+        person=payload["user"]["id"],
+        channel=(payload.get("channel") or {}).get("id", ""),
+        thread_ts=message.get("thread_ts") or container.get("thread_ts"),
+        words="",
+        command=action["action_id"],
+        value=action.get("value") or (action.get("selected_option") or {}).get("value", ""),
+        delivery=payload["trigger_id"],
+        trigger_id=payload["trigger_id"],
+        response_url=payload.get("response_url"),
+        message_ts=container.get("message_ts") or message.get("ts"),
+        received=arrival.received,
+        doubted=arrival.doubted,
+    )
+
+
+def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
+    """A message to us, by mention or direct; None for any other event, and for what bots write."""
+    event = payload["event"]
+    if event.get("bot_id") or not event.get("user") or not _is_to_us(event):
+        return None
+    return Incoming(
+        kind="mention",
+        workspace_id=payload["team_id"],
+        person=event["user"],
+        channel=event["channel"],
+        thread_ts=event.get("thread_ts"),
+        words=_without_mention(event.get("text", ""), _ourselves(payload)),
+        command="",
+        value="",
+        delivery=payload["event_id"],
+        trigger_id=None,
+        response_url=None,
+        message_ts=event["ts"],
+        received=arrival.received,
+        doubted=arrival.doubted,
+    )
+
+
+def _is_to_us(event: Payload) -> bool:
+    is_direct = event["type"] == "message" and event.get("channel_type") == "im"
+    return event["type"] == "app_mention" or (is_direct and not event.get("subtype"))
+
+
+def _ourselves(payload: Payload) -> str:
+    authorizations = payload.get("authorizations") or [{}]
+    return str(authorizations[0].get("user_id", ""))
+
+
+def _without_mention(text: str, user_id: str) -> str:
+    return text.replace(f"<@{user_id}>", "", 1).strip()

@@ -1,0 +1,116 @@
+"""The Slack app that fits this installation, as the manifest Slack's settings page takes."""
+
+from typing import Any, Literal
+
+from bot.errors import LimitError
+from bot.slack.declarations import Command
+from bot.slack.registry import Registry
+from bot.slack.shortening import cut
+
+SCOPES = {
+    "app_mentions:read": "answer @mentions, which work in threads where slash commands do not",
+    "channels:history": "find an own post again when Slack's answer to it was lost",
+    "channels:read": "see whether the bot is in a public channel, and say which /invite helps",
+    "chat:write": "post and edit cards",
+    "commands": "receive slash commands",
+    "files:write": "show charts and long logs",
+    "groups:history": "find an own post again in private channels",
+    "groups:read": "see whether the bot is in a private channel",
+    "im:history": "find an own post again in direct messages",
+    "im:write": "write to a person when a channel cannot be reached",
+    "usergroups:read": "know who belongs to the user groups that roles are given to",
+    "users:read": "tell members from guests and people of other workspaces; their time zones",
+}
+"""The bot token's scopes and what each is for.
+
+chat:write.public is not among them: a bot that posts where nobody invited it cannot read its own
+posts back there, and an invitation is how a team says that it wants the bot.
+"""
+
+_EVENTS = ("app_home_opened", "app_mention")
+_COMMANDS = 50
+_NAME = 32
+_DESCRIPTION = 2_000
+_USAGE_HINT = 1_000
+_ABOUT = {
+    "name": "Quartermaster",
+    "description": "Training, queues and GPU quota from a team's channel",
+    "long_description": (
+        "Quartermaster lets a team run its GPU work from the channel it talks in: submit "
+        "training and follow it on one card, see what waits and why, and ask for more GPUs for "
+        "a while, with approval and an end. What it may do for whom is decided by the team's "
+        "own configuration."
+    ),
+    "background_color": "#1f3a4d",
+}
+
+
+def manifest(
+    registry: Registry,
+    transport: Literal["socket", "http"] = "socket",
+    request_url: str = "",
+) -> dict[str, Any]:
+    """The manifest; with transport http, Slack sends everything to `request_url`.
+
+    LimitError where Slack would refuse it.
+    """
+    if transport == "http" and not request_url:
+        raise LimitError(
+            "Over HTTP Slack needs the address of this bot.",
+            "Add it, for example `--url https://quartermaster.example.com/slack/events`.",
+        )
+    url = {"url": request_url} if transport == "http" else {}
+    requests = {"request_url": request_url} if transport == "http" else {}
+    return {
+        "_metadata": {"major_version": 2, "minor_version": 1},
+        "display_information": _ABOUT,
+        "features": {
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": "Quartermaster", "always_online": True},
+            "slash_commands": _slash_commands(registry, url),
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {**requests, "bot_events": list(_EVENTS)},
+            "interactivity": {"is_enabled": True, **requests},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": transport == "socket",
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+def _slash_commands(registry: Registry, url: dict[str, str]) -> list[dict[str, Any]]:
+    entries = [
+        _umbrella(registry),
+        *(_entry(registry, each) for each in registry.commands.values()),
+    ]
+    if len(entries) > _COMMANDS:
+        raise LimitError(f"An app may have {_COMMANDS} slash commands; these are {len(entries)}.")
+    for entry in entries:
+        if len(entry["command"]) > _NAME:
+            raise LimitError(
+                f"`{entry['command']}` is longer than the {_NAME} characters Slack takes.",
+                "Choose a shorter `slack.command_prefix`.",
+            )
+    return [{**entry, **url, "should_escape": True} for entry in entries]
+
+
+def _entry(registry: Registry, command: Command) -> dict[str, Any]:
+    return {
+        "command": registry.slash.of(command.name),
+        "description": cut(command.summary, _DESCRIPTION),
+        "usage_hint": cut(" | ".join([*command.verbs, "help"]), _USAGE_HINT),
+    }
+
+
+def _umbrella(registry: Registry) -> dict[str, Any]:
+    return {
+        "command": f"/{registry.umbrella}",
+        "description": "Everything Quartermaster does, under one name",
+        "usage_hint": cut(" | ".join([*registry.commands, "help"]), _USAGE_HINT),
+    }

@@ -1,0 +1,240 @@
+"""What Slack must show and must not lose: one row a message, kept true by the sender."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+from sqlalchemy import (
+    JSON,
+    Index,
+    UniqueConstraint,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import aliased
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.database.columns import Moment, new_id
+from bot.database.database import touch
+from bot.database.upsert import Upsert
+from bot.slack.card import Button, Card
+from bot.slack.markup import Markup
+
+TOPIC = "messages"
+CARD = "card"
+_REFRESH = timedelta(seconds=30)
+_KEPT = timedelta(days=30)
+_REFRESHES_PER_MINUTE = 25
+
+
+class Message(SQLModel, table=True):
+    """One message, unique by subject, purpose and channel.
+
+    A card (`purpose` "card") is rendered whenever `wants` is ahead of `shown`; any other
+    purpose is posted once with its `content` and `buttons`, after `parent_id` has a timestamp.
+    `ts` and `place` say where it stands in Slack; `posting_since` is set while a post may be on
+    its way.
+
+    `digest` is of what Slack shows, or of what is being posted. `detour` counts the places given
+    up (0 its channel, 1 the admins' channel, 2 the owner's direct messages) and `trouble` says
+    why; a dead message found no place. `posting_since`, `not_before` and `shown_at` are database
+    time, which no playground shifts.
+    """
+
+    __tablename__: ClassVar[Any] = "messages"
+    __table_args__ = (
+        UniqueConstraint("subject_kind", "subject_id", "purpose", "channel"),
+        Index(
+            "ix_messages_open",
+            "not_before",
+            postgresql_where=text("wants > shown"),
+            sqlite_where=text("wants > shown"),
+        ),
+        Index(
+            "ix_messages_live",
+            "live",
+            postgresql_where=text("live IS true"),
+            sqlite_where=text("live IS 1"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    subject_kind: str
+    subject_id: str = Field(index=True)
+    purpose: str
+    channel: str
+    owner: str | None = None
+    parent_id: str | None = Field(default=None, foreign_key="messages.id")
+    broadcast: bool = False
+    content: list[str] | None = Field(default=None, sa_type=JSON)
+    buttons: list[dict[str, Any]] | None = Field(default=None, sa_type=JSON)
+    created_at: datetime = Field(sa_type=Moment)
+    live: bool = False
+    wants: int = 1
+    shown: int = 0
+    place: str | None = None
+    ts: str | None = None
+    posting_since: datetime | None = Field(default=None, sa_type=Moment)
+    not_before: datetime | None = Field(default=None, sa_type=Moment)
+    attempts: int = 0
+    detour: int = 0
+    trouble: str | None = None
+    is_dead: bool = False
+    is_reposted: bool = False
+    digest: str | None = None
+    shown_at: datetime | None = Field(default=None, sa_type=Moment)
+
+
+# Built once: that takes longer than to run them.
+_SHOW = Upsert(
+    Message,
+    ("subject_kind", "subject_id", "purpose", "channel"),
+    lambda new: {"wants": col(Message.wants) + 1, "live": new.live},
+)
+_REFRESH_ALL = (
+    update(Message)
+    .where(
+        col(Message.subject_id) == bindparam("subject"),
+        col(Message.subject_kind) == bindparam("about"),
+        col(Message.purpose) == CARD,
+    )
+    .values(wants=col(Message.wants) + 1, live=bindparam("is_live"))
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a message is about; `workspace_id` is the Slack workspace it lives in."""
+
+    workspace_id: str
+    kind: str
+    id: str
+
+
+class Renderer(Protocol):
+    """Renders the cards of one kind of subject, from its rows."""
+
+    kind: str
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """What the card says now in this channel; None when the subject is gone."""
+        ...
+
+
+def show_card(
+    session: Session,
+    subject: Subject,
+    channel: str,
+    now: datetime,
+    *,
+    live: bool,
+    owner: str | None = None,
+) -> None:
+    """Sees to it that the subject's card in this channel shows the present state.
+
+    `live` cards share the refresh budget and yield to final ones; `owner` gets the card as a
+    direct message where the channel cannot be reached.
+    """
+    row = {
+        "workspace_id": subject.workspace_id,
+        "subject_kind": subject.kind,
+        "subject_id": subject.id,
+        "purpose": CARD,
+        "channel": channel,
+        "owner": owner,
+        "created_at": now,
+        "live": live,
+    }
+    _SHOW(session, row)
+    touch(session, TOPIC)
+
+
+def refresh_cards(session: Session, subject: Subject, *, live: bool) -> None:
+    """Makes every card of the subject show the present state, wherever it stands."""
+    about = {"subject": subject.id, "about": subject.kind, "is_live": live}
+    if session.connection().execute(_REFRESH_ALL, about).rowcount:
+        touch(session, TOPIC)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A message posted once: in the thread of the subject's card, or on its own."""
+
+    purpose: str
+    lines: Sequence[Markup]
+    in_thread: bool = True
+    broadcast: bool = False
+    owner: str | None = None
+    buttons: Sequence[Button] = ()
+
+
+def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> None:
+    """Posts `note` once, however often this is asked; after the card it belongs to."""
+    if _find(session, subject, note.purpose, channel) is not None:
+        return
+    message = _new(subject, note.purpose, channel, now)
+    message.content = list(note.lines)
+    message.buttons = msgspec.to_builtins(note.buttons) or None
+    message.broadcast = note.broadcast
+    message.owner = note.owner
+    parent = _find(session, subject, CARD, channel) if note.in_thread else None
+    message.parent_id = parent.id if parent else None
+    session.add(message)
+    touch(session, TOPIC)
+
+
+def refresh_interval(session: Session) -> timedelta:
+    """How often a live card may be refreshed so that all of them fit Slack's budget."""
+    live = session.scalar(
+        select(func.count()).select_from(Message).where(col(Message.live).is_(True))
+    )
+    return max(_REFRESH, timedelta(minutes=(live or 0) / _REFRESHES_PER_MINUTE))
+
+
+def forget(session: Session, now: datetime) -> None:
+    """Removes what was said once about subjects that ended 30 days ago; their cards stay.
+
+    A subject has ended when no card of it is live and nothing new was said about it.
+    """
+    longest_kept = now - _KEPT
+    other = aliased(Message)
+    goes_on = (
+        select(col(other.id))
+        .where(col(other.subject_kind) == col(Message.subject_kind))
+        .where(col(other.subject_id) == col(Message.subject_id))
+        .where(or_(col(other.live).is_(True), col(other.created_at) >= longest_kept))
+    )
+    is_said = or_(col(Message.wants) <= col(Message.shown), col(Message.is_dead).is_(True))
+    session.connection().execute(
+        delete(Message).where(col(Message.purpose) != CARD, is_said, ~goes_on.exists())
+    )
+
+
+def _find(session: Session, subject: Subject, purpose: str, channel: str) -> Message | None:
+    return session.scalars(
+        select(Message).where(
+            col(Message.subject_kind) == subject.kind,
+            col(Message.subject_id) == subject.id,
+            col(Message.purpose) == purpose,
+            col(Message.channel) == channel,
+        )
+    ).first()
+
+
+def _new(subject: Subject, purpose: str, channel: str, now: datetime) -> Message:
+    return Message(
+        workspace_id=subject.workspace_id,
+        subject_kind=subject.kind,
+        subject_id=subject.id,
+        purpose=purpose,
+        channel=channel,
+        created_at=now,
+    )

@@ -1,0 +1,36 @@
+"""What is counted about Slack: how fast we answer, what we ask, what waits."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+ACKNOWLEDGE_SECONDS = Histogram(
+    "quartermaster_slack_acknowledge_seconds",
+    "Time from a request's arrival to its acknowledgement",
+    ["kind"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0),
+)
+COMMANDS = Counter(
+    "quartermaster_commands_total", "What was asked, by verb and outcome", ["verb", "outcome"]
+)
+REDELIVERIES = Counter(
+    "quartermaster_slack_redeliveries_total", "Requests that Slack says it has sent before"
+)
+REFUSED = Counter(
+    "quartermaster_slack_refused_total", "Requests refused because too many were under way"
+)
+LATE_ANSWERS = Counter(
+    "quartermaster_slack_late_answers_total", "Answers that took longer than 30 seconds"
+)
+CALLS = Counter(
+    "quartermaster_slack_calls_total", "Web API calls by Slack's answer", ["method", "result"]
+)
+CALL_SECONDS = Histogram(
+    "quartermaster_slack_call_seconds", "Time a Web API call takes", ["method"]
+)
+RATE_LIMITED = Counter(
+    "quartermaster_slack_rate_limited_total", "Web API calls answered with 429", ["method"]
+)
+SOCKETS = Gauge("quartermaster_slack_sockets", "Open Socket Mode connections that answer pings")
+RECONNECTS = Counter(
+    "quartermaster_slack_socket_connects_total", "Socket Mode connections opened", ["result"]
+)
+OUTBOX = Gauge("quartermaster_outbox_messages", "Messages not shown yet as they should be")

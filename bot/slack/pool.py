@@ -1,0 +1,67 @@
+"""A thread pool that takes no more than it can do, and says so."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import structlog
+
+log = structlog.get_logger()
+
+Work = Callable[[], None]
+
+
+class BoundedPool:
+    """Threads with room for `most` pieces of work, waiting and under way together."""
+
+    def __init__(self, name: str, *, workers: int, most: int) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=name)
+        self._idle = threading.Condition()
+        self._most = most
+        self._taken = 0
+
+    def reserve(self) -> "Slot | None":
+        """Room for one piece of work, None when there is none; each slot is to be run once."""
+        with self._idle:
+            if self._taken >= self._most:
+                return None
+            self._taken += 1
+        return Slot(self)
+
+    def drain(self, patience_seconds: float) -> bool:
+        """Whether all that was taken is done; waits for it that long."""
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._taken, patience_seconds)
+
+    def stop(self) -> None:
+        """Ends the threads once what they do is done; what waits is dropped."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def run(self, work: Work) -> None:
+        """Runs work for which room was reserved."""
+        try:
+            self._threads.submit(work).add_done_callback(self._done)
+        except RuntimeError:  # it was stopped meanwhile
+            self._free()
+
+    def _done(self, future: "Future[None]") -> None:
+        self._free()
+        broke = None if future.cancelled() else future.exception()
+        if broke is not None:
+            log.error("work in a pool broke", exc_info=broke)
+
+    def _free(self) -> None:
+        with self._idle:
+            self._taken -= 1
+            self._idle.notify_all()
+
+
+class Slot:
+    """Room in a pool for one piece of work."""
+
+    def __init__(self, pool: BoundedPool) -> None:
+        self._pool = pool
+
+    def run(self, work: Work) -> None:
+        """Does the work in the pool; what it raises is logged."""
+        self._pool.run(work)

@@ -1,0 +1,227 @@
+"""Keeps message rows true: what they want shown is shown in Slack, once and in time."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import structlog
+
+from bot.config import Settings
+from bot.database.database import Database
+from bot.database.leases import Lease
+from bot.errors import ChatError, DatabaseError
+from bot.slack import metrics
+from bot.slack.budgets import Budgets
+from bot.slack.client import SlackClient
+from bot.slack.delivery import Delivery, Job
+from bot.slack.delivery_rules import World, decide
+from bot.slack.messages import TOPIC, Renderer
+from bot.slack.outbox import Outbox
+from bot.slack.rendering import Rendered, broken, render
+
+log = structlog.get_logger()
+
+LEASE_SECONDS = 30.0
+_POLL_SECONDS = 1.0
+_SHORTEST_WAIT_SECONDS = 0.05
+_STUCK_SECONDS = 60.0
+_RESTS = 4.0
+
+
+class Sender:
+    """Sends what message rows want, while this process holds the lease `sender`.
+
+    Any number of processes may run one. Nothing here uses the bot's shiftable clock: leases
+    and back-off live on database time, budgets on `monotonic`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        client: SlackClient,
+        renderers: Mapping[str, Renderer],
+        settings: Callable[[], Settings],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        workers: int = 4,
+    ) -> None:
+        self._database = database
+        self._renderers = renderers
+        self._settings = settings
+        self._monotonic = monotonic
+        self._lease = Lease(database, "sender", LEASE_SECONDS, monotonic)
+        self._outbox = Outbox(database, self._lease, renderers)
+        self._budgets = Budgets(monotonic)
+        self._delivery = Delivery(
+            self._outbox, client, self._budgets, self._rendered, self._lease.remaining
+        )
+        self._changed = threading.Condition()
+        self._busy: dict[str, str] = {}
+        self._nudged = False
+        self._stopping = False
+        self._looked_at = monotonic()
+        self._workers = workers
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="send")
+        self._keeper = threading.Thread(target=self._run, name="sender", daemon=True)
+        database.on_commit(self._heard)
+
+    def start(self) -> None:
+        """Begins to send."""
+        self._keeper.start()
+
+    def stop(self) -> None:
+        """Finishes the requests in flight and gives the lease back."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._keeper.is_alive():
+            self._keeper.join()
+        self._threads.shutdown(wait=True)
+        try:
+            self._lease.release()
+        except DatabaseError as error:
+            log.warning("the sender's lease could not be given back", error=error.message)
+
+    def send_due(self) -> int:
+        """Sends all that may be sent now, in this thread; how many steps that took."""
+        taken = 0
+        while self._lease.renew():
+            jobs = list(self._sendable(self._jobs()))
+            for job in jobs:
+                self._work(job)
+            if not jobs:
+                break
+            taken += len(jobs)
+        return taken
+
+    def is_quiet(self) -> bool:
+        """Whether nothing is in flight and nothing waits that could be sent now.
+
+        What Slack keeps back, or what failed and is tried again later, does not count.
+        """
+        # A message waits, is taken, is posted: asked in this order, none slips through between.
+        waits = any(
+            job.call.is_urgent or self._budgets.wait_seconds(job.call) == 0
+            for job in self._jobs()
+            if not self._budgets.is_held(job.call)
+        )
+        if waits or self._outbox.is_in_doubt():
+            return False
+        with self._changed:
+            return not self._busy
+
+    def depth(self) -> int:
+        """How many messages are not shown yet as they should be."""
+        depth = self._outbox.depth()
+        metrics.OUTBOX.set(depth)
+        return depth
+
+    def health(self) -> str | None:
+        """What keeps messages from being sent, None when nothing does."""
+        if self._monotonic() - self._looked_at > _STUCK_SECONDS:
+            return "The sender has not looked for messages for a minute."
+        return self._delivery.trouble
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        if TOPIC in topics:
+            self._nudge()
+
+    def _nudge(self) -> None:
+        with self._changed:
+            self._nudged = True
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        pause = 0.0
+        while True:
+            with self._changed:
+                if not self._nudged and not self._stopping and pause > 0:
+                    self._changed.wait(pause)
+                if self._stopping:
+                    return
+                self._nudged = False
+            self._database.courtesy.give_way()
+            begun = time.perf_counter()
+            try:
+                pause = self._pass()
+            except DatabaseError as error:
+                log.warning("messages could not be read", error=error.message)
+                pause = _POLL_SECONDS
+            # However much changes, looking takes a fifth of the time: people are answered too.
+            self._rest(_RESTS * (time.perf_counter() - begun))
+
+    def _rest(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping, seconds)
+
+    def _pass(self) -> float:
+        """Hands out what may be sent now; how long to wait for what is to come."""
+        if not self._lease.renew():
+            self._looked_at = self._monotonic()
+            return _POLL_SECONDS
+        jobs = list(self._jobs())
+        for job in self._sendable(jobs):
+            with self._changed:
+                if len(self._busy) >= self._workers:
+                    break
+                self._busy[job.row.id] = job.call.channel
+            self._threads.submit(self._work, job)
+        waits = (self._budgets.wait_seconds(job.call) for job in jobs)
+        soonest = min((wait for wait in waits if wait > 0), default=_POLL_SECONDS)
+        return min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS)
+
+    def _sendable(self, jobs: Iterable[Job]) -> Iterator[Job]:
+        """Those within the budget, one for each channel that is not busy."""
+        with self._changed:
+            channels = set(self._busy.values())
+        for job in jobs:
+            call = job.call
+            if call.channel not in channels and self._budgets.wait_seconds(call) == 0:
+                channels.add(call.channel)
+                yield job
+
+    def _jobs(self) -> Iterator[Job]:
+        """What waiting messages are to do next, most urgent first."""
+        waiting, now = self._outbox.waiting()
+        self._looked_at = self._monotonic()
+        world = World(now, self._settings().slack.admin_channel)
+        for each in waiting:
+            step = decide(each.row, each.parent, world)
+            if step is not None:
+                yield Job(each.row, step, world)
+
+    def _work(self, job: Job) -> None:
+        self._database.courtesy.give_way()
+        try:
+            self._delivery.carry_out(job)
+        except DatabaseError as error:
+            log.warning("a message could not be noted", message=job.row.id, error=error.message)
+        except Exception:
+            reference = secrets.token_hex(3)
+            log.exception("a message broke", message=job.row.id, reference=reference)
+            self._broke(job, reference)
+        finally:
+            with self._changed:
+                self._busy.pop(job.row.id, None)
+                self._nudged = True
+                self._changed.notify_all()
+
+    def _broke(self, job: Job, reference: str) -> None:
+        sentence = f"Something broke on our side. Reference {reference}."
+        try:
+            self._delivery.failed(job, ChatError(sentence, code="broken"))
+        except DatabaseError as error:
+            log.warning("a message could not be noted", message=job.row.id, error=error.message)
+
+    def _rendered(self, message_id: str) -> Rendered:
+        """What a message says; a card that cannot be rendered says so."""
+        try:
+            return self._database.read(lambda session: render(session, self._renderers, message_id))
+        except DatabaseError:
+            raise
+        except Exception:
+            reference = secrets.token_hex(3)
+            log.exception("a card broke", message=message_id, reference=reference)
+        return self._database.read(lambda session: broken(session, message_id, reference))

@@ -1,0 +1,82 @@
+"""How Slack reaches us: by Socket Mode, or by signed HTTP requests."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+
+from bot.config import Secrets, Settings
+from bot.errors import ConfigurationError
+from bot.slack.answers import Answers
+from bot.slack.client import SlackClient
+from bot.slack.http import SlackHttp
+from bot.slack.incoming import Desk, Hurry
+from bot.slack.listeners import Listeners, bolt_app
+from bot.slack.sockets import Sockets
+from bot.slack.web_api import WebApi
+
+
+class Transport:
+    """Brings what people say to the desk, and its replies back.
+
+    `hurry` is entered while somebody waits for an acknowledgement. `asgi` is what the bot's own
+    server shows at /slack/events, None with Socket Mode.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: Secrets,
+        client: SlackClient,
+        desk: Desk,
+        commands: Sequence[str],
+        hurry: Hurry = nullcontext,
+    ) -> None:
+        self._answers = Answers(client)
+        listeners = Listeners(desk, self._answers)
+        self.asgi: SlackHttp | None = None
+        self._sockets: Sockets | None = None
+        if settings.slack.transport == "http":
+            app = bolt_app(listeners, commands, _signing_secret(secrets))
+            self.asgi = SlackHttp(app, hurry)
+        else:
+            app, issuer = (
+                bolt_app(listeners, commands, None),
+                _issuer(secrets, settings.slack.api_url),
+            )
+            self._sockets = Sockets(app, issuer, hurry)
+
+    def start(self) -> None:
+        """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
+        if self._sockets is not None:
+            self._sockets.start()
+
+    def stop(self) -> None:
+        """Acknowledges and answers what has arrived, and takes no more."""
+        if self._sockets is not None:
+            self._sockets.stop()
+        if self.asgi is not None:
+            self.asgi.stop()
+        self._answers.stop()
+
+    def health(self) -> str | None:
+        """What keeps requests from arriving, None when nothing does."""
+        return self._sockets.health() if self._sockets is not None else None
+
+
+def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:
+    """Asks Slack for the address of a new connection, with the app's own token."""
+    if secrets.app_token is None:
+        raise ConfigurationError(
+            "Socket Mode needs an app-level token, and there is none.",
+            "Set SLACK_APP_TOKEN (it begins with xapp-), or slack.transport to http.",
+        )
+    api = WebApi(secrets.app_token.get_secret_value(), api_url)
+    return lambda: str(api.call("apps.connections.open")["url"])
+
+
+def _signing_secret(secrets: Secrets) -> str:
+    if secrets.signing_secret is None:
+        raise ConfigurationError(
+            "Requests over HTTP cannot be verified without a signing secret.",
+            "Set SLACK_SIGNING_SECRET, or slack.transport to socket.",
+        )
+    return secrets.signing_secret.get_secret_value()

@@ -1,0 +1,134 @@
+"""Calls of Slack's Web API with one token, and their failures as ChatErrors."""
+
+import http.client
+import json
+import logging
+import re
+import socket
+import time
+from urllib.error import URLError
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web import SlackResponse
+
+from bot.errors import ChatError
+from bot.slack import metrics
+
+TIMEOUT_SECONDS = 10
+UNREACHABLE = "unreachable"
+NO_ANSWER = "no_answer"
+SERVER_ERROR = "server_error"
+RATE_LIMITED = "ratelimited"
+
+WHY = (SlackApiError, OSError, http.client.HTTPException)
+"""What the library raises when a call fails."""
+
+quiet = logging.getLogger("bot.slack.sdk")
+"""For the library: it logs every failure that we raise, so only the gravest pass."""
+quiet.setLevel(logging.CRITICAL)
+
+_CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
+_NEEDS_INVITATION = {"not_in_channel", "channel_not_found"}
+_TOKEN_HINT = "Run `quartermaster doctor`; it says which token or scope is missing."  # noqa: S105  # a sentence
+_ARCHIVE_HINT = "Unarchive the channel, or name another one in quartermaster.yaml."
+_HINTS = {
+    "invalid_auth": _TOKEN_HINT,
+    "not_authed": _TOKEN_HINT,
+    "token_revoked": _TOKEN_HINT,
+    "account_inactive": _TOKEN_HINT,
+    "missing_scope": _TOKEN_HINT,
+    "is_archived": _ARCHIVE_HINT,
+    "is_inactive": _ARCHIVE_HINT,
+    "restricted_action": "A workspace admin restricts who may post in this channel.",
+}
+
+
+class WebApi:
+    """Slack's Web API as one token sees it; nothing is tried twice."""
+
+    def __init__(self, token: str, api_url: str) -> None:
+        self._web = WebClient(
+            token=token,
+            base_url=api_url,
+            timeout=TIMEOUT_SECONDS,
+            retry_handlers=[],
+            logger=quiet,
+        )
+
+    def call(self, method: str, **arguments: object) -> SlackResponse:
+        """Slack's answer to one call; arguments that are None are left out.
+
+        ChatError says what Slack answered. Its code is `unreachable` when nothing was sent, and
+        `no_answer` or `server_error` when it is not known whether the call had its effect.
+        """
+        given = {name: _form(value) for name, value in arguments.items() if value is not None}
+        began = time.monotonic()
+        try:
+            answer = self._web.api_call(method, params=given)
+        except WHY as error:
+            failure = _failed(method, error, str(given.get("channel", "")))
+            count(method, failure.code)
+            raise failure from error
+        finally:
+            metrics.CALL_SECONDS.labels(method).observe(time.monotonic() - began)
+        count(method, "ok")
+        return answer
+
+
+def count(method: str, result: str) -> None:
+    """Counts one call by what Slack said."""
+    metrics.CALLS.labels(method, result).inc()
+    if result == RATE_LIMITED:
+        metrics.RATE_LIMITED.labels(method).inc()
+
+
+def refused(method: str, code: str, channel: str = "", retry_after_seconds: float = 0) -> ChatError:
+    """The error for a code that Slack answered."""
+    return ChatError(
+        f"Slack answered {code} to {method}.",
+        _hint(code, channel),
+        code=code,
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def unanswered(method: str, error: Exception) -> ChatError:
+    """The error for a call that Slack did not answer."""
+    code = UNREACHABLE if _never_sent(error) else NO_ANSWER
+    said = "could not be reached" if code == UNREACHABLE else "did not answer"
+    return ChatError(f"Slack {said} ({method}, {type(error).__name__}).", code=code)
+
+
+def _failed(method: str, error: Exception, channel: str) -> ChatError:
+    if not isinstance(error, SlackApiError):
+        return unanswered(method, error)
+    answer = error.response
+    if answer.status_code == http.HTTPStatus.TOO_MANY_REQUESTS:
+        seconds = _retry_after(answer)
+        return refused(method, RATE_LIMITED, retry_after_seconds=seconds)
+    code = str(answer.get("error", ""))
+    if answer.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or not _CODE.fullmatch(code):
+        return refused(method, SERVER_ERROR)
+    return refused(method, code, channel)
+
+
+def _retry_after(answer: SlackResponse) -> float:
+    given = {name.lower(): value for name, value in answer.headers.items()}.get("retry-after", "")
+    return float(given) if given.isdigit() else 30.0
+
+
+def _never_sent(error: Exception) -> bool:
+    reason = error.reason if isinstance(error, URLError) else error
+    return isinstance(reason, ConnectionRefusedError | socket.gaierror)
+
+
+def _hint(code: str, channel: str) -> str:
+    if code in _NEEDS_INVITATION:
+        where = f"<#{channel}>" if channel else "the channel"
+        return f"Type `/invite @Quartermaster` in {where}."
+    return _HINTS.get(code, "")
+
+
+def _form(value: object) -> object:
+    return json.dumps(value) if isinstance(value, dict | list) else value

@@ -1,0 +1,162 @@
+"""Takes the step that was decided: makes or deletes one object of a run, by its name or uid."""
+
+from dataclasses import replace
+from typing import Any
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject
+from bot.cluster.resources import TRAINJOBS, Resource
+from bot.errors import ClusterError
+from bot.quotas import Engine
+from bot.training.decision import (
+    Await,
+    Clear,
+    Create,
+    Decision,
+    Delete,
+    End,
+    Follow,
+    Furnish,
+    Prepare,
+    Scale,
+    Seen,
+)
+from bot.training.kinds import kind_of_run
+from bot.training.kinds.fate import Root, root_of, with_nodes
+from bot.training.kinds.kind import Companion, Manifest
+from bot.training.kinds.pods import owner_labels
+from bot.training.kinds.trainjob import PATCHES, as_before
+from bot.training.mishaps import over_quota
+from bot.training.queueing import dress_of
+from bot.training.state import State
+from bot.training.tables import Phase, Run
+
+# As the API server says that a webhook, not a lack of rights, forbids something.
+_WEBHOOK = "admission webhook"
+_REFUSED = {"Invalid", "BadRequest", "NotServed"}
+
+
+def act(
+    cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Decision
+) -> tuple[Decision, Seen]:
+    """What is to be recorded once the step was taken; ClusterError when it is to be repeated."""
+    root = kind_of_run(run).root
+    match decision:
+        case Create():
+            return _create(cluster, engine, run, seen)
+        case Furnish(companion):
+            return _furnish(cluster, run, seen, companion) or decision, seen
+        case Scale():
+            return _scale(cluster, engine, run, seen, decision)
+        case Delete() if seen.root is not None:
+            # Pods have a moment to end; what they say until then is kept by later looks.
+            cluster.delete(root, run.job_name, run.namespace, uid=seen.root.uid)
+        case Clear(companion, uid):
+            cluster.delete(companion.resource, companion.name, run.namespace, uid=uid)
+        case _:
+            pass
+    return decision, seen
+
+
+def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Decision, Seen]:
+    """Makes the root. When its name is taken the next look tells by whom."""
+    kind = kind_of_run(run)
+    manifest = engine.runs.dress(kind.manifest(run, cluster.installation), dress_of(run))
+    try:
+        unmanaged = engine.runs.leaves_alone(kind.root, manifest, run.namespace)
+        if unmanaged:
+            return End(State(Phase.UNMANAGED, reason=unmanaged)), seen
+        made = _make(cluster, kind.root, manifest, run.namespace)
+    except ClusterError as error:
+        if error.reason == "AlreadyExists":
+            return Await(), seen
+        if error.reason not in _REFUSED:
+            raise _in_words(error) from error
+        reason = f"{error.message} {kind.needs if error.reason == 'NotServed' else ''}".strip()
+        return End(State(Phase.FAILED, reason=reason)), seen
+    return Follow(State(Phase.PENDING)), Seen(root_of(kind.root, made))
+
+
+def _make(
+    cluster: Cluster, resource: Resource[Any], manifest: Manifest, namespace: str
+) -> ClusterObject:
+    """Makes the root, in the way of an older operator where it does not know ours."""
+    if resource is not TRAINJOBS:
+        made: ClusterObject = cluster.create(resource, manifest, namespace)
+        return made
+    try:
+        return cluster.create(TRAINJOBS, manifest, namespace, is_strict=True)
+    except ClusterError as error:
+        if error.reason != "BadRequest" or PATCHES not in error.message:
+            raise
+    return cluster.create(TRAINJOBS, as_before(manifest), namespace, is_strict=True)
+
+
+def _furnish(cluster: Cluster, run: Run, seen: Seen, companion: Companion) -> Decision | None:
+    """Makes a companion; what else there is to record when that did not go well."""
+    body = {"metadata": _metadata(cluster, run, seen.root, companion), **companion.body()}
+    try:
+        cluster.create(companion.resource, body, run.namespace)
+    except ClusterError as error:
+        if error.reason == "AlreadyExists":
+            return Await()
+        if error.reason not in _REFUSED:
+            raise _in_words(error) from error
+        if seen.root is None:
+            return End(State(Phase.FAILED, reason=error.message))
+        return Prepare(Phase.FAILED, error.message)
+    return None
+
+
+def _scale(
+    cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Scale
+) -> tuple[Decision, Seen]:
+    """Has the root ask for other nodes; what changed it meanwhile is looked at anew."""
+    resource = kind_of_run(run).root
+    found = cluster.get(resource, run.job_name, run.namespace)
+    if found is None or seen.root is None or found.uid != seen.root.uid:
+        return Await(), seen
+    root = root_of(resource, found)
+    refusal = "" if root.fate.is_suspended else engine.runs.fixed(resource, found)
+    if refusal:
+        return replace(decision, refusal=refusal), seen
+    if root.nodes == decision.nodes:
+        return decision, replace(seen, root=root)
+    guard = {"uid": found.uid, "resourceVersion": found.metadata.resource_version}
+    body = {"metadata": guard, **with_nodes(resource, decision.nodes)}
+    try:
+        changed = cluster.patch_merge(resource, run.job_name, body, run.namespace)
+    except ClusterError as error:
+        if error.reason == "Conflict":
+            return Await(), seen
+        if error.reason not in _REFUSED and _WEBHOOK not in error.message:
+            raise
+        return replace(decision, refusal=error.message), seen
+    return decision, replace(seen, root=root_of(resource, changed))
+
+
+def _in_words(error: ClusterError) -> ClusterError:
+    """The error, but what a ResourceQuota refuses as people understand it."""
+    if error.reason != "Forbidden" or "exceeded quota" not in error.message:
+        return error
+    full = over_quota(error.message)
+    said = f"{full.said} {full.advice}"
+    return ClusterError(said, error.hint, status=error.status, reason=error.reason)
+
+
+def _metadata(cluster: Cluster, run: Run, root: Root | None, companion: Companion) -> Manifest:
+    metadata: Manifest = {
+        "name": companion.name,
+        "namespace": run.namespace,
+        "labels": owner_labels(run, cluster.installation),
+    }
+    if root is None or companion.is_first:
+        return metadata
+    resource = kind_of_run(run).root
+    owner = {
+        "apiVersion": f"{resource.group}/{resource.versions[0]}",
+        "kind": resource.kind,
+        "name": root.object.name,
+        "uid": root.uid,
+    }
+    return metadata | {"ownerReferences": [owner]}

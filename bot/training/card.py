@@ -1,0 +1,207 @@
+"""A run's row as its card."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Confirm, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+from bot.training.kinds import gpus_of
+from bot.training.kinds.volumes import mounts_of
+from bot.training.results import progress_of
+from bot.training.sizes import is_elastic, is_refused, size_words
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import BAD_ENDS, ENDS, GOOD_ENDS, WAITING, Phase, Removal, Run, Wanted
+from bot.training.wording import gpus, place, results, state_words
+
+REQUEUE = "train.requeue"
+OPEN, LOGS, STOP, RESUBMIT = "train.open", "train.logs", "train.stop", "train.resubmit"
+_LONGEST_LINE = 300
+_SHOWN_NODES = 8
+_LATE = {
+    Phase.ASKED: "it should have reached the cluster by now.",
+    Phase.PENDING: "it has waited for longer than a day.",
+    Phase.PREEMPTED: "it has waited for longer than a day.",
+    Phase.CREATING: "its pod should have started by now.",
+    Phase.RUNNING: "it has run past its time limit and should have been ended.",
+}
+
+
+@dataclass(frozen=True)
+class People:
+    """What the people of a run are called; names notify nobody."""
+
+    owner: str
+    stopper: str = ""
+
+
+def run_card(run: Run, people: People, now: datetime) -> Card:
+    """What the card of a run says at this moment."""
+    spec = spec_of(run)
+    return Card(
+        title=run.reference,
+        state=state_words(run, now),
+        tone=_tone(run),
+        lines=tuple(_lines(run, people)),
+        facts=tuple(_facts(run, spec, people)),
+        progress=progress_of(run.progress) if _is_started(run) else None,
+        buttons=_buttons(run, spec),
+    )
+
+
+def removal_card(removal: Removal, asker: str) -> Card:
+    """What the card says of what was started without us and is to be stopped."""
+    facts = (
+        (removal.kind, code(f"{removal.namespace}/{removal.job_name}")),
+        ("Owner", plain(removal.owner or "unknown")),
+        ("Asked by", plain(asker)),
+    )
+    if removal.ended_at is not None:
+        return Card(removal.job_name, removal.outcome, Tone.STOPPED, facts=facts)
+    lines = (sentence(f"{removal.trouble} It is tried again."),) if removal.trouble else ()
+    return Card(removal.job_name, "Stopping", Tone.WORKING, lines=lines, facts=facts)
+
+
+def stop_button(run: Run, spec: RunSpec) -> Button:
+    """The button that stops a run, with the consequence in numbers."""
+    total = gpus_of(spec)
+    freed = f"{gpus(total)} will be free again." if total else "It uses no GPU."
+    text = (
+        f"{freed} What it computed since its last checkpoint is lost."
+        " Resubmit starts it again, from the beginning or from its checkpoint."
+    )
+    question = Confirm(f"Stop {run.reference}?"[:100], text, "Stop it", "Keep it running")
+    return Button(STOP, "Stop", run.id, "danger", question)
+
+
+def requeue_button(run: Run, nodes: int) -> Button:
+    """The button that stops a run and starts it again with other nodes."""
+    text = (
+        "It gives its GPUs back, waits in its queue again, and starts anew. What it computed since"
+        " its last checkpoint is lost."
+    )
+    question = Confirm(f"Stop {run.reference}?"[:100], text, "Stop and resubmit", "Keep it running")
+    label = f"Stop and resubmit with {nodes} node{'' if nodes == 1 else 's'}"
+    return Button(REQUEUE, label, f"{run.id} {nodes}", "danger", question)
+
+
+def _tone(run: Run) -> Tone:
+    phase = Phase(run.phase)
+    if phase in BAD_ENDS:
+        return Tone.BAD
+    if phase in ENDS:
+        return Tone.GOOD if phase in GOOD_ENDS else Tone.STOPPED
+    if run.trouble or run.obstacle or run.is_late:
+        return Tone.WARNING
+    return Tone.WAITING if phase in {Phase.ASKED, *WAITING} else Tone.WORKING
+
+
+def _lines(run: Run, people: People) -> list[Markup]:
+    """Why it is as it is, and what comes next."""
+    said = [run.reason, run.obstacle]
+    if run.phase == Phase.PREEMPTED:
+        said.append("It comes back by itself when there are GPUs for it.")
+    if run.is_live:
+        said += [place(run), run.holders]
+    said.append(run.unblock)
+    if run.is_live:
+        said += [_late(run), f"{run.trouble} It is tried again." if run.trouble else ""]
+    lines = [sentence(line) for line in said if line]
+    if run.is_live and is_refused(run):
+        lines.append(sentence(f"It could not be scaled. {run.unscaled_why}"))
+    if run.is_live and run.phase in {Phase.ASKED, *WAITING}:
+        lines.insert(0, join("Waiting since ", when(run.since), "."))
+    if run.starts_by is not None:
+        lines.append(join("By the time limits of those that run it starts ", when(run.starts_by),
+                          " at the latest."))  # fmt: skip
+    if run.stop_at is not None and (run.is_live or run.phase == Phase.STOPPED):
+        lines.append(join("Stopped by ", plain(people.stopper), ", ", when(run.stop_at), "."))
+    return lines
+
+
+def _late(run: Run) -> str:
+    if not run.is_late:
+        return ""
+    if run.wanted == Wanted.STOP:
+        return "This is late: its pods should be gone by now."
+    return f"This is late: {_LATE[Phase(run.phase)]}"
+
+
+def _facts(run: Run, spec: RunSpec, people: People) -> list[tuple[str, Markup]]:
+    limit = spec.time_limit
+    facts: list[tuple[str, Markup | None]] = [
+        ("Image", code(spec.image)),
+        ("Kind", plain(_kind(spec)) if spec.kind != "job" else None),
+        ("GPUs", plain(_gpus(spec))),
+        ("By", plain(people.owner)),
+        ("Size", plain(size_words(run)) if is_elastic(run) else None),
+        *_volumes(run, spec),
+        ("Where", code(_where(run))),
+        ("Nodes", plain(_nodes(run)) if spec.nodes > 1 and run.nodes else None),
+        ("Submitted", when(run.asked_at)),
+        ("Started", when(run.started_at) if run.started_at else None),
+        ("Time limit", plain(format_duration(limit)) if limit else None),
+        ("Time", plain(_time(spec)) if spec.session_seconds else None),
+        ("Ends", when(run.until) if run.is_live and run.until else None),
+        ("Code", code(spec.code) if spec.code else None),
+        ("Results", plain(results(run)) if run.results else None),
+        ("Last line", code(run.last_line[:_LONGEST_LINE]) if run.last_line else None),
+    ]
+    return [(label, value) for label, value in facts if value is not None]
+
+
+def _time(spec: RunSpec) -> str:
+    lasts, most = (
+        format_duration(timedelta(seconds=each or 0))
+        for each in (spec.session_seconds, spec.longest_seconds)
+    )
+    return f"{lasts}, at most {most}" if lasts != most else lasts
+
+
+def _kind(spec: RunSpec) -> str:
+    return f"{spec.kind}, as {spec.form}" if spec.form else spec.kind
+
+
+def _gpus(spec: RunSpec) -> str:
+    total = f"{gpus_of(spec):f}"
+    return total if spec.nodes == 1 else f"{total} ({spec.gpus} on each of {spec.nodes} nodes)"
+
+
+def _volumes(run: Run, spec: RunSpec) -> Iterator[tuple[str, Markup]]:
+    """Its PVCs; those that were made for it stay, so that what it wrote is not lost."""
+    mounts = mounts_of(run.job_name, spec)
+    for mount in mounts[: len(spec.mounts)]:
+        reading = ", for reading only" if mount.read_only else ""
+        yield "PVC", join(code(mount.claim), plain(f" at {mount.path}{reading}"))
+    for mount, volume in zip(mounts[len(spec.mounts) :], spec.volumes, strict=True):
+        made = f" at {mount.path}, {volume.size} of {volume.storage_class}, stays after the run"
+        yield "New PVC", join(code(mount.claim), plain(made))
+
+
+def _nodes(run: Run) -> str:
+    shown = ", ".join(run.nodes[:_SHOWN_NODES])
+    left = len(run.nodes) - _SHOWN_NODES
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def _where(run: Run) -> str:
+    """Its root; the cluster too, unless it is the only one of most installations."""
+    cluster = "" if run.cluster == "default" else f"{run.cluster}: "
+    return f"{cluster}{run.namespace}/{run.job_name}"
+
+
+def _is_started(run: Run) -> bool:
+    return run.started_at is not None and (run.phase == Phase.RUNNING or not run.is_live)
+
+
+def _buttons(run: Run, spec: RunSpec) -> tuple[Button, ...]:
+    logs = (Button(LOGS, "Logs", run.id),) if run.started_at or not run.is_live else ()
+    if not run.is_live:
+        return (*logs, Button(RESUBMIT, "Resubmit", run.id))
+    if run.wanted == Wanted.STOP:
+        return logs
+    can_open = spec.session_seconds is not None and run.phase == Phase.RUNNING
+    open_it = (Button(OPEN, "Open", run.id, "primary"),) if can_open else ()
+    requeue = (requeue_button(run, run.scale_to),) if run.scale_to and is_refused(run) else ()
+    return (*open_it, *logs, *requeue, stop_button(run, spec))

@@ -1,0 +1,181 @@
+"""Whether the PVCs of a run can be what it needs of them."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolumeClaim, StorageClass
+from bot.cluster.objects import Pod
+from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES
+from bot.cluster.view import View
+from bot.errors import ConflictError, NotFoundError, UsageError
+from bot.slack.container_parameters import VolumeMount
+from bot.training.kinds.kind import Site
+from bot.training.kinds.volumes import mounts_of
+from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, RunSpec, Volume
+from bot.training.state import has_ended
+
+# Drivers whose volumes are disks, and so of one node at a time.
+_DISKS = frozenset(
+    {
+        "disk.csi.azure.com",
+        "ebs.csi.aws.com",
+        "k8s.io/minikube-hostpath",
+        "kubernetes.io/aws-ebs",
+        "kubernetes.io/azure-disk",
+        "kubernetes.io/gce-pd",
+        "kubernetes.io/no-provisioner",
+        "local.csi.openebs.io",
+        "openebs.io/local",
+        "pd.csi.storage.gke.io",
+        "rancher.io/local-path",
+        "topolvm.io",
+    }
+)
+_TRIDENT = "csi.trident.netapp.io"
+_MANY = {READ_WRITE_MANY, "ReadOnlyMany"}
+_SHOWN_NAMES = 10
+
+
+def settled(spec: RunSpec, site: Site) -> RunSpec:
+    """The spec with the widest access mode that each new volume's class can.
+
+    Raises:
+        UsageError: the cluster has no such storage class.
+        NotFoundError: the namespace has no such PVC.
+        ConflictError: a PVC of one node is needed on more than one.
+
+    What the view has not read yet is no reason to refuse.
+    """
+    volumes = tuple(_settled(volume, site.view) for volume in spec.volumes)
+    spec = msgspec.structs.replace(spec, volumes=volumes)
+    _refuse_spread(spec, site)
+    for mount in spec.mounts:
+        claim = _claim(mount, site)
+        if claim is not None:
+            _refuse_elsewhere(claim, site)
+    return spec
+
+
+def reused(spec: RunSpec, root_name: str, site: Site) -> RunSpec:
+    """The spec of a run that is started again: with the volumes made for it, as they are."""
+    made = mounts_of(root_name, spec)[len(spec.mounts) :]
+    is_there = [site.view.get(PVCS, each.claim, site.team.namespace) is not None for each in made]
+    if not any(is_there):
+        return spec
+    pairs = list(zip(spec.volumes, made, is_there, strict=True))
+    return msgspec.structs.replace(
+        spec,
+        mounts=(*spec.mounts, *(mount for _, mount, there in pairs if there)),
+        volumes=tuple(volume for volume, _, there in pairs if not there),
+    )
+
+
+def _settled(volume: Volume, view: View) -> Volume:
+    if not view.store(STORAGE_CLASSES).synced:
+        return volume
+    found = view.get(STORAGE_CLASSES, volume.storage_class)
+    if found is None:
+        names = (each.name for each in view.all(STORAGE_CLASSES))
+        raise UsageError(
+            f"The cluster has no storage class {volume.storage_class}.",
+            _there(names, "It has none: name a PVC that is there, as `--pvc claim:/data`."),
+        )
+    mode = READ_WRITE_ONCE if _is_disk(found) else READ_WRITE_MANY
+    return msgspec.structs.replace(volume, access_mode=mode)
+
+
+def _is_disk(found: StorageClass) -> bool:
+    if found.provisioner == _TRIDENT:
+        return "-san" in found.parameters.get("backendType", "")
+    return found.provisioner in _DISKS or found.provisioner.endswith("rbd.csi.ceph.com")
+
+
+def _claim(mount: VolumeMount, site: Site) -> PersistentVolumeClaim | None:
+    namespace, view = site.team.namespace, site.view
+    if not view.store(PVCS).synced:
+        return None
+    claim = view.get(PVCS, mount.claim, namespace)
+    if claim is None:
+        raise NotFoundError(
+            f"Namespace {namespace} has no PVC {mount.claim}.",
+            _there(
+                (each.name for each in view.all(PVCS, namespace)),
+                "It has none. A new one is made by `--pvc storage-class:100Gi:/data`.",
+            ),
+        )
+    if claim.metadata.deletion_timestamp is not None:
+        raise ConflictError(f"PVC {mount.claim} is being deleted.", "Use another one.")
+    return claim
+
+
+def _refuse_spread(spec: RunSpec, site: Site) -> None:
+    """More nodes than one, and a volume of one node."""
+    if spec.nodes == 1:
+        return
+    for volume in spec.volumes:
+        if volume.access_mode == READ_WRITE_ONCE:
+            raise ConflictError(
+                f"Volumes of storage class {volume.storage_class} are for one node at a time, and"
+                f" this run uses {spec.nodes} nodes.",
+                f"{_ways_out(site.view)} Or use one node: `--nodes 1`.",
+            )
+    for mount in spec.mounts:
+        claim = _claim(mount, site)
+        if claim is not None and _is_of_one_node(claim):
+            raise ConflictError(
+                f"PVC {mount.claim} is {_modes(claim)}, so one node at a time can mount it, and"
+                f" this run uses {spec.nodes} nodes.",
+                f"{_ways_out(site.view)} Or use one node: `--nodes 1`.",
+            )
+
+
+def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
+    """A volume of one node that a pod mounts, where the scheduler may choose another node."""
+    if not _is_of_one_node(claim) or len(site.view.all(NODES)) == 1:
+        return
+    user = next(iter(_users(claim, site.view.all(PODS, claim.namespace))), None)
+    if user is None:
+        return
+    name = user.metadata.annotations.get(labels.PREFIX + "name", user.name)
+    raise ConflictError(
+        f"PVC {claim.name} is {_modes(claim)}, so one node at a time can mount it, and run {name}"
+        f" uses it on node {user.spec.node_name}.",
+        f"{_ways_out(site.view)} Or wait until {name} has ended.",
+    )
+
+
+def _users(claim: PersistentVolumeClaim, pods: Iterable[Pod]) -> Iterable[Pod]:
+    return (
+        pod
+        for pod in pods
+        if pod.spec.node_name and not has_ended(pod) and claim.name in pod.spec.claims
+    )
+
+
+def _is_of_one_node(claim: PersistentVolumeClaim) -> bool:
+    modes = claim.status.access_modes or claim.spec.access_modes
+    return bool(modes) and not set(modes) & _MANY
+
+
+def _modes(claim: PersistentVolumeClaim) -> str:
+    return " and ".join(claim.status.access_modes or claim.spec.access_modes)
+
+
+def _ways_out(view: View) -> str:
+    """How to have the same data on several nodes."""
+    shared = sorted(each.name for each in view.all(STORAGE_CLASSES) if not _is_disk(each))
+    example = shared[0] if shared else "storage-class"
+    return (
+        f"Use a PVC that is ReadWriteMany: `--pvc {example}:100Gi:/data` makes one."
+        " Or copy the data into one, from a snapshot or with a run that mounts both."
+    )
+
+
+def _there(names: Iterable[str], otherwise: str) -> str:
+    known: Sequence[str] = sorted(names)
+    if not known:
+        return otherwise
+    more = f" and {len(known) - _SHOWN_NAMES} more" if len(known) > _SHOWN_NAMES else ""
+    return f"It has: {', '.join(known[:_SHOWN_NAMES])}{more}."

@@ -1,0 +1,115 @@
+"""Runs side by side: how much faster the others were than the first, and what that took."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from bot.config import Prices
+from bot.durations import format_duration
+from bot.errors import UsageError
+from bot.slack.card import Card, Table
+from bot.slack.markup import code, join, plain
+from bot.training.kinds import gpus_of
+from bot.training.record import hours
+from bot.training.spans import Times
+from bot.training.spec import spec_of
+from bot.training.tables import Phase, Run
+from bot.training.wording import state_words
+
+MOST = 10
+UNKNOWN = "unknown"
+_HEADER = ("Run", "State", "GPUs", "Ran", "Speed-up", "Efficiency", "Throughput", "GPU-hours")
+_RATES = ("/sec", "/s", "per second", "throughput")
+_SECONDS_PER_HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the runs, with what its time went into."""
+
+    run: Run
+    times: Times
+
+    @property
+    def seconds(self) -> Decimal | None:
+        """How long it took; None while it goes on, and where it did not come to its end."""
+        running = self.times.running
+        if self.run.phase != Phase.SUCCEEDED or not running:
+            return None
+        return Decimal(str(running.total_seconds()))
+
+    @property
+    def gpus(self) -> Decimal | None:
+        """With how many GPUs it ran, on the average where that changed; None where unknown."""
+        if self.seconds is None or not self.times.gpu_hours:
+            return None
+        return self.times.gpu_hours * _SECONDS_PER_HOUR / self.seconds
+
+
+def refuse_few(runs: Sequence[Run], example: str) -> None:
+    """UsageError unless there are two different runs or more, but not too many for a table."""
+    names = [run.reference for run in runs]
+    hint = f"Name two runs or more, like `{example}`."
+    if len(runs) < 2:  # noqa: PLR2004 - to compare takes two
+        raise UsageError("There is nothing to compare with one run alone.", hint)
+    if len(runs) > MOST:
+        raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name {MOST} at most.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice.", hint)
+
+
+def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
+    """A table of the runs; speed-up and efficiency are against the first of them."""
+    first = sides[0]
+    is_priced = bool(prices.per_gpu_hour)
+    header = (*_HEADER, "Cost") if is_priced else _HEADER
+    rows = tuple(
+        _row(side, first, now) + ((_cost(side, prices),) if is_priced else ()) for side in sides
+    )
+    against = join(
+        "Speed-up and efficiency are against ", code(first.run.reference),
+        plain(": how many times faster, and how much of that the GPUs account for."),
+    )  # fmt: skip
+    names = " and ".join(side.run.reference for side in sides)
+    return Card(f"{names} side by side", table=Table(header, rows), footer=(against,))
+
+
+def _row(side: Side, first: Side, now: datetime) -> tuple[str, ...]:
+    run, seconds = side.run, side.seconds
+    ran = side.times.running if not run.is_live else None
+    speed_up = first.seconds / seconds if first.seconds and seconds else None
+    return (
+        run.reference,
+        state_words(run, now).partition(" in ")[0].partition(" after ")[0],
+        f"{gpus_of(spec_of(run)).normalize():f}",
+        format_duration(ran) if ran else UNKNOWN,
+        UNKNOWN if speed_up is None else f"{speed_up:.2f}x",
+        _efficiency(side, first, speed_up),
+        _throughput(run),
+        hours(side.times.gpu_hours if not run.is_live else None),
+    )
+
+
+def _efficiency(side: Side, first: Side, speed_up: Decimal | None) -> str:
+    """How much of the additional GPUs came out as speed."""
+    if speed_up is None or side.gpus is None or first.gpus is None:
+        return UNKNOWN
+    return f"{100 * speed_up * first.gpus / side.gpus:.0f} %"
+
+
+def _throughput(run: Run) -> str:
+    """What its log told of how much it did a second; the total before that of one process."""
+    rates = [name for name in run.results if name.lower().endswith(_RATES)]
+    if not rates:
+        return UNKNOWN
+    name = next((each for each in rates if each.startswith("total")), rates[0])
+    return f"{run.results[name]} {name}"
+
+
+def _cost(side: Side, prices: Prices) -> str:
+    price, spent = prices.per_gpu_hour.get(side.run.flavor), side.times.gpu_hours
+    if price is None or spent is None or side.run.is_live:
+        return UNKNOWN
+    return f"{price * spent:,.2f} {prices.currency}"

@@ -1,0 +1,217 @@
+"""Makes runs so: looks at the cluster, takes one repeatable step, writes down what was found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.errors import ClusterError
+from bot.quotas import Engine
+from bot.slack.messages import refresh_cards
+from bot.training import finding, logs
+from bot.training.acting import act
+from bot.training.decision import (
+    Await,
+    Clear,
+    Decision,
+    Delete,
+    End,
+    Follow,
+    Furnish,
+    Prepare,
+    Rest,
+    Scale,
+    Seen,
+    decide,
+    late_at,
+)
+from bot.training.kinds import companions_of, is_known, kind_of_run
+from bot.training.lasting import is_session, next_moment
+from bot.training.logs import Kept, Look
+from bot.training.mishaps import FINE, Mishap
+from bot.training.network import with_adapters
+from bot.training.observing import observe
+from bot.training.pace import Pace
+from bot.training.places import POLL, Place, Places
+from bot.training.recording import Findings, Recorder
+from bot.training.tables import KIND, WAITING, Phase, Run
+from bot.training.troubles import is_about_volumes, taker_of, warning_about
+from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
+
+SOON = timedelta(seconds=2)
+_QUIET = timedelta(seconds=20)
+_SHOWN_ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class World:
+    """What the controller works with; `engines` gives a cluster's quota engine by its name.
+
+    `again` starts a run anew that was stopped for that, and says what came of it.
+    """
+
+    database: Database
+    clock: Clock
+    settings: Callable[[], Settings]
+    clusters: Mapping[str, Cluster]
+    engines: Callable[[str], Engine]
+    words: Callable[[str], str]
+    again: Callable[[Session, Run, datetime], str]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What our rows say before a look."""
+
+    run: Run
+    kept: Mapping[str, Kept]
+    interval: timedelta
+
+
+class RunController:
+    """Keeps runs."""
+
+    kind = KIND
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._places = Places()
+        self._pace = Pace()
+        self._recorder = Recorder(
+            lambda: world.settings().training.results, world.words, world.again
+        )
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step for a run; ClusterError when the cluster did not let it."""
+        known = self._world.database.read(lambda session: self._known(session, row_id))
+        if known is None or not is_known(known.run):
+            return Step(None)
+        now = self._world.clock.now()
+        cluster = self._cluster(known.run)
+        engine = self._world.engines(known.run.cluster)
+        seen = observe(cluster, engine.runs, known.run, now)
+        decision = decide(known.run, seen, now)
+        if isinstance(decision, Rest):
+            return Step(None)
+        decision, seen = act(cluster, engine, known.run, seen, decision)
+        found = self._findings(cluster, known, seen, decision, now)
+        return Step(_next_look(known, found), lambda session: self._save(session, row_id, found))
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card that the cluster cannot be reached or refuses; once is no news."""
+        run = session.get(Run, row_id)
+        if run is None or trouble.attempts < _SHOWN_ATTEMPTS or run.trouble == trouble.sentence:
+            return
+        run.trouble = trouble.sentence
+        session.add(run)
+        refresh_cards(session, run.subject, live=run.is_live)
+
+    def _known(self, session: Session, row_id: str) -> _Known | None:
+        run = finding.by_id(session, row_id)
+        if run is None:
+            return None
+        return _Known(run, logs.kept(session, row_id), self._pace.interval(session))
+
+    def _cluster(self, run: Run) -> Cluster:
+        cluster = self._world.clusters.get(run.cluster)
+        if cluster is None:
+            raise ClusterError(
+                f"Cluster {run.cluster} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back until its runs have ended.",
+                reason="Unreachable",
+            )
+        return cluster
+
+    def _save(self, session: Session, row_id: str, found: Findings) -> None:
+        self._recorder.record(session, row_id, found)
+
+    def _findings(
+        self, cluster: Cluster, known: _Known, seen: Seen, decision: Decision, now: datetime
+    ) -> Findings:
+        run = known.run
+        is_last = isinstance(decision, Prepare | End)
+        look = Look(now, run.read_at, known.interval, is_last)
+        speakers = kind_of_run(run).speakers(seen.pods)
+        pods = logs.wanted(seen.pods, speakers, known.kept, look)
+        is_waiting = isinstance(decision, Follow) and decision.state.phase in WAITING
+        engine = self._world.engines(run.cluster)
+        place = self._place(engine, run, seen, now) if is_waiting else None
+        return Findings(
+            decision=decision,
+            seen=seen,
+            now=now,
+            tails=logs.read(cluster, pods),
+            tails_read=bool(pods),
+            place=place,
+            why=self._why(run, seen, place) if is_waiting else None,
+            warning=_warning(cluster, run, seen, decision, now),
+            with_efa=with_adapters(cluster.view, run.nodes) if is_last else (),
+            taker=self._taker(cluster, run, seen),
+        )
+
+    def _taker(self, cluster: Cluster, run: Run, seen: Seen) -> str:
+        """What the run was pushed out for, as far as the cluster tells; empty if for nothing."""
+        taker = seen.standing.taker if seen.standing else None
+        if taker is None:
+            return next(filter(None, (taker_of(cluster, pod) for pod in seen.pods)), "")
+        team = self._asking(run).team(taker.queue) if taker.queue else "another team"
+        return f"{taker.kind} {taker.name} of {team}" if taker.name else team
+
+    def _place(self, engine: Engine, run: Run, seen: Seen, now: datetime) -> Place | None:
+        queue = queue_of(engine.queues, run.namespace, run.queue)
+        if queue is None or seen.standing is None:
+            return None
+        work = (run.namespace, seen.standing.name)
+        return self._places.of(engine, queue.name, work, now)
+
+    def _why(self, run: Run, seen: Seen, place: Place | None) -> Why:
+        ahead = place.gpus_ahead if place else 0
+        return explain(run, seen.standing, self._asking(run), ahead)
+
+    def _asking(self, run: Run) -> Asking:
+        queues = self._world.engines(run.cluster).queues
+        teams = {
+            name: (team.namespace, team.queue)
+            for name, team in self._world.settings().teams.items()
+            if run.cluster in team.reach
+        }
+        return Asking(queues, teams_by_queue(queues, teams), self._world.words)
+
+
+def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: datetime) -> Mishap:
+    """What Kubernetes warns of while a pod does not come up and does not say why itself."""
+    if not isinstance(decision, Follow) or decision.state.phase is not Phase.CREATING:
+        return FINE
+    is_new = run.phase != Phase.CREATING or now - run.since < _QUIET
+    if seen.root is None or is_new:
+        return FINE
+    if decision.state.obstacle and not is_about_volumes(cluster, seen.pods):
+        return FINE
+    return warning_about(cluster, run.namespace, seen.pods, seen.root.uid)
+
+
+def _next_look(known: _Known, found: Findings) -> datetime | None:
+    """When to look again if nothing wakes the row before."""
+    decision, now = found.decision, found.now
+    match decision:
+        case End():
+            return now + SOON if companions_of(known.run) else None
+        case Prepare():
+            return now
+        case Delete() | Await() | Clear() | Furnish() | Scale():
+            return now + SOON
+        case Follow() if known.run.job_uid is None:
+            return now + SOON
+        case Follow(state) if state.phase is Phase.RUNNING:
+            is_new = is_session(known.run) and known.run.until is None
+            again = now + (SOON if is_new else known.interval)
+        case _:
+            again = now + POLL
+    moments = (late_at(known.run), next_moment(known.run, now))
+    return min([again, *(each for each in moments if each is not None and each > now)])

@@ -1,0 +1,290 @@
+"""What to do next with a run, from its row and what was seen; nothing is called here."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bot.cluster import labels
+from bot.cluster.objects import ClusterObject, Pod
+from bot.quotas.standing import Standing
+from bot.training.kinds import kind_of_run
+from bot.training.kinds.fate import Course, Fate, Root
+from bot.training.kinds.kind import Companion
+from bot.training.lasting import is_session, is_up
+from bot.training.mishaps import FINE, Mishap, of_deadline
+from bot.training.state import State, attempts_of, has_ended, has_failed, state_of
+from bot.training.tables import ENDS, Phase, Run, Wanted
+
+UNMANAGED_AFTER = timedelta(seconds=30)
+# After this a run that is still so is late, and its card says why.
+LONGEST = {
+    Phase.ASKED: timedelta(minutes=2),
+    Phase.PENDING: timedelta(hours=24),
+    Phase.PREEMPTED: timedelta(hours=24),
+    Phase.CREATING: timedelta(minutes=15),
+}
+LONGEST_STOP = timedelta(minutes=5)
+OVER_TIME = timedelta(minutes=10)
+TIME_IS_UP = "What it kept outside of PVCs is gone."
+
+
+@dataclass(frozen=True)
+class CompanionSeen:
+    """A companion as the cluster has it; None was proved by a live read."""
+
+    companion: Companion
+    object: ClusterObject | None = None
+    is_ours: bool = True
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the cluster showed.
+
+    `root` is ours; None was proved by a live read. `is_taken` says that its name belongs to an
+    object that is not ours. `unmanaged` says that the quota engine left the root alone, proved by
+    a live read too. `companions` is None when nobody looked at them. `loss` is what it lost of
+    the nodes and PVCs that it had.
+    """
+
+    root: Root | None
+    standing: Standing | None = None
+    pods: tuple[Pod, ...] = ()
+    is_taken: bool = False
+    unmanaged: str = ""
+    companions: tuple[CompanionSeen, ...] | None = None
+    loss: Mishap = FINE
+
+    @property
+    def missing(self) -> tuple[Companion, ...]:
+        """The companions that are not there."""
+        return tuple(each.companion for each in self.companions or () if each.object is None)
+
+    @property
+    def foreign(self) -> tuple[Companion, ...]:
+        """The companions whose names belong to somebody else."""
+        return tuple(each.companion for each in self.companions or () if not each.is_ours)
+
+
+@dataclass(frozen=True)
+class Create:
+    """Make the root."""
+
+
+@dataclass(frozen=True)
+class Furnish:
+    """Make a companion; `state` is that of the root where there is one."""
+
+    companion: Companion
+    state: State | None = None
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Keep the logs, and note which end the removal of the root leads to."""
+
+    outcome: Phase
+    reason: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the root."""
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Delete a companion of a run that is over."""
+
+    companion: Companion
+    uid: str
+
+
+@dataclass(frozen=True)
+class Await:
+    """Something is on its way out; look again."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Have the root ask for so many nodes; `refusal` says why the cluster does not let it."""
+
+    nodes: int
+    state: State
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Nothing to do; note how it stands."""
+
+    state: State
+
+
+@dataclass(frozen=True)
+class End:
+    """It is over."""
+
+    state: State
+
+
+@dataclass(frozen=True)
+class Rest:
+    """It is over and nothing is left of it that should go."""
+
+
+Decision = Create | Furnish | Prepare | Delete | Clear | Await | Scale | Follow | End | Rest
+
+
+def decide(run: Run, seen: Seen, now: datetime) -> Decision:
+    """The next step."""
+    if not run.is_live:
+        return _clear_away(run, seen)
+    if seen.root is None:
+        return _without_root(run, seen)
+    if run.removing is not None:
+        return Await() if seen.root.is_leaving else Delete()
+    state = _state(run, seen.root.fate, seen)
+    if state.phase in ENDS and not state.is_unfinished:
+        return End(state)
+    removal = _removal(run, seen, state, now)
+    if removal is not None:
+        return removal
+    if seen.missing:
+        return Furnish(seen.missing[0], state)
+    nodes = _other_size(run, seen.root)
+    return Scale(nodes, state) if nodes is not None else Follow(state)
+
+
+def _other_size(run: Run, root: Root) -> int | None:
+    """How many nodes its root should ask for, None where it does or cannot."""
+    is_done = root.nodes in {None, run.scale_to} or root.fate.course is not Course.GOING
+    return None if is_done or run.unscaled_to == run.scale_to else run.scale_to
+
+
+def _state(run: Run, fate: Fate, seen: Seen) -> State:
+    """How it stands; a session that its root ended for its time has ended well."""
+    state = state_of(fate, seen.standing, seen.pods)
+    if fate.reason == "DeadlineExceeded" and is_session(run) and run.until is not None:
+        return replace(state, phase=Phase.EXPIRED, reason=TIME_IS_UP, advice="")
+    if seen.loss and state.phase in {Phase.CREATING, Phase.RUNNING}:
+        return state.hindered(seen.loss)
+    return state
+
+
+def is_late(run: Run, now: datetime) -> bool:
+    """Whether the run has been in its phase for longer than that should take."""
+    limit = late_at(run)
+    return limit is not None and now >= limit
+
+
+def late_at(run: Run) -> datetime | None:
+    """When the run will be late, None when it has all the time in the world."""
+    if not run.is_live:
+        return None
+    if run.stop_at is not None:
+        return run.stop_at + LONGEST_STOP
+    if run.phase == Phase.RUNNING:
+        if run.until is not None:
+            return run.until + OVER_TIME
+        limit = run.spec.get("time_limit_seconds")
+        if limit is None or run.started_at is None:
+            return None
+        return run.started_at + timedelta(seconds=limit) + OVER_TIME
+    longest = LONGEST.get(Phase(run.phase))
+    return run.since + longest if longest else None
+
+
+def waited(run: Run, now: datetime) -> timedelta:
+    """How long its root has been there."""
+    return now - (run.made_at or now)
+
+
+def vanished(run: Run) -> str:
+    """That its root is gone, and not by us."""
+    return (
+        f"Its {kind_of_run(run).root.kind} is gone from the cluster, and Quartermaster did not"
+        " delete it: somebody else did, or it ended unseen and was cleaned up."
+    )
+
+
+def taken(run: Run, kind: str, name: str) -> str:
+    """That a name it needs belongs to somebody else."""
+    return (
+        f"Namespace {run.namespace} has a {kind} {name} already that is not ours."
+        " Nothing of it was touched."
+    )
+
+
+def _without_root(run: Run, seen: Seen) -> Decision:
+    if run.removing is not None:
+        if any(not has_ended(pod) for pod in seen.pods):
+            return Await()
+        return End(State(Phase(run.removing), reason=run.reason, advice=run.unblock))
+    if run.job_uid is not None:
+        return End(State(Phase.VANISHED, reason=vanished(run)))
+    if run.wanted == Wanted.STOP:
+        return End(State(Phase.STOPPED, reason=run.stop_why))
+    if seen.is_taken:
+        reason = taken(run, kind_of_run(run).root.kind, run.job_name)
+        return End(State(Phase.FAILED, reason=reason))
+    other = _taken_companion(run, seen)
+    if other:
+        return End(State(Phase.FAILED, reason=other))
+    return Furnish(seen.missing[0]) if seen.missing else Create()
+
+
+def _removal(run: Run, seen: Seen, state: State, now: datetime) -> Prepare | None:
+    """Why the root has to go, if it has to."""
+    if run.wanted == Wanted.STOP:
+        return Prepare(Phase.STOPPED, run.stop_why)
+    if state.is_unfinished:
+        return Prepare(state.phase, state.reason, state.advice)
+    if is_up(run, now):
+        return Prepare(Phase.EXPIRED, TIME_IS_UP)
+    if seen.unmanaged and not run.workload and waited(run, now) >= UNMANAGED_AFTER:
+        return Prepare(Phase.UNMANAGED, seen.unmanaged)
+    given_up = _given_up(run, seen, state, now)
+    if given_up:
+        return Prepare(Phase.FAILED, given_up.said, given_up.advice)
+    other = _taken_companion(run, seen)
+    return Prepare(Phase.FAILED, other) if other else None
+
+
+def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
+    """Why it ends where its root would let it go on, because evictions look like failures there."""
+    if seen.root is None:
+        return FINE
+    limit = timedelta(seconds=run.spec.get("time_limit_seconds") or 0)
+    is_ours_to_keep = limit and seen.root.fate.time_limit_seconds is None
+    if is_ours_to_keep and _is_over_time(seen, state, limit, now):
+        return of_deadline(int(limit.total_seconds()))
+    attempts = seen.root.object.metadata.annotations.get(labels.ATTEMPTS)
+    failed = [pod for pod in seen.pods if has_failed(pod)]
+    if attempts is None or len(failed) <= int(attempts):
+        return FINE
+    return attempts_of(failed, len(failed))
+
+
+def _is_over_time(seen: Seen, state: State, limit: timedelta, now: datetime) -> bool:
+    if any(pod.status.reason == "DeadlineExceeded" for pod in seen.pods):
+        return True
+    is_running = state.phase is Phase.RUNNING and state.started_at is not None
+    return is_running and state.started_at is not None and now >= state.started_at + limit
+
+
+def _taken_companion(run: Run, seen: Seen) -> str:
+    other = next(iter(seen.foreign), None)
+    return taken(run, other.resource.kind, other.name) if other else ""
+
+
+def _clear_away(run: Run, seen: Seen) -> Decision:
+    """What is left of a run that is over: companions, and a root that came to be after all."""
+    root = seen.root
+    if root is not None and root.uid != run.job_uid and not root.is_leaving:
+        return Delete()
+    left = [each for each in seen.companions or () if each.object and each.is_ours]
+    for each in left:
+        if each.object and each.object.metadata.deletion_timestamp is None:
+            return Clear(each.companion, each.object.uid)
+    return Await() if left else Rest()

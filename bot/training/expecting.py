@@ -1,0 +1,74 @@
+"""When a waiting run will start at the latest, where the runs before it have a time limit."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from bot.cluster.resources import JOBS
+from bot.cluster.view import View
+from bot.quotas import Figures, Queues
+from bot.quotas.standing import Item
+from bot.quotas.status import free_to_borrow
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Release:
+    """GPUs that come free when a workload reaches its time limit."""
+
+    at: datetime
+    queue: str
+    gpus: Decimal
+
+
+def room(own: Figures, pool: Sequence[Figures]) -> Decimal | None:
+    """The GPUs that a new workload of the queue could get now; None while nobody knows."""
+    borrowable = free_to_borrow(own, pool)
+    if own.reserved is None or borrowable is None:
+        return None
+    return max(ZERO, own.nominal - own.reserved) + borrowable
+
+
+def capacity(own: Figures, pool: Sequence[Figures]) -> Decimal:
+    """The GPUs that the queue could get if nobody else used any."""
+    empty = [replace(each, reserved=ZERO) for each in pool]
+    return room(replace(own, reserved=ZERO), empty) or ZERO
+
+
+def expected_start(
+    wanted: Decimal, own: Figures, pool: Sequence[Figures], releases: Sequence[Release]
+) -> datetime | None:
+    """When `wanted` GPUs fit if every run lasts as long as it may; None when none says so."""
+    for release in sorted(releases, key=lambda each: each.at):
+        pool = [_after(each, release) for each in pool]
+        own = _after(own, release)
+        free = room(own, pool)
+        if free is not None and free >= wanted:
+            return release.at
+    return None
+
+
+def releases(queues: Queues, own: Figures, pool: Sequence[Figures]) -> Iterator[Release]:
+    """What comes free in the pool, as far as time limits tell."""
+    for figures in pool:
+        for item in queues.admitted(figures.queue):
+            gpus = item.held(own.flavor)
+            at = _ends_at(queues.view, item)
+            if gpus and at is not None:
+                yield Release(at, figures.queue, gpus)
+
+
+def _after(figures: Figures, release: Release) -> Figures:
+    if figures.queue != release.queue or figures.reserved is None:
+        return figures
+    return replace(figures, reserved=max(ZERO, figures.reserved - release.gpus))
+
+
+def _ends_at(view: View, item: Item) -> datetime | None:
+    job = view.get(JOBS, item.name, item.namespace)
+    if job is not None and job.uid == item.uid and job.spec.active_deadline_seconds:
+        limit = timedelta(seconds=job.spec.active_deadline_seconds)
+        return job.status.start_time + limit if job.status.start_time else None
+    return item.ends_at

@@ -1,0 +1,88 @@
+"""Finds runs by what people call them, and what was kept of their logs."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, func, select
+from sqlmodel import Session, col
+
+from bot.errors import NotFoundError
+from bot.slack.parameters import Reference
+from bot.training.tables import KeptLog, Run
+
+# Built once: that takes longer than to run it.
+_BY_ID = select(Run).where(col(Run.id) == bindparam("id"))
+
+
+def by_id(session: Session, run_id: str) -> Run | None:
+    """The run of that id."""
+    return session.scalars(_BY_ID, {"id": run_id}).first()
+
+
+def newest(session: Session, team: str, name: str) -> Run | None:
+    """The newest run of that name."""
+    return session.scalars(
+        select(Run)
+        .where(col(Run.team) == team, col(Run.name) == name)
+        .order_by(col(Run.number).desc())
+        .limit(1)
+    ).first()
+
+
+def numbered(session: Session, team: str, reference: Reference) -> Run | None:
+    """The run that `lane` or `lane#2` means."""
+    if reference.number is None:
+        return newest(session, team, reference.name)
+    return session.scalars(
+        select(Run).where(
+            col(Run.team) == team,
+            col(Run.name) == reference.name,
+            col(Run.number) == reference.number,
+        )
+    ).first()
+
+
+def get(session: Session, run_id: str) -> Run:
+    """The run of a card's button; NotFoundError when it is no more."""
+    run = by_id(session, run_id)
+    if run is None:
+        raise NotFoundError("This run is not known any more.", "Submit it again.")
+    return run
+
+
+def names(session: Session, team: str) -> list[str]:
+    """What the team's runs are called, the newest first."""
+    return list(
+        session.scalars(
+            select(col(Run.name))
+            .where(col(Run.team) == team)
+            .group_by(col(Run.name))
+            .order_by(func.max(col(Run.id)).desc())
+            .limit(200)
+        )
+    )
+
+
+def count_live(session: Session, team: str) -> int:
+    """How many of the team's runs have not ended."""
+    return (
+        session.scalar(
+            select(func.count())
+            .select_from(Run)
+            .where(col(Run.team) == team, col(Run.ended_at).is_(None))
+        )
+        or 0
+    )
+
+
+def kept_logs(session: Session, run_id: str) -> list[KeptLog]:
+    """What was kept of the logs of its pods, the newest last."""
+    return list(
+        session.scalars(
+            select(KeptLog).where(col(KeptLog.run_id) == run_id).order_by(col(KeptLog.kept_at))
+        )
+    )
+
+
+def of_jobs(session: Session, job_uids: Sequence[str]) -> list[Run]:
+    """The runs behind these Jobs, as far as they are ours."""
+    return list(session.scalars(select(Run).where(col(Run.job_uid).in_(job_uids))))

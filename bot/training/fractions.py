@@ -1,0 +1,103 @@
+"""GPUs as people ask for them, in the resources that a cluster's way of sharing GPUs takes."""
+
+from collections.abc import Mapping
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
+
+from bot.config import Fractions
+from bot.errors import ConflictError, UsageError
+
+HAMI_MEMORY, HAMI_CORES = "nvidia.com/gpumem", "nvidia.com/gpucores"
+_ONE, _PERCENT = Decimal(1), Decimal(100)
+
+
+def gpu_requests(gpus: Decimal, gpu_resource: str, fractions: Fractions | None) -> dict[str, str]:
+    """What one pod requests for so many GPUs, by resource.
+
+    Raises:
+        UsageError: when the cluster has no such part of a GPU.
+    """
+    if not gpus:
+        return {}
+    if fractions is None:
+        if gpus != gpus.to_integral_value():
+            _refuse_mixed(gpus)
+        return {gpu_resource: shown(gpus)}
+    if fractions.units is not None:
+        return {fractions.units.resource: _units(gpus, fractions.units.per_gpu)}
+    if gpus == gpus.to_integral_value():
+        return {gpu_resource: str(int(gpus))}
+    _refuse_mixed(gpus)
+    if fractions.hami is not None:
+        memory = (gpus * fractions.hami.memory_mib).to_integral_value(ROUND_DOWN)
+        return {
+            gpu_resource: "1",
+            HAMI_MEMORY: str(int(memory)),
+            HAMI_CORES: str(int(gpus * _PERCENT)),
+        }
+    return {_sized(gpus, fractions.sizes): "1"}
+
+
+def refuse_unavailable(
+    requests: Mapping[str, str], offered: Mapping[str, Decimal], fractions: Fractions
+) -> None:
+    """ConflictError where no node offers a resource that a part of a GPU takes.
+
+    `offered` is the most that one node offers of each resource; empty while no node was seen.
+    """
+    missing = next((name for name in requests if not offered.get(name)), None)
+    if missing is None or not offered:
+        return
+    has_sizes = any(offered.get(resource) for resource in fractions.sizes.values())
+    parts = f" {_parts(fractions.sizes, offered)}" if has_sizes else ""
+    raise ConflictError(
+        f"No node offers {missing}, so this run would never start.",
+        f"Use a whole GPU: `--gpus 1`.{parts} Or ask a platform admin to offer it on a node.",
+    )
+
+
+def shown(gpus: Decimal) -> str:
+    """GPUs as people write them: 2, 0.5."""
+    return f"{gpus.normalize():f}"
+
+
+def _units(gpus: Decimal, per_gpu: int) -> str:
+    units = gpus * per_gpu
+    if units == units.to_integral_value():
+        return str(int(units))
+    below = units.to_integral_value(ROUND_DOWN) / per_gpu
+    above = units.to_integral_value(ROUND_UP) / per_gpu
+    nearest = " or ".join(f"`--gpus {shown(each)}`" for each in (below, above) if each)
+    raise UsageError(
+        f"GPUs are counted in steps of {shown(_ONE / per_gpu)} here; {shown(gpus)} is between two.",
+        f"Use {nearest}.",
+    )
+
+
+def _refuse_mixed(gpus: Decimal) -> None:
+    whole = int(gpus)
+    if whole:
+        raise UsageError(
+            f"A run gets whole GPUs or a part of one, not {shown(gpus)}.",
+            f"Use `--gpus {whole}` or `--gpus {whole + 1}`.",
+        )
+
+
+def _sized(gpus: Decimal, sizes: Mapping[str, str]) -> str:
+    found = next((resource for size, resource in sizes.items() if Decimal(size) == gpus), None)
+    if found is not None:
+        return found
+    if sizes:
+        raise UsageError(
+            f"This cluster has no part of {shown(gpus)} of a GPU.",
+            f"{_parts(sizes)} Or use a whole GPU: `--gpus 1`.",
+        )
+    raise UsageError(
+        f"This cluster gives out whole GPUs only, not {shown(gpus)}.",
+        "Use `--gpus 1`. A platform admin can allow parts by `fractions` of the cluster in"
+        " quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts tenths.",
+    )
+
+
+def _parts(sizes: Mapping[str, str], offered: Mapping[str, Decimal] | None = None) -> str:
+    there = [size for size, resource in sizes.items() if offered is None or offered.get(resource)]
+    return f"Parts are: {', '.join(f'`--gpus {size}`' for size in sorted(there, key=Decimal))}."

@@ -1,0 +1,67 @@
+"""The workload kinds: what a run can be made of in a cluster."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from bot.training.kinds.elastic import ElasticKind
+from bot.training.kinds.interactive import InteractiveKind
+from bot.training.kinds.job import JobKind
+from bot.training.kinds.kind import Companion, Kind
+from bot.training.kinds.mpi import MpiKind
+from bot.training.kinds.nccl import NcclKind
+from bot.training.kinds.pytorchjob import PyTorchJobKind
+from bot.training.kinds.sync import SyncKind
+from bot.training.kinds.trainjob import TrainJobKind
+from bot.training.kinds.volumes import volume_companions
+from bot.training.spec import RunSpec
+from bot.training.tables import Run
+
+_ALL: tuple[Kind, ...] = (
+    JobKind(),
+    InteractiveKind(),
+    MpiKind(),
+    SyncKind(),
+    ElasticKind(),
+    PyTorchJobKind(),
+    TrainJobKind(),
+    NcclKind(),
+)
+KINDS: Mapping[tuple[str, str], Kind] = {(kind.name, kind.form): kind for kind in _ALL}
+
+NAMES: tuple[str, ...] = tuple(dict.fromkeys(kind.name for kind in _ALL))
+
+
+def kind_of(spec: RunSpec) -> Kind:
+    """The kind that carries out a spec; KeyError when this version has none of that name."""
+    return KINDS[spec.kind, spec.form]
+
+
+def kind_of_run(run: Run) -> Kind:
+    """The kind that carries out a run; KeyError when this version has none of that name."""
+    return KINDS[run.spec.get("kind", "job"), run.spec.get("form", "")]
+
+
+def is_known(run: Run) -> bool:
+    """Whether this version can carry out a run; a newer one may have written it."""
+    return (run.spec.get("kind", "job"), run.spec.get("form", "")) in KINDS
+
+
+def companions_of(run: Run) -> tuple[Companion, ...]:
+    """Everything that a run needs beside its root: its volumes first."""
+    return (*volume_companions(run), *kind_of_run(run).companions(run))
+
+
+def gpus_of(spec: RunSpec) -> Decimal:
+    """The GPUs of the whole run."""
+    names = spec.gpus_requested.keys()
+    counts = (pods.count for pods in kind_of(spec).pods(spec) if names & pods.requests.keys())
+    return spec.gpus * sum(counts)
+
+
+def requests_of(spec: RunSpec) -> dict[str, Decimal]:
+    """What all pods of a run request together, by resource."""
+    total: dict[str, Decimal] = {}
+    for pods in kind_of(spec).pods(spec):
+        for resource in pods.requests:
+            total[resource] = total.get(resource, Decimal(0)) + pods.requested(resource)
+    return total

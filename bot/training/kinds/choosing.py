@@ -1,0 +1,86 @@
+"""Which kind somebody means, and whether it knows the options that they gave."""
+
+from collections.abc import Mapping
+
+from bot.cluster.view import View
+from bot.errors import ConflictError, UsageError
+from bot.slack.parameters import Nodes
+from bot.training.kinds import KINDS
+from bot.training.kinds.kind import Kind
+
+# Forms that guides show and that are none here: why, and the way that works.
+_NEVER: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("sync", "deployment"): (
+        (
+            "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"
+            " launcher, and two such runs can each hold the GPUs that the other waits for."
+        ),
+        "Leave `--form` out: launcher and workers are one Job then, admitted as a whole.",
+    )
+}
+# Among its options: that the number of its nodes can change while it runs.
+RANGE = "range"
+
+
+def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
+    """The kind of that name and form; UsageError when it has no such form or option.
+
+    `options` are those that only some kinds have; None is what was not given.
+    """
+    kind = KINDS.get((name, form or ""))
+    if kind is None and (name, form) in _NEVER:
+        raise UsageError(*_NEVER[name, form or ""])
+    if kind is None:
+        raise _no_form(name, form or "")
+    for option, value in options.items():
+        if value is not None and option not in kind.options:
+            raise _no_option(kind, option)
+    return kind
+
+
+def chosen_nodes(kind: Kind, nodes: Nodes | None) -> Nodes:
+    """The nodes of a run, one where nobody said how many.
+
+    UsageError when a range is for a kind that keeps the nodes it starts with.
+    """
+    nodes = nodes or Nodes(1, 1)
+    if nodes.fewest == nodes.most or RANGE in kind.options:
+        return nodes
+    ranged = sorted(_given(each) for each in KINDS.values() if RANGE in each.options)
+    raise UsageError(
+        f"Runs of {_given(kind)} keep the nodes they start with: `--nodes {nodes.spelled}` is not"
+        " for them.",
+        f"Say `--nodes {nodes.most}`, or use what can change it: {', '.join(ranged)}.",
+    )
+
+
+def refuse_unserved(kind: Kind, cluster: str, view: View) -> None:
+    """ConflictError when the cluster is known not to have what carries the kind out."""
+    if view.store(kind.root).absent:
+        raise ConflictError(f"Cluster {cluster} does not know {kind.root.plural}.", kind.needs)
+
+
+def _no_form(name: str, form: str) -> UsageError:
+    forms = sorted(each for kind, each in KINDS if kind == name and each)
+    if forms:
+        there = f"It has: {', '.join(forms)}. Without --form it is started the usual way."
+        return UsageError(f"`--kind {name}` has no form {form}.", there)
+    others = sorted({kind for kind, each in KINDS if each})
+    return UsageError(f"`--form` is not for `--kind {name}`.", _kinds_with(others))
+
+
+def _no_option(kind: Kind, option: str) -> UsageError:
+    others = sorted({each.name for each in KINDS.values() if option in each.options})
+    return UsageError(
+        f"`--{option.replace('_', '-')}` is not for {_given(kind)}.", _kinds_with(others)
+    )
+
+
+def _given(kind: Kind) -> str:
+    return f"`--kind {kind.name}`" + (f" with `--form {kind.form}`" if kind.form else "")
+
+
+def _kinds_with(names: list[str]) -> str:
+    if not names:
+        return "Leave it out."
+    return f"Leave it out, or use a kind that has it: {', '.join(f'`--kind {n}`' for n in names)}."

@@ -1,0 +1,159 @@
+"""How the object of a run stands, said alike for every sort of object that can be one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from bot.cluster.objects import ClusterObject, Condition, Job, find_condition, has_condition
+from bot.cluster.operators import KubeflowJob, TrainJob
+from bot.cluster.resources import JOBS, MPIJOBS, PYTORCHJOBS, TRAINJOBS, Resource
+
+
+class Course(StrEnum):
+    """How far an object is by its own word; one that is finishing knows its end already."""
+
+    GOING = "going"
+    FINISHING = "finishing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What an object says of itself.
+
+    `reason` and `message` are its own words for a failure. `is_running` is its own evidence that
+    a pod runs; without it pods may still run. `failed_pods` counts attempts.
+    """
+
+    course: Course = Course.GOING
+    reason: str = ""
+    message: str = ""
+    ended_at: datetime | None = None
+    started_at: datetime | None = None
+    is_suspended: bool = False
+    is_running: bool = False
+    failed_pods: int = 0
+    time_limit_seconds: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self.course in {Course.SUCCEEDED, Course.FAILED}
+
+
+@dataclass(frozen=True)
+class Root:
+    """The object of a run: the one that its quota engine manages and whose fate is the run's.
+
+    `nodes` is how many it asks for, None where that cannot be changed in it.
+    """
+
+    object: ClusterObject
+    fate: Fate
+    nodes: int | None = None
+
+    @property
+    def uid(self) -> str:
+        """What tells it from an earlier object of the same name."""
+        return self.object.uid
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it was told to go."""
+        return self.object.metadata.deletion_timestamp is not None
+
+
+def root_of(resource: Resource[Any], object_: ClusterObject) -> Root:
+    """An object of this resource as the root of a run."""
+    count = _NODES.get(resource)
+    return Root(object_, _FATES[resource](object_), count(object_) if count else None)
+
+
+def with_nodes(resource: Resource[Any], nodes: int) -> dict[str, Any]:
+    """What makes an object of this resource ask for so many nodes, as a merge patch."""
+    return _WITH_NODES[resource](nodes)
+
+
+def _job(job: Job) -> Fate:
+    status, spec = job.status, job.spec
+    ends = {"Failed": Course.FAILED, "Complete": Course.SUCCEEDED}
+    coming = {"FailureTarget", "SuccessCriteriaMet"}
+    course, said = _course(status.conditions, ends, coming)
+    return Fate(
+        course,
+        reason=said.reason,
+        message=said.message,
+        ended_at=status.completion_time or said.last_transition_time,
+        started_at=status.start_time,
+        is_suspended=spec.suspend,
+        is_running=status.ready > 0,
+        failed_pods=status.failed,
+        time_limit_seconds=spec.active_deadline_seconds,
+    )
+
+
+def _kubeflow_job(job: KubeflowJob) -> Fate:
+    status, policy = job.status, job.spec.run_policy
+    ends = {"Failed": Course.FAILED, "Succeeded": Course.SUCCEEDED}
+    course, said = _course(status.conditions, ends)
+    return Fate(
+        course,
+        reason=said.reason,
+        message=said.message,
+        ended_at=status.completion_time or said.last_transition_time,
+        started_at=status.start_time,
+        is_suspended=policy.suspend,
+        is_running=has_condition(status.conditions, "Running"),
+        failed_pods=sum(each.failed for each in status.replica_statuses.values()),
+        time_limit_seconds=policy.active_deadline_seconds,
+    )
+
+
+def _train_job(job: TrainJob) -> Fate:
+    status, spec = job.status, job.spec
+    ends = {"Failed": Course.FAILED, "Complete": Course.SUCCEEDED}
+    course, said = _course(status.conditions, ends)
+    return Fate(
+        course,
+        reason=said.reason,
+        message=said.message,
+        ended_at=said.last_transition_time,
+        is_suspended=spec.suspend,
+        is_running=any(each.ready for each in status.jobs_status),
+        failed_pods=sum(each.failed for each in status.jobs_status),
+        time_limit_seconds=spec.active_deadline_seconds,
+    )
+
+
+def _course(
+    conditions: Sequence[Condition],
+    ends: Mapping[str, Course],
+    coming: frozenset[str] | set[str] = frozenset(),
+) -> tuple[Course, Condition]:
+    """How far it is, and the condition that says so; a failure wins over a success."""
+    for type_, course in ends.items():
+        found = find_condition(conditions, type_)
+        if found is not None and found.true:
+            return course, found
+    is_coming = any(has_condition(conditions, type_) for type_ in coming)
+    return (Course.FINISHING if is_coming else Course.GOING), Condition()
+
+
+_NODES: Mapping[Resource[Any], Callable[[Any], int | None]] = {
+    JOBS: lambda job: job.spec.completions,
+    PYTORCHJOBS: lambda job: job.spec.workers,
+}
+_WITH_NODES: Mapping[Resource[Any], Callable[[int], dict[str, Any]]] = {
+    # Kubernetes takes the one only together with the other.
+    JOBS: lambda nodes: {"spec": {"completions": nodes, "parallelism": nodes}},
+    PYTORCHJOBS: lambda nodes: {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": nodes}}}},
+}
+_FATES: Mapping[Resource[Any], Callable[[Any], Fate]] = {
+    JOBS: _job,
+    MPIJOBS: _kubeflow_job,
+    PYTORCHJOBS: _kubeflow_job,
+    TRAINJOBS: _train_job,
+}

@@ -1,0 +1,60 @@
+"""Indexed Jobs: pods that know their number and find each other by name."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import SERVICES
+from bot.training.kinds.job import FAILURE_POLICY, KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Companion, Manifest
+from bot.training.spec import RunSpec
+from bot.training.tables import Run
+
+
+def indexed_job(spec: RunSpec, template: Manifest) -> Manifest:
+    """The spec of a suspended Job with a numbered pod on each node."""
+    body: Manifest = {
+        "suspend": True,
+        "completionMode": "Indexed",
+        "completions": spec.nodes,
+        "parallelism": spec.nodes,
+        "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+        "podReplacementPolicy": "Failed",
+        "podFailurePolicy": FAILURE_POLICY,
+        "template": template,
+    }
+    if spec.time_limit_seconds is not None:
+        body["activeDeadlineSeconds"] = spec.time_limit_seconds
+    return body
+
+
+def domain(run: Run) -> str:
+    """The subdomain of its pods, and so its Service's name, which has to begin with a letter."""
+    return f"hosts-{run.job_name}"
+
+
+def host(run: Run, index: int) -> str:
+    """The name by which its pods reach the one with that number."""
+    return f"{run.job_name}-{index}.{domain(run)}"
+
+
+def name_service(run: Run) -> Companion:
+    """The headless Service that gives its pods their names."""
+    return Companion(SERVICES, domain(run), partial(_headless, run))
+
+
+def first_pods(pods: Sequence[Pod]) -> list[Pod]:
+    """Those that had number 0, one after the other."""
+    return [pod for pod in pods if pod.labels.get(labels.INDEX) == "0"]
+
+
+def _headless(run: Run) -> Manifest:
+    # Names are there before anything answers: those who wait for each other need them.
+    return {
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {labels.RUN: run.id},
+        }
+    }

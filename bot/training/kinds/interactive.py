@@ -1,0 +1,144 @@
+"""The workload kind `interactive`: a notebook or a shell for a while, in a batch/v1 Job."""
+
+import base64
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import INGRESSES, JOBS, SECRETS, SERVICES, Resource
+from bot.errors import UsageError
+from bot.slack.container_parameters import SecretReference
+from bot.training.kinds.job import KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.spec import Entrance, RunSpec, spec_of
+from bot.training.tables import Run
+
+SESSIONS = "interactive"
+TOKEN_VARIABLE, TOKEN_KEY = "JUPYTER_TOKEN", "token"
+NOTEBOOK = "start-notebook.py"
+_NOTEBOOKS = frozenset({NOTEBOOK, "start-notebook.sh", "jupyter", "jupyter-lab"})
+_WEB, _WEB_PORT = "http", 80
+_TOKEN_BYTES = 32
+# The Job's own limit counts the pulling of its image too, and must not come before the row's.
+_BACKSTOP_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class InteractiveKind:
+    """One pod that serves its owner until its time is up."""
+
+    name: str = SESSIONS
+    form: str = ""
+    root: Resource[Any] = JOBS
+    options: frozenset[str] = frozenset({"port"})
+    needs: str = ""
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """UsageError when the token is to come from elsewhere: nobody could then be shown it."""
+        del site
+        if any(each.name == TOKEN_VARIABLE for each in spec.secrets):
+            raise UsageError(
+                f"`{TOKEN_VARIABLE}` is made for each session.",
+                "Leave it out; Open on the card shows you the address with it.",
+            )
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """One pod."""
+        return (PodSet("main", 1, spec.requests),)
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The Job, suspended; what ends the session is its row, not the Job's own limit."""
+        spec = spec_of(run)
+        body = {
+            "suspend": True,
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": (spec.longest_seconds or 0) + _BACKSTOP_SECONDS,
+            "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+            "template": _template(run, installation, spec),
+        }
+        return {"metadata": root_metadata(run, installation), "spec": body}
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """The token, then the way in; a shell has neither."""
+        spec, name = spec_of(run), door_name(run)
+        if spec.port is None:
+            return ()
+        made = (Companion(SECRETS, name, _token), Companion(SERVICES, name, partial(_service, run)))
+        if spec.entrance is None:
+            return made
+        return (*made, Companion(INGRESSES, name, partial(_ingress, run, spec.entrance)))
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """Every pod: there is one at a time."""
+        return pods
+
+
+def door_name(run: Run) -> str:
+    """What its Secret, its Service and its Ingress are called; Services begin with a letter."""
+    return f"session-{run.job_name}"
+
+
+def base_path(run: Run) -> str:
+    """The path below which it answers."""
+    return f"/{run.namespace}/{run.job_name}"
+
+
+def is_notebook(command: Sequence[str]) -> bool:
+    """Whether that is Jupyter, as it is when nothing is said."""
+    return not command or PurePosixPath(command[0]).name in _NOTEBOOKS
+
+
+def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
+    if spec.port is None:
+        return pod_template(run, installation, spec, restartPolicy="OnFailure")
+    token = SecretReference(TOKEN_VARIABLE, door_name(run), TOKEN_KEY)
+    spec = replace(spec, command=_command(run, spec), secrets=(*spec.secrets, token))
+    template = pod_template(run, installation, spec, restartPolicy="OnFailure")
+    ports = [{"name": _WEB, "containerPort": spec.port}]
+    template["spec"]["containers"][0] |= {"ports": ports}
+    return template
+
+
+def _command(run: Run, spec: RunSpec) -> tuple[str, ...]:
+    if not is_notebook(spec.command):
+        return spec.command
+    return (
+        *(spec.command or (NOTEBOOK,)),
+        f"--ServerApp.base_url={base_path(run)}",
+        "--ServerApp.ip=0.0.0.0",
+        f"--ServerApp.port={spec.port}",
+    )
+
+
+def _token() -> Manifest:
+    made = base64.b64encode(secrets.token_urlsafe(_TOKEN_BYTES).encode()).decode()
+    return {"type": "Opaque", "immutable": True, "data": {TOKEN_KEY: made}}
+
+
+def _service(run: Run) -> Manifest:
+    return {
+        "spec": {
+            "selector": {labels.RUN: run.id},
+            "ports": [{"name": _WEB, "port": _WEB_PORT, "targetPort": _WEB}],
+        }
+    }
+
+
+def _ingress(run: Run, entrance: Entrance) -> Manifest:
+    service = {"name": door_name(run), "port": {"name": _WEB}}
+    path = {"path": base_path(run), "pathType": "Prefix", "backend": {"service": service}}
+    spec: Manifest = {"rules": [{"host": entrance.host, "http": {"paths": [path]}}]}
+    if entrance.class_name:
+        spec["ingressClassName"] = entrance.class_name
+    if entrance.tls:
+        tls: Manifest = {"hosts": [entrance.host]}
+        spec["tls"] = [tls | ({"secretName": entrance.tls_secret} if entrance.tls_secret else {})]
+    return {"spec": spec}

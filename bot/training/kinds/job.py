@@ -1,0 +1,64 @@
+"""The workload kind `job`: one pod in a batch/v1 Job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.cluster.objects import Pod
+from bot.cluster.resources import JOBS, Resource
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+ATTEMPTS = 2
+# Long enough for a bot that was down over a weekend to see how the run ended.
+KEEP_FINISHED_SECONDS = 3 * 86_400
+# What a drained node or a preemption ended is no failure of the program.
+FAILURE_POLICY: Manifest = {
+    "rules": [
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    ]
+}
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """One pod, tried again when it fails."""
+
+    name: str = "job"
+    form: str = ""
+    root: Resource[Any] = JOBS
+    options: frozenset[str] = frozenset()
+    needs: str = ""
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """Nothing: what holds for every kind is all there is."""
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """One pod."""
+        return (PodSet("main", 1, spec.requests),)
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The Job, suspended."""
+        spec = spec_of(run)
+        body: Manifest = {
+            "suspend": True,
+            "backoffLimit": ATTEMPTS,
+            "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": FAILURE_POLICY,
+            "template": pod_template(run, installation, spec),
+        }
+        if spec.time_limit_seconds is not None:
+            body["activeDeadlineSeconds"] = spec.time_limit_seconds
+        return {"metadata": root_metadata(run, installation), "spec": body}
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """None."""
+        del run
+        return ()
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """Every pod: there is one at a time."""
+        return pods

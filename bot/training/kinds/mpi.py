@@ -1,0 +1,104 @@
+"""The workload kind `mpi`: an MPIJob, whose launcher starts processes on its workers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import MPIJOBS, Resource
+from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.mpirun import launch_command, slots
+from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+LAUNCHER = "launcher"
+# It only starts the others and passes on what they say.
+_LAUNCHER_CPU, _LAUNCHER_MEMORY = "1", "2Gi"
+
+
+@dataclass(frozen=True)
+class MpiKind:
+    """A launcher and as many workers as nodes, under the MPI operator."""
+
+    name: str = "mpi"
+    form: str = ""
+    root: Resource[Any] = MPIJOBS
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa"})
+    needs: str = (
+        "A platform admin has to install the MPI operator, which serves kubeflow.org/v2beta1;"
+        " the MPIJob v1 of the training operator is another one."
+        " `--kind sync` needs no operator."
+    )
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """Nothing: what holds for every kind is all there is."""
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """The launcher, and a worker on each node."""
+        return (
+            PodSet(LAUNCHER, 1, launcher_spec(spec).requests),
+            PodSet("worker", spec.nodes, spec.requests),
+        )
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The MPIJob, suspended."""
+        spec = spec_of(run)
+        policy: Manifest = {
+            "suspend": True,
+            "cleanPodPolicy": "Running",
+            "backoffLimit": ATTEMPTS,
+            "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+        }
+        if spec.time_limit_seconds is not None:
+            policy["activeDeadlineSeconds"] = spec.time_limit_seconds
+        body = {
+            "slotsPerWorker": slots(spec),
+            # The pods of workers that are still being pulled would refuse its ssh.
+            "launcherCreationPolicy": "WaitForWorkersReady",
+            "runPolicy": policy,
+            "mpiReplicaSpecs": {
+                "Launcher": {"replicas": 1, "template": _launcher(run, installation, spec)},
+                "Worker": {"replicas": spec.nodes, "template": _worker(run, installation, spec)},
+            },
+        }
+        return {"metadata": root_metadata(run, installation), "spec": body}
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """None: the operator makes the Service and the keys."""
+        del run
+        return ()
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """The launcher, to which all ranks speak."""
+        return [pod for pod in pods if pod.labels.get(labels.ROLE) == LAUNCHER]
+
+
+def _launcher(run: Run, installation: str, spec: RunSpec) -> Manifest:
+    template = pod_template(run, installation, launcher_spec(spec))
+    template["metadata"]["labels"] |= {labels.ROLE: LAUNCHER}
+    return template
+
+
+def launcher_spec(spec: RunSpec) -> RunSpec:
+    """The launcher as a pod of its own: small, without GPUs."""
+    return replace(
+        spec,
+        command=launch_command(spec),
+        gpus=Decimal(0),
+        gpu_requests={},
+        efa=0,
+        cpu=_LAUNCHER_CPU,
+        memory=_LAUNCHER_MEMORY,
+        shm="0",
+    )
+
+
+def _worker(run: Run, installation: str, spec: RunSpec) -> Manifest:
+    """A pod that waits for the launcher: without a command the operator has it run sshd."""
+    return pod_template(run, installation, replace(spec, command=()))

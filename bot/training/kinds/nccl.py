@@ -1,0 +1,80 @@
+"""The workload kind `nccl`: a test of the bandwidth between nodes, one GPU a rank."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import JOBS, Resource
+from bot.errors import UsageError
+from bot.slack.container_parameters import EnvironmentVariable
+from bot.training.kinds.indexed import first_pods
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.mpirun import launch_command
+from bot.training.kinds.ssh import HOSTFILE
+from bot.training.kinds.sync import OPEN_OPTIONS, launching_companions, launching_job
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+# A number of ranks says as much of itself: that goes to files, and into the log only what tells
+# which network was used, or why the test failed.
+_DEBUG = (
+    EnvironmentVariable("NCCL_DEBUG", "INFO"),
+    EnvironmentVariable("NCCL_DEBUG_FILE", "/tmp/nccl-debug.%h.%p"),  # noqa: S108 - in the run's own pod
+)
+_SCRIPT = """\
+"$@"
+code=$?
+said=$(cat /tmp/nccl-debug.* 2> /dev/null)
+echo "$said" | grep -im1 -E 'NET/OFI Selected provider|NET/(Socket|IB) *: Using'
+[ "$code" = 0 ] || echo "$said" | tail -50
+exit "$code"
+"""
+
+
+@dataclass(frozen=True)
+class NcclKind:
+    """A pod on each of several nodes; the first one starts the test on all their GPUs."""
+
+    name: str = "nccl"
+    form: str = ""
+    root: Resource[Any] = JOBS
+    options: frozenset[str] = frozenset({"nodes", "efa", *OPEN_OPTIONS})
+    needs: str = ""
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """UsageError for a part of a GPU: a rank has a whole one."""
+        del site
+        if not spec.gpus or spec.gpus != spec.gpus.to_integral_value():
+            raise UsageError(
+                "A test of the network takes whole GPUs of each node.", "Use `--gpus 1` or more."
+            )
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """A pod on each node."""
+        return (PodSet("main", spec.nodes, spec.requests),)
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The Job, suspended; no two of its pods share a node."""
+        spec = spec_of(run)
+        spec = replace(spec, env=(*_DEBUG, *spec.env))
+        test = ("/bin/sh", "-c", _SCRIPT, "nccl", *launch_command(spec, "-hostfile", HOSTFILE))
+        apart = {
+            "labelSelector": {"matchLabels": {labels.RUN: run.id}},
+            "topologyKey": "kubernetes.io/hostname",
+        }
+        rule = {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        return launching_job(
+            run, installation, replace(spec, command=test), affinity={"podAntiAffinity": rule}
+        )
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """The keys, and the names of the pods."""
+        return launching_companions(run)
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """The launcher, to which all ranks speak."""
+        return first_pods(pods)

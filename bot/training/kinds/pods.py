@@ -1,0 +1,127 @@
+"""What the pods of every kind have in common: container, variables, volumes, labels."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from bot.cluster import labels
+from bot.slack.container_parameters import VolumeMount
+from bot.training.kinds.kind import Manifest
+from bot.training.kinds.volumes import mounts_of
+from bot.training.spec import SHM_PATH, RunSpec
+from bot.training.tables import Run
+
+CONTAINER = "main"
+LONGEST_SLUG = 30
+
+
+def object_name(name: str, run_id: str) -> str:
+    """The root's name: what people called the run, and what makes it the only one."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST_SLUG].strip("-")
+    return f"{slug or 'run'}-{run_id[-10:]}"
+
+
+def root_metadata(run: Run, installation: str) -> Manifest:
+    """What the root is called and says of whose it is."""
+    return {
+        "name": run.job_name,
+        "namespace": run.namespace,
+        "labels": owner_labels(run, installation),
+        "annotations": _annotations(run),
+    }
+
+
+def owner_labels(run: Run, installation: str) -> dict[str, str]:
+    """What says that an object is of this run of this installation."""
+    return {
+        labels.MANAGED_BY: labels.MANAGER,
+        labels.INSTALLATION: installation,
+        labels.RUN: run.id,
+        labels.TEAM: run.team,
+        labels.PERSON: run.person,
+    }
+
+
+def pod_template(run: Run, installation: str, spec: RunSpec, **more: Any) -> Manifest:
+    """A template of the run's pods; `more` are fields of their spec."""
+    metadata = {"labels": owner_labels(run, installation), "annotations": _annotations(run)}
+    pod = _pod(spec, mounts_of(run.job_name, spec))
+    return {"metadata": metadata, "spec": pod | more}
+
+
+def _annotations(run: Run) -> dict[str, str]:
+    code = run.spec.get("code")
+    return {labels.PREFIX + "name": run.reference} | (
+        {labels.PREFIX + "code": code} if code else {}
+    )
+
+
+def _pod(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
+    pod: Manifest = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": spec.service_account is not None,
+        "containers": [_container(spec, mounts)],
+        "volumes": _volumes(spec, mounts),
+    }
+    if spec.service_account:
+        pod["serviceAccountName"] = spec.service_account
+    if spec.pull_secrets:
+        pod["imagePullSecrets"] = [{"name": name} for name in spec.pull_secrets]
+    return pod
+
+
+def _container(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
+    limits = {name: amount for name, amount in spec.requests.items() if name != "cpu"}
+    container: Manifest = {
+        "name": CONTAINER,
+        "image": spec.image,
+        "env": _env(spec),
+        "resources": {"requests": spec.requests, "limits": limits},
+        "volumeMounts": _mounts(spec, mounts),
+    }
+    if spec.command:
+        container["command"] = list(spec.command)
+    return container
+
+
+def _env(spec: RunSpec) -> list[Manifest]:
+    plain: list[Manifest] = [
+        {"name": each.name, "value": _literal(each.value)} for each in spec.env
+    ]
+    return plain + [
+        {"name": s.name, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}}
+        for s in spec.secrets
+    ]
+
+
+def _literal(value: str) -> str:
+    """The value as it stands: Kubernetes would fill in what looks like $(OTHER)."""
+    return value.replace("$(", "$$(")
+
+
+def _volumes(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
+    volumes = [
+        {"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": claim}}
+        for number, claim in enumerate(_claims(mounts))
+    ]
+    if not spec.shm_bytes:
+        return volumes
+    return [{"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": spec.shm}}, *volumes]
+
+
+def _mounts(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
+    claims = _claims(mounts)
+    mounted = [
+        {
+            "name": f"claim-{claims.index(mount.claim)}",
+            "mountPath": mount.path,
+            "readOnly": mount.read_only,
+        }
+        for mount in mounts
+    ]
+    return [{"name": "dshm", "mountPath": SHM_PATH}, *mounted] if spec.shm_bytes else mounted
+
+
+def _claims(mounts: Sequence[VolumeMount]) -> tuple[str, ...]:
+    """The PVCs, each once."""
+    return tuple(dict.fromkeys(mount.claim for mount in mounts))

@@ -1,0 +1,89 @@
+"""The kind `elastic` as a PyTorchJob, whose operator tells torchrun where the nodes meet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import PYTORCHJOBS, Resource
+from bot.training.kinds.elastic import ATTEMPTS, ELASTIC, RESTARTS, launch_command, processes
+from bot.training.kinds.job import KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+# The operator looks for a container of this name.
+CONTAINER = "pytorch"
+
+
+@dataclass(frozen=True)
+class PyTorchJobKind:
+    """A worker on each node, under the training operator."""
+
+    name: str = ELASTIC
+    form: str = "pytorchjob"
+    root: Resource[Any] = PYTORCHJOBS
+    options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa"})
+    needs: str = (
+        "A platform admin has to install the training operator, which serves kubeflow.org/v1."
+        " Without `--form` the run needs no operator."
+    )
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """Nothing: what holds for every kind is all there is."""
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """A worker on each node."""
+        return (PodSet("worker", spec.nodes, spec.requests, least=spec.nodes_allowed[0]),)
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The PyTorchJob, suspended."""
+        spec = spec_of(run)
+        fewest, most = spec.nodes_allowed
+        policy: Manifest = {
+            "suspend": True,
+            "cleanPodPolicy": "Running",
+            "backoffLimit": ATTEMPTS,
+            "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+        }
+        if spec.time_limit_seconds is not None:
+            policy["activeDeadlineSeconds"] = spec.time_limit_seconds
+        worker = {
+            "replicas": spec.nodes,
+            "restartPolicy": "OnFailure",
+            "template": _template(run, installation, spec),
+        }
+        body = {
+            "elasticPolicy": {
+                "rdzvBackend": "c10d",
+                "rdzvId": run.job_name,
+                "minReplicas": fewest,
+                "maxReplicas": most,
+                "maxRestarts": RESTARTS,
+            },
+            "nprocPerNode": str(processes(spec)),
+            "runPolicy": policy,
+            "pytorchReplicaSpecs": {"Worker": worker},
+        }
+        return {"metadata": root_metadata(run, installation), "spec": body}
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """None: the operator makes the Services."""
+        del run
+        return ()
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """The first worker."""
+        return [pod for pod in pods if pod.labels.get(labels.REPLICA_INDEX) == "0"]
+
+
+def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
+    template = pod_template(run, installation, replace(spec, command=launch_command(spec)))
+    # The operator warns of one that is not its own.
+    del template["spec"]["restartPolicy"]
+    template["spec"]["containers"][0]["name"] = CONTAINER
+    return template

@@ -1,0 +1,125 @@
+"""How the pods of a run reach each other by ssh: keys of their own, and a server in each."""
+
+import subprocess
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+
+from bot.cluster.resources import SECRETS
+from bot.errors import OutsideError
+from bot.training.kinds.indexed import host
+from bot.training.kinds.kind import Companion, Manifest
+from bot.training.kinds.mpirun import slots
+from bot.training.spec import spec_of
+from bot.training.tables import Run
+
+PORT = 22122
+FOLDER = "/etc/quartermaster"
+HOSTFILE = f"{FOLDER}/hostfile"
+_KEYGEN = "ssh-keygen"
+_KEYGEN_SECONDS = 10
+_OWNER_READS = 0o400
+# All pods have one key, which is the servers' too: so each can tell that it speaks to another.
+_SERVER = f"""\
+Port {PORT}
+HostKey {FOLDER}/key
+AuthorizedKeysFile {FOLDER}/key.pub
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+"""
+_CLIENT = f"""
+Host NAMES
+  Port {PORT}
+  User root
+  IdentityFile {FOLDER}/key
+  UserKnownHostsFile {FOLDER}/known_hosts
+  StrictHostKeyChecking yes
+  ConnectTimeout 5
+"""
+# What the first pod runs once all others answer; those only serve.
+_SCRIPT = f"""\
+set -eu
+sshd=$(command -v sshd || echo /usr/sbin/sshd)
+if [ ! -x "$sshd" ] || ! command -v ssh > /dev/null; then
+  echo "This image lacks ssh or sshd, by which the nodes of a run start each other's processes." >&2
+  exit 127
+fi
+mkdir -p /run/sshd
+cat {FOLDER}/ssh_config >> /etc/ssh/ssh_config
+if [ "$JOB_COMPLETION_INDEX" != 0 ]; then exec "$sshd" -D -e -f {FOLDER}/sshd_config; fi
+"$sshd" -f {FOLDER}/sshd_config
+deadline=$(($(date +%s) + 900))
+while read -r host slots; do
+  until ssh -q -n "$host" true; do
+    if [ "$(date +%s)" -ge "$deadline" ]; then
+      echo "$host does not answer after 15 minutes:" >&2
+      ssh -n "$host" true
+      exit 1
+    fi
+    sleep 2
+  done
+done < {HOSTFILE}
+program=$(command -v "$1" || echo "$1")
+shift
+exec "$program" "$@"
+"""
+
+
+def serving(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of every pod: the first one runs `command` when it reaches all of them."""
+    return ("/bin/sh", "-c", _SCRIPT, "sync", *command)
+
+
+def secret_name(run: Run) -> str:
+    """The Secret with the keys."""
+    return f"{run.job_name}-ssh"
+
+
+def keys(run: Run) -> Companion:
+    """The Secret: keys made for this run alone, and the list of its hosts."""
+    return Companion(SECRETS, secret_name(run), partial(_secret, run))
+
+
+def add_keys(run: Run, pod: Manifest) -> None:
+    """Lets the first container of a pod read them."""
+    source = {"secretName": secret_name(run), "defaultMode": _OWNER_READS}
+    pod["volumes"].append({"name": "ssh", "secret": source})
+    mount = {"name": "ssh", "mountPath": FOLDER, "readOnly": True}
+    pod["containers"][0]["volumeMounts"].append(mount)
+
+
+def _secret(run: Run) -> Manifest:
+    private, public = _key_pair()
+    spec = spec_of(run)
+    hosts = [host(run, index) for index in range(spec.nodes)]
+    files = {
+        "key": private,
+        "key.pub": public,
+        "known_hosts": f"* {public}",
+        "sshd_config": _SERVER,
+        "ssh_config": _CLIENT.replace("NAMES", f"{run.job_name}-*"),
+        "hostfile": "".join(f"{name} slots={slots(spec)}\n" for name in hosts),
+    }
+    data = {name: b64encode(text.encode()).decode() for name, text in files.items()}
+    return {"type": "Opaque", "immutable": True, "data": data}
+
+
+def _key_pair() -> tuple[str, str]:
+    """A new private key and its public one, as OpenSSH writes them."""
+    program = which(_KEYGEN)
+    if program is None:
+        raise OutsideError(
+            "ssh-keygen is missing where Quartermaster runs, so no keys could be made.",
+            "A platform admin has to install openssh-client there.",
+        )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "key"
+        options = ("-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path))
+        subprocess.run(  # noqa: S603 - no word of it is anybody else's
+            (program, *options), check=True, capture_output=True, timeout=_KEYGEN_SECONDS
+        )
+        return path.read_text(), path.with_suffix(".pub").read_text()

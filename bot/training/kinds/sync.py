@@ -1,0 +1,102 @@
+"""The workload kind `sync`: a launcher and workers in one Indexed Job, without an operator."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster.objects import Pod
+from bot.cluster.resources import JOBS, Resource
+from bot.errors import UsageError
+from bot.slack.container_parameters import EnvironmentVariable
+from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
+from bot.training.kinds.job import ATTEMPTS
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.mpirun import launch_command
+from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.ssh import HOSTFILE, PORT, add_keys, keys, serving
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+# What a team has to be allowed: the network of nodes, and all that a node can do.
+OPEN_OPTIONS = ("host_network", "privileged")
+
+
+@dataclass(frozen=True)
+class SyncKind:
+    """A pod on each node, of which the first starts processes on all of them by ssh."""
+
+    name: str = "sync"
+    form: str = ""
+    root: Resource[Any] = JOBS
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", *OPEN_OPTIONS})
+    needs: str = ""
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """UsageError without a command: the image's own is not known here."""
+        del site
+        if not spec.command:
+            raise UsageError(
+                "`--kind sync` needs the command that runs on every node.",
+                "Put it at the end: `-- python train.py`.",
+            )
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """A pod on each node."""
+        return (PodSet("main", spec.nodes, spec.requests),)
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The Job, suspended."""
+        spec = spec_of(run)
+        command = launch_command(spec, "-hostfile", HOSTFILE)
+        return launching_job(run, installation, replace(spec, command=command))
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """The keys, and the names of the pods."""
+        return launching_companions(run)
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """The launcher, to which all ranks speak."""
+        return first_pods(pods)
+
+
+def launching_job(run: Run, installation: str, spec: RunSpec, **more: Any) -> Manifest:
+    """A Job whose first pod runs the command once it reaches all, and which is over with it.
+
+    `more` are fields of the pods' spec.
+    """
+    spec = replace(spec, command=serving(spec.command), env=(*_hosts(run, spec), *spec.env))
+    template = pod_template(run, installation, spec, subdomain=domain(run), **more)
+    add_keys(run, template["spec"])
+    # On the network of nodes, a port that is named keeps another such pod off the node.
+    template["spec"]["containers"][0]["ports"] = [{"name": "ssh", "containerPort": PORT}]
+    _open(template["spec"], spec)
+    body = indexed_job(spec, template) | {
+        "backoffLimit": ATTEMPTS,
+        "successPolicy": {"rules": [{"succeededIndexes": "0", "succeededCount": 1}]},
+    }
+    return {"metadata": root_metadata(run, installation), "spec": body}
+
+
+def launching_companions(run: Run) -> tuple[Companion, ...]:
+    """What such a Job needs beside it."""
+    return (keys(run), name_service(run))
+
+
+def _open(pod: Manifest, spec: RunSpec) -> None:
+    if spec.host_network:
+        pod |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if spec.privileged:
+        pod["containers"][0]["securityContext"] = {"privileged": True}
+
+
+def _hosts(run: Run, spec: RunSpec) -> tuple[EnvironmentVariable, ...]:
+    """The hosts for programs that start ranks by themselves, also as Open MPI reads them."""
+    named = ",".join(host(run, index) for index in range(spec.nodes))
+    return (
+        EnvironmentVariable("QUARTERMASTER_HOSTS", named),
+        EnvironmentVariable("QUARTERMASTER_HOSTFILE", HOSTFILE),
+        EnvironmentVariable("OMPI_MCA_orte_default_hostfile", HOSTFILE),
+        EnvironmentVariable("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
+    )

@@ -1,0 +1,113 @@
+"""The kind `elastic` as a TrainJob of Kubeflow Trainer, which keeps the nodes it starts with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import TRAINJOBS, Resource
+from bot.errors import ConflictError
+from bot.training.kinds.elastic import ELASTIC, launch_command, processes
+from bot.training.kinds.indexed import first_pods
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+PATCHES = "runtimePatches"
+RUNTIME = "torch-distributed"
+# What the runtime calls its Job, and the container in that.
+_NODE = "node"
+
+
+@dataclass(frozen=True)
+class TrainJobKind:
+    """A pod on each node, under Kubeflow Trainer's runtime for PyTorch."""
+
+    name: str = ELASTIC
+    form: str = "trainjob"
+    root: Resource[Any] = TRAINJOBS
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa"})
+    needs: str = (
+        "A platform admin has to install Kubeflow Trainer 2.1 or newer, which serves"
+        " trainer.kubeflow.org/v1alpha1. Without `--form` the run needs no operator."
+    )
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """ConflictError under KAI, whose scheduler a TrainJob has no field to name."""
+        del spec
+        if site.cluster.engine == "kai":
+            raise ConflictError(
+                "A TrainJob cannot name the scheduler of its pods, so KAI would not see them.",
+                "Leave `--form` out: the run is a Job then.",
+            )
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """A pod on each node."""
+        return (PodSet(_NODE, spec.nodes, spec.requests),)
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The TrainJob, suspended, as Kubeflow Trainer has it from 2.2 on."""
+        spec = spec_of(run)
+        spec = replace(spec, command=launch_command(spec))
+        template = pod_template(run, installation, spec)
+        container = template["spec"]["containers"][0]
+        trainer: Manifest = {
+            "numNodes": spec.nodes,
+            "numProcPerNode": processes(spec),
+            "image": spec.image,
+            "env": container["env"],
+            "resourcesPerNode": container["resources"],
+        }
+        if spec.command:
+            trainer["command"] = list(spec.command)
+        body: Manifest = {
+            "suspend": True,
+            "runtimeRef": {
+                "apiGroup": TRAINJOBS.group,
+                "kind": "ClusterTrainingRuntime",
+                "name": RUNTIME,
+            },
+            "trainer": trainer,
+            PATCHES: [_patch(template)],
+        }
+        if spec.time_limit_seconds is not None:
+            body["activeDeadlineSeconds"] = spec.time_limit_seconds
+        return {"metadata": root_metadata(run, installation), "spec": body}
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """None: the JobSet of the TrainJob makes the Service."""
+        del run
+        return ()
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """The first node."""
+        return first_pods(pods)
+
+
+def as_before(manifest: Manifest) -> Manifest:
+    """The same TrainJob as Kubeflow Trainer 2.1 has it, which knows no time limit either."""
+    spec = {
+        k: v for k, v in manifest["spec"].items() if k not in {PATCHES, "activeDeadlineSeconds"}
+    }
+    (patch,) = manifest["spec"][PATCHES]
+    (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    override = {"targetJobs": [{"name": job["name"]}], **job["template"]["spec"]["template"]}
+    return manifest | {"spec": spec | {"podTemplateOverrides": [override]}}
+
+
+def _patch(template: Manifest) -> Manifest:
+    """What the runtime's pods have from ours, as far as a TrainJob may say it."""
+    pod, (container,) = template["spec"], template["spec"]["containers"]
+    kept = ("volumes", "serviceAccountName", "imagePullSecrets")
+    spec = {name: pod[name] for name in kept if pod.get(name)}
+    if container["volumeMounts"]:
+        mounts = container["volumeMounts"]
+        spec["containers"] = [{"name": _NODE, "volumeMounts": mounts}]
+    pods = {"metadata": template["metadata"], "spec": spec}
+    job = {"name": _NODE, "template": {"spec": {"template": pods}}}
+    runtime = {"template": {"spec": {"replicatedJobs": [job]}}}
+    return {"manager": labels.PREFIX.rstrip("/"), "trainingRuntimeSpec": runtime}

@@ -1,0 +1,43 @@
+"""The PVCs of a run: those it names, and those made for it, which stay when it has ended."""
+
+from functools import partial
+
+from bot.cluster.resources import PVCS
+from bot.slack.container_parameters import VolumeMount
+from bot.training.kinds.kind import Companion, Manifest
+from bot.training.spec import RunSpec, Volume, spec_of
+from bot.training.tables import Run
+
+
+def claim_name(root_name: str, number: int) -> str:
+    """What the PVC is called that is made for the run with this root."""
+    return f"pvc-{root_name}-{number}"
+
+
+def mounts_of(root_name: str, spec: RunSpec) -> tuple[VolumeMount, ...]:
+    """Every PVC of a run and where its containers see it."""
+    made = (
+        VolumeMount(claim_name(root_name, number), volume.path, read_only=False)
+        for number, volume in enumerate(spec.volumes)
+    )
+    return (*spec.mounts, *made)
+
+
+def volume_companions(run: Run) -> tuple[Companion, ...]:
+    """The PVCs that are made for a run."""
+    return tuple(
+        Companion(
+            PVCS, claim_name(run.job_name, number), partial(_body, each), is_first=True, stays=True
+        )
+        for number, each in enumerate(spec_of(run).volumes)
+    )
+
+
+def _body(volume: Volume) -> Manifest:
+    return {
+        "spec": {
+            "accessModes": [volume.access_mode],
+            "storageClassName": volume.storage_class,
+            "resources": {"requests": {"storage": volume.size}},
+        }
+    }

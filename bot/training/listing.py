@@ -1,0 +1,116 @@
+"""A team's runs as its list shows them: a few columns of many rows, read in one statement."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, String, and_, bindparam, cast, func, select, union_all
+from sqlmodel import Session, col
+
+from bot.people import Person
+from bot.training.tables import Run, reference
+
+SHOWN_LIVE = 40
+SHOWN_ENDED = 10
+
+
+class Listed(NamedTuple):
+    """What the list shows of a run: `gpus` of each node, and what its owner is called."""
+
+    name: str
+    number: int
+    gpus: str
+    nodes: str
+    phase: str
+    wanted: str
+    removing: str | None
+    place: int | None
+    asked_at: datetime
+    since: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    owner: str
+
+    @property
+    def reference(self) -> str:
+        """How people point at exactly this run."""
+        return reference(self.name, self.number)
+
+    @property
+    def all_gpus(self) -> str:
+        """The GPUs of all its nodes together."""
+        return f"{Decimal(self.gpus) * int(self.nodes):f}"
+
+
+class Listing(NamedTuple):
+    """The newest live runs, oldest of them first, then those that ended last, newest first.
+
+    `left_out` counts the live runs that are older.
+    """
+
+    runs: tuple[Listed, ...]
+    left_out: int = 0
+
+
+def listing(session: Session, team: str) -> Listing:
+    """The team's 40 newest live runs, and the ten that ended last."""
+    connection = session.connection()
+    rows = [Listed(*row) for row in connection.execute(_LISTED, {"team": team})]
+    live = [row for row in rows if row.ended_at is None]
+    ended = rows[len(live) :]
+    count = len(live)
+    if count == SHOWN_LIVE:
+        count = connection.scalar(_COUNTED, {"team": team}) or 0
+    return Listing((*reversed(live), *ended), count - len(live))
+
+
+def _first(is_chosen: ColumnElement[bool], order: ColumnElement[Any], most: int) -> Select[Any]:
+    """The columns of `Listed`, of the first of the team's runs."""
+    is_known = and_(
+        col(Person.workspace_id) == col(Run.workspace_id),
+        col(Person.user_id) == col(Run.person),
+        col(Person.refreshed_at).is_not(None),
+    )
+    return (
+        select(
+            col(Run.name),
+            col(Run.number),
+            _of_spec("gpus", "0"),
+            _nodes(),
+            col(Run.phase),
+            col(Run.wanted),
+            col(Run.removing),
+            col(Run.place),
+            col(Run.asked_at),
+            col(Run.since),
+            col(Run.started_at),
+            col(Run.ended_at),
+            func.coalesce(func.nullif(col(Person.name), ""), col(Run.person)).label("owner"),
+        )
+        .outerjoin(Person, is_known)
+        .where(col(Run.team) == bindparam("team"), is_chosen)
+        .order_by(order)
+        .limit(most)
+        .subquery()
+        .select()
+    )
+
+
+def _nodes() -> ColumnElement[str]:
+    """As many as it was scaled to, else those it was asked for with."""
+    scaled = cast(func.coalesce(col(Run.size), col(Run.scale_to)), String)
+    return func.coalesce(scaled, _of_spec("nodes", "1")).label("nodes")
+
+
+def _of_spec(field: str, default: str) -> ColumnElement[str]:
+    kept = cast(col(Run.spec)[field].as_string(), String)
+    return func.coalesce(kept, default).label(field)
+
+
+_IS_LIVE = col(Run.ended_at).is_(None)
+# Built once: that takes longer than to run them.
+_LISTED = union_all(
+    _first(_IS_LIVE, col(Run.id).desc(), SHOWN_LIVE),
+    _first(~_IS_LIVE, col(Run.ended_at).desc(), SHOWN_ENDED),
+)
+_COUNTED = select(func.count()).select_from(Run).where(col(Run.team) == bindparam("team"), _IS_LIVE)

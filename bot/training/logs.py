@@ -1,0 +1,122 @@
+"""Keeps the last lines of a run's pods, because a pod that is gone says nothing any more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, select
+from sqlmodel import Session, col
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.errors import ClusterError
+from bot.training.masking import mask_lines
+from bot.training.mishaps import exit_of
+from bot.training.reads import newest
+from bot.training.state import has_ended, has_started
+from bot.training.tables import KEPT_LINES, KeptLog
+
+# Of the many pods of a run that fail together, the first ones tell why.
+_FAILED_HEARD = 3
+_NEVER = datetime.max.replace(tzinfo=UTC)
+# Built once: that takes longer than to run it.
+_KEPT = select(col(KeptLog.pod_uid), col(KeptLog.kept_at), col(KeptLog.is_final)).where(
+    col(KeptLog.run_id) == bindparam("run")
+)
+
+
+class Kept(NamedTuple):
+    """When a pod's lines were kept, and whether nothing more will come from it."""
+
+    kept_at: datetime
+    is_final: bool
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The last lines of a pod as they were just read, without secrets."""
+
+    pod: Pod
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """When logs are looked at: `read_at` says when last, `is_last` that there is no later."""
+
+    now: datetime
+    read_at: datetime | None
+    interval: timedelta
+    is_last: bool = False
+
+
+def kept(session: Session, run_id: str) -> dict[str, Kept]:
+    """What was kept of a run's pods by their uids, without the lines."""
+    rows = session.connection().execute(_KEPT, {"run": run_id})
+    return {uid: Kept(kept_at, is_final) for uid, kept_at, is_final in rows}
+
+
+def wanted(
+    pods: Sequence[Pod], speakers: Sequence[Pod], kept: Mapping[str, Kept], look: Look
+) -> list[Pod]:
+    """The pods to read now, of those that speak for the run and those that failed first.
+
+    These are such as ended or are told to, and the newest speaker when it is time.
+    """
+    uids = {pod.uid for pod in speakers}
+    failed = [pod for pod in pods if pod.status.phase == "Failed" and pod.uid not in uids]
+    heard = [*speakers, *sorted(failed, key=_ended_at)[:_FAILED_HEARD]]
+    newest_speaker = newest(speakers) if speakers else None
+    return [
+        pod
+        for pod in heard
+        if has_started(pod) and _is_wanted(pod, pod is newest_speaker, kept, look)
+    ]
+
+
+def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
+    """What the pods say; one that cannot be read is left out."""
+    tails = []
+    for pod in pods:
+        try:
+            text = cluster.logs(pod.name, pod.namespace, tail_lines=KEPT_LINES)
+        except ClusterError:
+            # The pod may be gone already; that must not keep the run from going on.
+            continue
+        tails.append(Tail(pod, tuple(mask_lines(text.splitlines()))))
+    return tails
+
+
+def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) -> None:
+    """Keeps what was read; a pod's newer lines replace the older ones."""
+    for tail in tails:
+        session.merge(
+            KeptLog(
+                run_id=run_id,
+                pod_uid=tail.pod.uid,
+                pod=tail.pod.name,
+                lines=list(tail.lines),
+                kept_at=now,
+                is_failed=tail.pod.status.phase == "Failed",
+                is_final=has_ended(tail.pod),
+            )
+        )
+
+
+def _ended_at(pod: Pod) -> datetime:
+    end = exit_of(pod)
+    return end.finished_at if end is not None and end.finished_at else _NEVER
+
+
+def _is_wanted(pod: Pod, is_newest: bool, kept: Mapping[str, Kept], look: Look) -> bool:  # noqa: FBT001 - one of four
+    known = kept.get(pod.uid)
+    if known is not None and known.is_final:
+        return False
+    if look.is_last or has_ended(pod):
+        return True
+    told_to_end = pod.metadata.deletion_timestamp
+    if told_to_end is not None:
+        return known is None or known.kept_at < told_to_end
+    is_due = look.read_at is None or look.now - look.read_at >= look.interval
+    return is_due and is_newest

@@ -1,0 +1,236 @@
+"""What goes wrong with runs in a cluster, in words, and what to try next."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.cluster.events import Event
+from bot.cluster.objects import Condition, Pod, Terminated, Waiting, find_condition
+from bot.durations import format_duration
+from bot.training.masking import mask
+
+_LONGEST_QUOTE = 300
+_SIGNALLED = 128
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_KILLED, _ABORTED, _SEGMENTATION_FAULT = 9, 6, 11
+
+_SAY_RIGHT = "Stop it, and submit it with the right one."
+_WAIT_FOR_STORAGE = "It starts by itself once that works; the storage's admins can see why not."
+_READ_LAST_LINES = (
+    "Its last lines tell what went wrong; Resubmit starts it again when that is mended."
+)
+_MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """What went wrong as a sentence, and what to try next as another."""
+
+    said: str
+    advice: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether anything went wrong."""
+        return bool(self.said)
+
+
+FINE = Mishap("")
+
+
+def of_pod(pod: Pod) -> Mishap:
+    """How a pod failed."""
+    end = exit_of(pod)
+    if pod.status.reason == "Evicted":
+        return Mishap(
+            f"Its pod was evicted from its node: {quoted(pod.status.message or 'it does not say')}",
+            "Ask for what it needs with `--memory`, and write what is large to a PVC.",
+        )
+    if end is None:
+        said = pod.status.message or pod.status.reason or "no reason is known"
+        return Mishap(f"Its pod failed: {quoted(said)}", "Resubmit starts it again.")
+    if end.reason == "OOMKilled":
+        said = "Its program used more memory than the run asked for and was killed (OOMKilled)."
+        return Mishap(said, _MORE_MEMORY)
+    if end.reason in {"StartError", "ContainerCannotRun"}:
+        return Mishap(
+            f"Its program could not be started: {quoted(end.message)}",
+            "Check the words after `--`, and that the image has that program.",
+        )
+    return _of_exit(end)
+
+
+def exit_of(pod: Pod) -> Terminated | None:
+    """How the pod's container ended, None while it has not."""
+    ends = (status.state.terminated for status in pod.status.container_statuses)
+    return next((end for end in ends if end is not None), None)
+
+
+def of_deadline(seconds: int) -> Mishap:
+    """That its time was up."""
+    lasted = format_duration(timedelta(seconds=seconds))
+    return Mishap(
+        f"It reached its time limit of {lasted}.",
+        "Submit it with a longer `--time`, so that it goes on from its last checkpoint.",
+    )
+
+
+def of_scheduling(condition: Condition) -> Mishap:
+    """Why no node takes a pod."""
+    said = condition.message or condition.reason
+    for pattern, mishap in _CLAIMS:
+        if match := pattern.search(said):
+            return mishap(match[1] if pattern.groups else "", said)
+    return Mishap(
+        f"No node can take its pod: {quoted(said)}",
+        "It starts by itself when a node can; a smaller run may find room sooner.",
+    )
+
+
+def of_container(waiting: Waiting) -> Mishap:
+    """Why a container does not start, nothing when it is just about to."""
+    if waiting.reason not in _STUCK:
+        return FINE
+    said, advice = _STUCK[waiting.reason]
+    return Mishap(f"{said}: {quoted(waiting.message or waiting.reason)}", advice)
+
+
+def of_node(name: str, *, is_gone: bool) -> Mishap:
+    """That the node of a pod is lost."""
+    if is_gone:
+        said = f"Its node {name} is no more."
+        return Mishap(said, "It starts again by itself when the cluster has noticed.")
+    return Mishap(
+        f"Its node {name} does not answer, so nobody knows whether it still runs.",
+        f"It goes on when the node is back, or starts elsewhere once an admin deletes node {name}.",
+    )
+
+
+def of_claim(name: str, *, is_lost: bool) -> Mishap:
+    """That a PVC under a run is on its way out, or has lost its volume."""
+    if is_lost:
+        return Mishap(f"Its PVC {name} has lost its volume.", _ASK_FOR_STORAGE)
+    return Mishap(
+        f"Somebody deleted its PVC {name}: it goes when no pod uses it any more.",
+        "Copy what is needed from it before this run ends.",
+    )
+
+
+def of_provisioning(claim: str, event: Event) -> Mishap:
+    """That no volume can be made for a PVC."""
+    said = f"No volume can be made for its PVC {claim}: {quoted(event.message)}"
+    return Mishap(said, _WAIT_FOR_STORAGE)
+
+
+def of_warning(event: Event) -> Mishap:
+    """What Kubernetes warns of while a pod does not come up."""
+    text = event.message
+    if "Multi-Attach error" in text:
+        return Mishap(
+            f"Its volume is still on another node: {quoted(text)}",
+            "It starts when that pod has ended; a ReadWriteMany PVC can be on many nodes at once.",
+        )
+    if "exceeded quota" in text:
+        return over_quota(text)
+    if event.reason in _WARNINGS:
+        said, advice = _WARNINGS[event.reason]
+        return Mishap(f"{said}: {quoted(text)}", advice)
+    return Mishap(f"Kubernetes warns ({event.reason}): {quoted(text)}")
+
+
+def over_quota(text: str) -> Mishap:
+    """That a ResourceQuota has no room, in the server's words."""
+    return Mishap(
+        f"The namespace's ResourceQuota has no room for it: {quoted(text)}",
+        "It starts by itself when others there have ended, or when an admin raises that quota.",
+    )
+
+
+def disruption_of(pod: Pod, taker: str = "a pod of higher priority") -> str:
+    """Why a pod had to go that did nothing wrong; empty when it need not, or its queue says.
+
+    `taker` is what the scheduler made room for.
+    """
+    found = find_condition(pod.status.conditions, "DisruptionTarget")
+    if found is None or not found.true:
+        return ""
+    if found.reason == "TerminationByKubelet" and pod.status.reason == "Evicted":
+        return of_pod(pod).said
+    return _DISRUPTIONS.get(found.reason, "").format(taker=taker)
+
+
+def quoted(text: str) -> str:
+    """What a server said, on one line, without secrets, as the end of a sentence."""
+    flat = mask(" ".join(text.split()))
+    cut = flat if len(flat) <= _LONGEST_QUOTE else f"{flat[:_LONGEST_QUOTE]}…"
+    return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."
+
+
+def _of_exit(end: Terminated) -> Mishap:
+    signal = end.signal or max(0, end.exit_code - _SIGNALLED)
+    said = f"Its program ended with exit code {end.exit_code}."
+    if end.signal:
+        said = f"Its program was ended by signal {end.signal}."
+    if signal == _KILLED:
+        return Mishap(said, f"It was killed, for memory most often. {_MORE_MEMORY}")
+    if signal in {_ABORTED, _SEGMENTATION_FAULT}:
+        advice = "The program itself crashed: its last lines, or another version of it, may help."
+        return Mishap(said, advice)
+    if end.exit_code in {_NOT_EXECUTABLE, _NOT_FOUND}:
+        advice = "A command could not be found or run: check the words after `--` and the image."
+        return Mishap(said, advice)
+    return Mishap(said, _READ_LAST_LINES)
+
+
+def _missing(claim: str, said: str) -> Mishap:
+    del said
+    return Mishap(
+        f"Its PVC {claim} is not there.",
+        "It starts when there is one of that name; or stop it, and submit it with another.",
+    )
+
+
+def _leaving(claim: str, said: str) -> Mishap:
+    del said
+    return Mishap(f"Its PVC {claim} is being deleted.", _SAY_RIGHT)
+
+
+def _unbound(claim: str, said: str) -> Mishap:
+    del claim
+    return Mishap(f"Its PVC has no volume yet: {quoted(said)}", _WAIT_FOR_STORAGE)
+
+
+_ASK_FOR_STORAGE = "Whoever looks after the storage has to bring it back, or say where it went."
+_CLAIMS: tuple[tuple[re.Pattern[str], Callable[[str, str], Mishap]], ...] = (
+    (re.compile(r'persistentvolumeclaim "([^"]+)" not found'), _missing),
+    (re.compile(r'persistentvolumeclaim "([^"]+)" is being deleted'), _leaving),
+    (re.compile(r'persistentvolumeclaim "([^"]+)" bound to non-existent'),
+     lambda claim, _: of_claim(claim, is_lost=True)),
+    (re.compile(r"unbound immediate PersistentVolumeClaims"), _unbound),
+    (re.compile(r"bound to non-existent pv"),
+     lambda _, __: Mishap("One of its PVCs has lost its volume.", _ASK_FOR_STORAGE)),
+)  # fmt: skip
+_NO_IMAGE = "Stop it, and submit it with an image that its team's pull secrets may read."
+_NO_SETTINGS = "It starts by itself when that is there; or stop it, and submit it without."
+_STUCK: Mapping[str, tuple[str, str]] = {
+    "ErrImagePull": ("Its image cannot be pulled", _NO_IMAGE),
+    "ImagePullBackOff": ("Its image cannot be pulled", _NO_IMAGE),
+    "InvalidImageName": ("Its image has no valid name", _SAY_RIGHT),
+    "ErrImageNeverPull": ("Its image may not be pulled", _NO_IMAGE),
+    "CreateContainerConfigError": ("Its container cannot be set up", _NO_SETTINGS),
+    "CreateContainerError": ("Its container cannot be made", _NO_SETTINGS),
+    "RunContainerError": ("Its container cannot be started", _SAY_RIGHT),
+}
+_WARNINGS: Mapping[str, tuple[str, str]] = {
+    "FailedMount": ("Its volume cannot be mounted", _WAIT_FOR_STORAGE),
+    "FailedAttachVolume": ("Its volume cannot be attached to the node", _WAIT_FOR_STORAGE),
+    "FailedMapVolume": ("Its volume cannot be mapped", _WAIT_FOR_STORAGE),
+    "FailedCreate": ("The cluster lets nobody make its pod", "An admin has to look at that."),
+}
+_DISRUPTIONS: Mapping[str, str] = {
+    "PreemptionByScheduler": "Its pod had to make room for {taker}.",
+    "EvictionByEvictionAPI": "Its pod was moved off its node, as when a node is drained.",
+    "DeletionByTaintManager": "Its node does not answer, so its pod was given up.",
+    "DeletionByPodGC": "Its node is no more, and its pod with it.",
+    "TerminationByKubelet": "Its node shut down.",
+}

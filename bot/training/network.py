@@ -1,0 +1,150 @@
+"""Tests of the network between nodes: what is left out of one, and what its figures mean."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+from sqlalchemy import String, cast
+from sqlmodel import Session, col, select
+
+from bot.cluster.resources import NODES
+from bot.cluster.view import View
+from bot.config import NetworkTest, Team
+from bot.errors import ConflictError
+from bot.slack.parameters import Nodes
+from bot.training.bandwidth import AVERAGE, NETWORK
+from bot.training.spec import EFA
+from bot.training.submission import Submission
+from bot.training.tables import Phase, Run
+
+TEST = "nccl"
+_OPTIONS = ("-b", "8", "-e", "1G", "-f", "2", "-g", "1", "-c", "1", "-n", "100")
+_LONGEST = timedelta(minutes=30)
+_SHOWN_NODES = 4
+# So many tests of a cluster are looked through for one on the same nodes.
+_REMEMBERED = 200
+
+
+def completed(
+    asked: Submission, test: NetworkTest, team: Team, gpu_resource: str, view: View | None
+) -> Submission:
+    """A test with all that was left out: GPUs and adapters of whole nodes, image, program, time.
+
+    Anything else that was asked for stays as it is. ConflictError when there are too few nodes, or
+    when nobody knows them yet.
+    """
+    if asked.kind != TEST:
+        return asked
+    nodes = asked.nodes or Nodes(1, 1)
+    gpus = asked.gpus or _of_each(view, gpu_resource, nodes.most)
+    adapters = asked.efa if asked.efa is not None else _least(view, EFA, nodes.most)
+    longest = min(_LONGEST, team.limits.time or _LONGEST)
+    return replace(
+        asked,
+        nodes=nodes,
+        gpus=gpus,
+        efa=adapters or None,
+        image=asked.image or test.image,
+        command=asked.command or (test.program, *_OPTIONS),
+        time=asked.time or longest,
+    )
+
+
+def with_adapters(view: View, nodes: Sequence[str]) -> list[str]:
+    """Those of the nodes that have EFA."""
+    found = (view.get(NODES, name) for name in nodes)
+    return [each.name for each in found if each is not None and each.status.allocatable.get(EFA)]
+
+
+def verdict(session: Session, run: Run, adapted: Sequence[str]) -> str:
+    """What the figures of a run say, as sentences: EFA unused, and against the last test.
+
+    `adapted` are its nodes that have EFA.
+    """
+    said = []
+    used = run.results.get(NETWORK)
+    if adapted and used not in {None, "efa"}:
+        have = "has" if len(adapted) == 1 else "have"
+        lacking = (
+            "The image needs" if run.spec.get("efa") else "The run needs `--efa`, and its image"
+        )
+        said.append(
+            f"EFA was not used, though {_named(adapted)} {have} it: NCCL chose {used}."
+            f" {lacking} aws-ofi-nccl."
+        )
+    if run.spec.get("kind") == TEST and AVERAGE in run.results:
+        said.append(_compared(run, _last_on(session, run)))
+    return " ".join(said)
+
+
+def _of_each(view: View | None, resource: str, count: int) -> Decimal:
+    """The most that each of so many nodes has."""
+    amount = _least(view, resource, count)
+    if amount:
+        return Decimal(amount)
+    if view is None or not view.store(NODES).synced:
+        raise ConflictError(
+            "The nodes of the cluster were not read yet, so nobody knows how many GPUs they have.",
+            "Say it yourself: `--gpus 8`. Or try again in a moment.",
+        )
+    having = sum(1 for node in view.all(NODES) if node.status.allocatable.get(resource))
+    raise ConflictError(
+        f"A test on {count} nodes needs as many with GPUs, and the cluster has {having}.",
+        f"Use `--nodes {having}`." if having else "Ask a platform admin for nodes with GPUs.",
+    )
+
+
+def _least(view: View | None, resource: str, count: int) -> int:
+    """What the last of so many nodes has, those with the most taken first."""
+    nodes = view.all(NODES) if view else ()
+    amounts = sorted(int(each.status.allocatable.get(resource, 0)) for each in nodes)
+    return amounts[-count] if len(amounts) >= count else 0
+
+
+def _last_on(session: Session, run: Run) -> Run | None:
+    """The last test before this one with as many GPUs of the same nodes."""
+    kind = cast(col(Run.spec)["kind"].as_string(), String)
+    earlier = session.scalars(
+        select(Run)
+        .where(col(Run.cluster) == run.cluster, col(Run.id) < run.id, kind == TEST)
+        .where(col(Run.phase) == Phase.SUCCEEDED)
+        .order_by(col(Run.id).desc())
+        .limit(_REMEMBERED)
+    )
+    return next((each for each in earlier if _is_alike(each, run)), None)
+
+
+def _is_alike(earlier: Run, run: Run) -> bool:
+    return (
+        bool(run.nodes)
+        and earlier.nodes == run.nodes
+        and Decimal(earlier.spec["gpus"]) == Decimal(run.spec["gpus"])
+        and AVERAGE in earlier.results
+    )
+
+
+def _compared(run: Run, earlier: Run | None) -> str:
+    if not run.nodes:
+        return "Nobody saw on which nodes it ran, so it is compared with no other test."
+    if earlier is None:
+        return f"It is the first test with so many GPUs of {_named(run.nodes)}."
+    now, before = (float(each.results[AVERAGE].split()[0]) for each in (run, earlier))
+    whose = earlier.reference + ("" if earlier.team == run.team else f" of {earlier.team}")
+    when = f"{earlier.ended_at:%Y-%m-%d %H:%M} UTC" if earlier.ended_at else "earlier"
+    return (
+        f"The last test on these nodes, {whose} ({when}), had {before:.2f} GB/s on average:"
+        f" {_change(now, before)}."
+    )
+
+
+def _change(now: float, before: float) -> str:
+    share = round((now - before) / before * 100) if before else 0
+    if not share:
+        return "the same"
+    return f"this is {abs(share)} % {'more' if share > 0 else 'less'}"
+
+
+def _named(nodes: Sequence[str]) -> str:
+    left = len(nodes) - _SHOWN_NODES
+    return ", ".join(nodes[:_SHOWN_NODES]) + (f" and {left} more" if left > 0 else "")

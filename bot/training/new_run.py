@@ -1,0 +1,105 @@
+"""A new run as rows: what is there already of its name and its team, and its insert."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, func, insert, select
+from sqlmodel import Session, col
+
+from bot.training.kinds import gpus_of
+from bot.training.kinds.pods import object_name
+from bot.training.kinds.sync import OPEN_OPTIONS
+from bot.training.kinds.volumes import mounts_of
+from bot.training.masking import mask
+from bot.training.spec import RunSpec
+from bot.training.tables import Run, reference
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A run that was recorded, and what may keep it from ever starting, in sentences."""
+
+    run_id: str
+    team: str
+    name: str
+    number: int
+    spec: RunSpec
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """How people point at exactly this run."""
+        return reference(self.name, self.number)
+
+    @property
+    def root_name(self) -> str:
+        """The name of its root."""
+        return object_name(self.name, self.run_id)
+
+
+@dataclass(frozen=True)
+class Present:
+    """What a team has: how many live runs, and the newest of a name (0 where there is none)."""
+
+    live_runs: int
+    newest: int
+    is_live: bool
+
+
+_OF_TEAM = col(Run.team) == bindparam("team")
+_OF_NAME = (_OF_TEAM, col(Run.name) == bindparam("name"))
+_NEWEST_FIRST = col(Run.number).desc()
+# Built once: that takes longer than to run them.
+_PRESENT = select(
+    select(func.count())
+    .select_from(Run)
+    .where(_OF_TEAM, col(Run.ended_at).is_(None))
+    .scalar_subquery()
+    .label("live_runs"),
+    select(col(Run.number))
+    .where(*_OF_NAME)
+    .order_by(_NEWEST_FIRST)
+    .limit(1)
+    .scalar_subquery()
+    .label("newest"),
+    select(col(Run.ended_at).is_(None))
+    .where(*_OF_NAME)
+    .order_by(_NEWEST_FIRST)
+    .limit(1)
+    .scalar_subquery()
+    .label("is_live"),
+)
+_INSERT = insert(Run)
+
+
+def present(session: Session, team: str, name: str) -> Present:
+    """What there is before another run of that name."""
+    found = session.connection().execute(_PRESENT, {"team": team, "name": name}).one()
+    return Present(found.live_runs, found.newest or 0, bool(found.is_live))
+
+
+def insert_run(session: Session, row: Mapping[str, object]) -> None:
+    """Writes the row of a new run; what it does not say has the table's defaults."""
+    session.connection().execute(_INSERT, row)
+
+
+def audited(run: Submitted) -> dict[str, str]:
+    """What the audit keeps; values of variables are nobody's business there."""
+    spec = run.spec
+    facts = {
+        "name": run.reference,
+        "image": spec.image,
+        "command": mask(shlex.join(spec.command)),
+        "kind": " ".join(filter(None, (spec.kind, spec.form))) if spec.kind != "job" else "",
+        "gpus": f"{gpus_of(spec):f}",
+        "cpu": spec.cpu,
+        "memory": spec.memory_with_shm,
+        "env": " ".join(each.name for each in spec.env),
+        "secrets": " ".join(f"{s.name}={s.secret}/{s.key}" for s in spec.secrets),
+        "pvcs": " ".join(mount.claim for mount in mounts_of(run.root_name, spec)),
+        "code": spec.code or "",
+        "preset": spec.preset or "",
+        "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
+    }
+    return {name: value for name, value in facts.items() if value}

@@ -1,0 +1,123 @@
+"""What is said in the thread of a run's card, once each; the last one mentions its owner."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.durations import format_duration
+from bot.slack.card import Button
+from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.messages import Note, say_once
+from bot.training.lasting import extensions, last_moment
+from bot.training.tables import BAD_ENDS, Phase, Run
+from bot.training.wording import block, duration, name_of, results
+
+Words = Callable[[str], str]
+EXTEND = "train.extend"
+
+
+def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) -> None:
+    """That Kueue lets it start."""
+    lasted = format_duration(max(now - waited_since, now - now))
+    _say(session, run, f"admitted-{run.admissions}", [plain(f"Admitted after {lasted}.")], now)
+
+
+def preempted(session: Session, run: Run, why: str, words: Words, now: datetime) -> None:
+    """That it lost its GPUs and waits again."""
+    line = join(plain(f"Preempted. {why} It waits in its queue again and starts anew from "
+                      "its last checkpoint, if it wrote one. What it said is kept: "),
+                code(words(f"train logs {run.reference}")))  # fmt: skip
+    _say(session, run, f"preempted-{run.preemptions}", [line], now)
+
+
+def failed_attempt(
+    session: Session, run: Run, why: str, lines: Sequence[str], now: datetime
+) -> None:
+    """That a pod failed and the Job tries again."""
+    said = [plain(f"Attempt {run.restarts} failed. {why} It is tried again.")]
+    if lines:
+        said.append(block(lines))
+    _say(session, run, f"attempt-{run.restarts}", said, now)
+
+
+def disrupted(
+    session: Session, run: Run, pod_uid: str, what: tuple[str, Sequence[str]], now: datetime
+) -> None:
+    """Why a pod had to go through no fault of its own, and that the run goes on by itself."""
+    why, lines = what
+    said = [plain(f"{why} It starts again by itself, from its last checkpoint, if it wrote one.")]
+    if lines:
+        said.append(block(lines))
+    _say(session, run, f"disrupted-{pod_uid}", said, now)
+
+
+def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
+    """That a session's time is nearly up, to its owner, with what makes it last longer."""
+    if run.until is None:
+        return
+    left = format_duration(timedelta(minutes=-((now - run.until) // timedelta(minutes=1))))
+    said = [join(person(run.person), plain(f" {run.reference} ends in {left}, "), when(run.until),
+                 plain(". Then its pod is gone, and what it kept outside of PVCs."))]  # fmt: skip
+    most = last_moment(run)
+    if most == run.until:
+        said.append(plain("It cannot be extended: it has the longest time that it may have."))
+    else:
+        longer = code(words(f"train extend {run.reference} 30m"))
+        said.append(join(longer, " makes it last longer, until ", when(most), " at most."))
+    buttons = [
+        Button(EXTEND, f"Extend {format_duration(each)}", extension_value(run, run.until + each))
+        for each in extensions(run)
+    ]
+    note = Note(f"reminder-{run.reminders}", said, owner=run.person, buttons=buttons)
+    say_once(session, run.subject, run.channel, note, now)
+
+
+def extension_value(run: Run, until: datetime) -> str:
+    """What the button means: until when, so that two clicks are no two extensions."""
+    return f"{run.id} {int(until.timestamp())}"
+
+
+def started_again(session: Session, run: Run, outcome: str, now: datetime) -> None:
+    """What came of starting it again."""
+    _say(session, run, "again", [plain(outcome)], now)
+
+
+def ended(
+    session: Session, run: Run, pod: str, lines: Sequence[str], words: Words, now: datetime
+) -> None:
+    """How it ended, with figures or with the failing pod's last lines; the owner is mentioned."""
+    is_bad = Phase(run.phase) in BAD_ENDS
+    said = [join(person(run.person), " ", plain(_ending(session, run)))]
+    if is_bad and lines:
+        said.append(join(plain(f"The last lines of {pod}:\n"), block(lines)))
+    if is_bad and run.unblock:
+        said.append(sentence(run.unblock))
+    if lines:
+        said.append(join("More of its log: ", code(words(f"train logs {run.reference}"))))
+    note = Note("ended", said, broadcast=is_bad, owner=run.person)
+    say_once(session, run.subject, run.channel, note, now)
+
+
+def _ending(session: Session, run: Run) -> str:
+    lasted = duration(run)
+    after = f" after {lasted}" if lasted else " before it started"
+    match Phase(run.phase):
+        case Phase.SUCCEEDED:
+            told = f" {results(run)}." if run.results else ""
+            meant = f" {run.reason}" if run.reason else ""
+            return f"{run.reference} succeeded{after if lasted else ''}.{told}{meant}"
+        case Phase.STOPPED:
+            by = name_of(session, run.workspace_id, run.stop_by)
+            why = f" {run.stop_why}" if run.stop_why else ""
+            return f"{run.reference} was stopped by {by}{after}.{why}"
+        case Phase.EXPIRED:
+            return f"{run.reference} has ended{after}: its time is up. {run.reason}"
+        case Phase.VANISHED:
+            return f"{run.reference} vanished{after}. {run.reason}"
+        case _:
+            return f"{run.reference} failed{after}. {run.reason}"
+
+
+def _say(session: Session, run: Run, purpose: str, lines: Sequence[Markup], now: datetime) -> None:
+    say_once(session, run.subject, run.channel, Note(purpose, lines, owner=run.person), now)

@@ -1,0 +1,26 @@
+"""How often the cards of live runs are refreshed, without counting them at each look."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from sqlmodel import Session
+
+from bot.slack.messages import refresh_interval
+
+FRESH_SECONDS = 5.0
+
+
+class Pace:
+    """Remembers for a few seconds how often a live card may be refreshed."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._known: tuple[float, timedelta] | None = None
+
+    def interval(self, session: Session) -> timedelta:
+        """How long to wait between two refreshes of a card."""
+        now, known = self._monotonic(), self._known
+        if known is None or now - known[0] >= FRESH_SECONDS:
+            self._known = known = (now, refresh_interval(session))
+        return known[1]

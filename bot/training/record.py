@@ -1,0 +1,198 @@
+"""What a run was: made of what, where, for how long, with which figures; to read and to keep."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from bot.durations import format_duration
+from bot.slack.card import Card
+from bot.slack.markup import Markup, code, join, plain
+from bot.slack.shortening import cut
+from bot.training.kinds import gpus_of, kind_of_run
+from bot.training.kinds.volumes import mounts_of
+from bot.training.masking import HIDDEN, is_secret, mask
+from bot.training.spans import Times
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Phase, Run
+
+LONGEST_EXPORT = 9_000
+_SHOWN_NODES, _EXPORTED_NODES = 4, 40
+_LONGEST_FACT = 300
+_LONG_PARTS = ("command", "env", "metrics", "pvcs")
+_SPENT = {
+    Phase.PENDING: "waited",
+    Phase.PREEMPTED: "preempted",
+    Phase.CREATING: "created",
+    Phase.RUNNING: "ran",
+}
+
+Record = dict[str, Any]
+
+
+def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
+    """What there is to say of a run beyond its card, as facts."""
+    spec = spec_of(run)
+    names = [each.name for each in spec.env]
+    facts: list[tuple[str, Markup | None]] = [
+        ("Command", _code(_command(spec)) if spec.command else None),
+        ("Digest", code(run.image_id.rpartition("@")[2]) if run.image_id else None),
+        ("Variables", _code(_variables(spec)) if names else None),
+        ("Secrets", _code(" ".join(_secrets(spec))) if spec.secrets else None),
+        ("Queue", join(code(run.queue), plain(f", {run.flavor}" if run.flavor else ""))),
+        ("Ran on", plain(_some(run.ran_on, _SHOWN_NODES)) if run.ran_on else None),
+        ("Times", plain(_spent(times)) if run.started_at and times.phases else None),
+        ("GPU-hours", plain(hours(times.gpu_hours)) if run.started_at and gpus_of(spec) else None),
+        ("Preset", plain(spec.preset) if spec.preset else None),
+        ("Priority", plain(spec.priority) if spec.priority else None),
+    ]
+    return tuple((label, value) for label, value in facts if value is not None)
+
+
+def export_card(run: Run, times: Times, now: datetime) -> Card:
+    """The record as JSON, to be copied."""
+    return Card(f"Record of {run.reference}", document=export_text(run, times, now))
+
+
+def export_text(run: Run, times: Times, now: datetime) -> str:
+    """The record as JSON that fits a message: of more than 40 nodes the rest is only counted.
+
+    What is longer all the same goes without line breaks, then without its longest parts.
+    """
+    record = record_of(run, times, now)
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    for name in ("", *_LONG_PARTS):
+        if len(plain(text)) <= LONGEST_EXPORT:
+            break
+        record |= {name: "left out here, because it is too long"} if name else {}
+        text = json.dumps(record, ensure_ascii=False)
+    # Within Slack's code blocks there can be none.
+    return text.replace("`", "\\u0060")
+
+
+def record_of(run: Run, times: Times, now: datetime) -> Record:
+    """All that is known of a run, without secrets; what nobody knows is null."""
+    spec = spec_of(run)
+    return {
+        "run": run.reference,
+        "id": run.id,
+        "team": run.team,
+        "person": run.person,
+        "kind": spec.kind,
+        "form": spec.form or None,
+        "preset": spec.preset,
+        "state": run.phase,
+        "reason": run.reason or None,
+        "exported_at": _moment(now),
+        **_made_of(spec, run),
+        "where": _where(run),
+        "requests": _requests(spec),
+        "times": _times(run, times),
+        "gpu_hours": float(round(times.gpu_hours, 3)) if times.gpu_hours is not None else None,
+        "counts": {
+            "admissions": run.admissions,
+            "preemptions": run.preemptions,
+            "failed_attempts": run.restarts,
+        },
+        "metrics": run.results,
+        "progress": run.progress,
+    }
+
+
+def hours(amount: Decimal | None) -> str:
+    """GPU-hours in two digits after the point, `unknown` where nobody knows."""
+    return "unknown" if amount is None else f"{amount:.2f}"
+
+
+def _made_of(spec: RunSpec, run: Run) -> Record:
+    repository, _, commit = (spec.code or "").rpartition("@")
+    mounts = mounts_of(run.job_name, spec)
+    return {
+        "image": {"asked": spec.image, "found": run.image_id or None},
+        "code": {"repository": repository, "commit": commit} if spec.code else None,
+        "command": [mask(word) for word in spec.command],
+        "env": {each.name: _shown(each.name, each.value) for each in spec.env},
+        "secrets": {each.name: f"{each.secret}/{each.key}" for each in spec.secrets},
+        "pvcs": [
+            {"claim": each.claim, "path": each.path, "read_only": each.read_only} for each in mounts
+        ],
+    }
+
+
+def _where(run: Run) -> Record:
+    return {
+        "cluster": run.cluster,
+        "namespace": run.namespace,
+        "object": f"{kind_of_run(run).root.kind}/{run.job_name}",
+        "uid": run.job_uid,
+        "queue": run.queue,
+        "flavor": run.flavor or None,
+        "nodes": _few(run.ran_on),
+    }
+
+
+def _requests(spec: RunSpec) -> Record:
+    return {
+        "pods": spec.nodes,
+        "gpus": float(gpus_of(spec)),
+        "of_each_pod": spec.requests,
+        "priority": spec.priority,
+        "time_limit_seconds": spec.time_limit_seconds,
+    }
+
+
+def _times(run: Run, times: Times) -> Record:
+    return {
+        "asked_at": _moment(run.asked_at),
+        "admitted_at": _moment(run.admitted_at),
+        "started_at": _moment(run.started_at),
+        "ended_at": _moment(run.ended_at),
+        "seconds": {
+            str(phase): int(lasted.total_seconds()) for phase, lasted in times.phases.items()
+        },
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+
+
+def _few(nodes: list[str]) -> list[str]:
+    more = len(nodes) - _EXPORTED_NODES
+    return nodes if more <= 0 else [*nodes[:_EXPORTED_NODES], f"and {more} more"]
+
+
+def _some(nodes: list[str], most: int) -> str:
+    more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
+    return ", ".join(nodes[:most]) + more
+
+
+def _command(spec: RunSpec) -> str:
+    return mask(shlex.join(spec.command))
+
+
+def _variables(spec: RunSpec) -> str:
+    return " ".join(f"{each.name}={_shown(each.name, each.value)}" for each in spec.env)
+
+
+def _secrets(spec: RunSpec) -> list[str]:
+    return [f"{each.name}={each.secret}/{each.key}" for each in spec.secrets]
+
+
+def _shown(name: str, value: str) -> str:
+    return HIDDEN if is_secret(name, value) else mask(value)
+
+
+def _code(text: str) -> Markup:
+    return code(cut(text, _LONGEST_FACT))
+
+
+def _spent(times: Times) -> str:
+    waited = times.phases.get(Phase.ASKED, timedelta()) + times.phases.get(
+        Phase.PENDING, timedelta()
+    )
+    phases: Mapping[Phase, timedelta] = {**times.phases, Phase.PENDING: waited}
+    said = ((word, phases.get(phase)) for phase, word in _SPENT.items())
+    return ", ".join(f"{word} {format_duration(lasted)}" for word, lasted in said if lasted)

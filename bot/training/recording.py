@@ -1,0 +1,251 @@
+"""Writes what a look at the cluster found into a run's row, and says what people must know."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.config import ResultPattern
+from bot.slack.messages import refresh_cards
+from bot.training import finding, logs, notes
+from bot.training.decision import (
+    Await,
+    Clear,
+    Decision,
+    Delete,
+    End,
+    Follow,
+    Furnish,
+    Prepare,
+    Scale,
+    Seen,
+    is_late,
+)
+from bot.training.kinds.pods import CONTAINER
+from bot.training.lasting import begin, is_to_be_reminded, is_up
+from bot.training.logs import Tail
+from bot.training.mishaps import FINE, Mishap, disruption_of, of_pod
+from bot.training.network import verdict
+from bot.training.places import Place
+from bot.training.reads import newest
+from bot.training.results import Reading, progress_of, progress_row, read_log
+from bot.training.sizes import is_elastic, take_size
+from bot.training.spans import keep_span, stretch_of
+from bot.training.state import State
+from bot.training.tables import KIND, WAITING, KeptLog, Phase, Run
+from bot.training.why import Why
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen, and what else was learned on the way.
+
+    `tails_read` says that logs were looked at, also when they said nothing. `with_efa` are the
+    nodes of a run that ends which have EFA.
+    `tails_read` says that logs were looked at, also when they said nothing. `taker` is what the
+    run was pushed out for.
+    """
+
+    decision: Decision
+    seen: Seen
+    now: datetime
+    tails: Sequence[Tail] = ()
+    tails_read: bool = False
+    place: Place | None = None
+    why: Why | None = None
+    with_efa: Sequence[str] = ()
+    warning: Mishap = FINE
+    taker: str = ""
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Writes findings; `patterns` find figures in logs, `words` says how commands are typed.
+
+    `again` starts a run anew that was stopped for that, and says what came of it.
+    """
+
+    patterns: Callable[[], Sequence[ResultPattern]]
+    words: Callable[[str], str]
+    again: Callable[[Session, Run, datetime], str]
+
+    def record(self, session: Session, run_id: str, found: Findings) -> None:
+        """Brings the row up to date, and the card when it shows anything else now."""
+        run = finding.by_id(session, run_id)
+        if run is None:
+            return
+        before, stood = _shown(run), stretch_of(run)
+        self._take_logs(session, run, found)
+        _take_identity(run, found)
+        match found.decision:
+            case Follow(state) | Furnish(state=State() as state) | Scale(state=state):
+                self._follow(session, run, state, found)
+            case Prepare(Phase.EXPIRED) if not is_up(run, found.now):
+                return  # It was extended in the meantime.
+            case Prepare(outcome, reason, advice):
+                run.removing, run.reason, run.unblock = outcome, reason, advice
+            case End(state):
+                self._end(session, run, state, found)
+            case Delete() | Clear() | Await() | Furnish():
+                pass
+            case _:
+                return
+        run.trouble = ""
+        run.is_late = is_late(run, found.now)
+        keep_span(session, run, stood, found.now)
+        session.add(run)
+        if _shown(run) != before or found.tails_read:
+            refresh_cards(session, run.subject, live=run.is_live)
+
+    def _take_logs(self, session: Session, run: Run, found: Findings) -> None:
+        logs.keep(session, run.id, found.tails, found.now)
+        if found.tails_read:
+            run.read_at = found.now
+        if not found.tails:
+            return
+        tail = max(found.tails, key=lambda each: str(each.pod.metadata.creation_timestamp))
+        before = Reading(run.results, progress_of(run.progress), run.last_line)
+        reading = read_log(tail.lines, self.patterns(), before)
+        run.results, run.last_line = reading.results, reading.last_line
+        run.progress = progress_row(reading.progress)
+
+    def _follow(self, session: Session, run: Run, state: State, found: Findings) -> None:
+        now = found.now
+        came_from, came_at = Phase(run.phase), run.since
+        if state.phase is not came_from:
+            # It waits since it was asked for, not since the cluster knows of it.
+            is_known = (came_from, state.phase) == (Phase.ASKED, Phase.PENDING)
+            run.phase, run.since = state.phase, came_at if is_known else state.since or now
+        run.started_at = run.started_at or state.started_at
+        state = state.hindered(found.warning) if found.warning else state
+        if state.phase is Phase.PREEMPTED:
+            went_to = _went_to(session, found)
+            state = replace(state, reason=" ".join(filter(None, (state.reason, went_to))))
+        run.reason, run.obstacle = state.reason, state.obstacle
+        _take_waiting(run, found)
+        _take_nodes(run, found)
+        run.unblock = run.unblock or state.advice
+        take_size(run, found.seen, found.decision)
+        begin(run)
+        if state.phase in {Phase.CREATING, Phase.RUNNING} and came_from in {Phase.ASKED, *WAITING}:
+            run.admissions += 1
+            run.admitted_at = now
+            notes.admitted(session, run, came_at, now)
+        if state.phase is Phase.PREEMPTED and came_from is not Phase.PREEMPTED:
+            run.preemptions += 1
+            notes.preempted(session, run, state.reason, self.words, now)
+        if is_to_be_reminded(run, now):
+            run.reminders, run.reminded_at = run.reminders + 1, now
+            notes.ends_soon(session, run, self.words, now)
+        self._note_attempt(session, run, found)
+        _note_disruptions(session, run, found)
+
+    def _note_attempt(self, session: Session, run: Run, found: Findings) -> None:
+        count = found.seen.root.fate.failed_pods if found.seen.root else 0
+        failed = [pod for pod in found.seen.pods if pod.status.phase == "Failed"]
+        if count <= run.restarts or not failed:
+            return
+        run.restarts = count
+        pod = newest(failed)
+        kept = session.get(KeptLog, (run.id, pod.uid))
+        lines = kept.lines if kept else []
+        notes.failed_attempt(session, run, of_pod(pod).said, lines, found.now)
+
+    def _end(self, session: Session, run: Run, state: State, found: Findings) -> None:
+        run.started_at = run.started_at or state.started_at
+        run.ended_at = max(state.ended_at or found.now, run.started_at or run.asked_at)
+        run.phase, run.since, run.reason = state.phase, run.ended_at, state.reason
+        run.obstacle, run.unblock, run.holders = "", state.advice, ""
+        run.place = run.gpus_ahead = run.polled_at = run.starts_by = None
+        if run.phase == Phase.SUCCEEDED:
+            run.reason = verdict(session, run, found.with_efa)
+        holds.release(session, KIND, run.id)
+        last = _last_words(session, run)
+        pod, lines = (last.pod, last.lines) if last else ("", [])
+        notes.ended(session, run, pod, lines, self.words, found.now)
+        if run.again_on is not None and run.phase == Phase.STOPPED:
+            notes.started_again(session, run, self.again(session, run, found.now), found.now)
+
+
+def _note_disruptions(session: Session, run: Run, found: Findings) -> None:
+    """Says of pods that had to go through no fault of theirs why, once each."""
+    for pod in found.seen.pods:
+        why = disruption_of(pod, *filter(None, [found.taker]))
+        if why and run.phase not in WAITING:
+            kept = session.get(KeptLog, (run.id, pod.uid))
+            notes.disrupted(session, run, pod.uid, (why, kept.lines if kept else []), found.now)
+
+
+def _went_to(session: Session, found: Findings) -> str:
+    """Who has the GPUs of a preempted run now; by its name where it is a run of ours."""
+    standing = found.seen.standing
+    uid = standing.taker.uid if standing and standing.taker else ""
+    ours = finding.of_jobs(session, [uid]) if uid else []
+    name = f"{ours[0].reference} of {ours[0].team}" if ours else found.taker
+    return f"They went to {name}." if name else ""
+
+
+def _take_identity(run: Run, found: Findings) -> None:
+    root, standing = found.seen.root, found.seen.standing
+    if root is not None:
+        run.job_uid = root.uid
+        run.made_at = run.made_at or found.now
+        is_complete = found.seen.companions is not None and not found.seen.missing
+        run.is_furnished = run.is_furnished or is_complete
+    if standing is not None:
+        run.workload = standing.name
+        run.flavor = standing.flavor or run.flavor
+    _take_image(run, found)
+
+
+def _take_waiting(run: Run, found: Findings) -> None:
+    place, why = found.place, found.why
+    run.place = place.number if place else None
+    run.gpus_ahead = place.gpus_ahead if place else None
+    run.polled_at = place.polled_at if place else None
+    run.reason = " ".join(filter(None, (run.reason, why.waits_for if why else "")))
+    run.unblock = why.unblock if why else ""
+    run.holders = why.holders if why else ""
+    run.starts_by = why.starts_by if why else None
+
+
+def _take_nodes(run: Run, found: Findings) -> None:
+    """Where it runs; the first pod to end is no reason to forget the others' nodes."""
+    if run.phase in WAITING:
+        run.nodes = []
+    running = [pod for pod in found.seen.pods if pod.status.phase == "Running"]
+    nodes = sorted({pod.spec.node_name for pod in running})
+    if len(nodes) >= len(run.nodes) or (nodes and is_elastic(run)):
+        run.nodes = nodes
+    if not set(nodes) <= set(run.ran_on):
+        run.ran_on = sorted({*run.ran_on, *nodes})
+
+
+def _take_image(run: Run, found: Findings) -> None:
+    """What its image was found to be, which a tag alone does not tell."""
+    for pod in found.seen.pods:
+        for status in pod.status.container_statuses:
+            if status.name == CONTAINER and "@sha256:" in status.image_id:
+                run.image_id = status.image_id.rpartition("//")[2]
+
+
+def _last_words(session: Session, run: Run) -> KeptLog | None:
+    """What was kept of the pod that failed last, else of the last one."""
+    session.flush()
+    kept = finding.kept_logs(session, run.id)
+    failed = [log for log in kept if log.is_failed]
+    if run.phase == Phase.FAILED and failed:
+        return failed[-1]
+    return kept[-1] if kept else None
+
+
+def _shown(run: Run) -> tuple[object, ...]:
+    """What the card shows of a run."""
+    return (
+        run.phase, run.since, run.reason, run.unblock, run.holders, run.starts_by, run.removing,
+        run.obstacle, run.last_line, run.place, run.gpus_ahead, run.is_late, run.trouble,
+        run.ended_at, run.restarts, run.until, run.nodes, run.size, run.pods_running,
+        run.pods_waiting, run.unscaled_why,
+    )  # fmt: skip

@@ -1,0 +1,69 @@
+"""Stops what was started without us, when a lead or an admin wants it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import JOBS, root_named
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.errors import ClusterError
+from bot.slack.markup import join, person, plain
+from bot.slack.messages import Note, refresh_cards, say_once
+from bot.training.controller import SOON
+from bot.training.kinds.fate import root_of
+from bot.training.tables import REMOVAL, Removal
+
+
+class RemovalController:
+    """Keeps removals: deletes the object by its uid, and waits until it is gone."""
+
+    kind = REMOVAL
+
+    def __init__(self, database: Database, clock: Clock, clusters: Mapping[str, Cluster]) -> None:
+        self._database = database
+        self._clock = clock
+        self._clusters = clusters
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step; an object that is not the one meant is never touched."""
+        removal = self._database.read(lambda session: session.get(Removal, row_id))
+        if removal is None or removal.ended_at is not None:
+            return Step(None)
+        cluster = self._clusters.get(removal.cluster)
+        if cluster is None:
+            raise ClusterError(f"Cluster {removal.cluster} is not in quartermaster.yaml any more.")
+        now = self._clock.now()
+        resource = root_named(removal.kind) or JOBS
+        found = cluster.get(resource, removal.job_name, removal.namespace)
+        if found is None or found.uid != removal.job_uid:
+            return Step(None, lambda session: _end(session, row_id, "Stopped", now))
+        root = root_of(resource, found)
+        if root.fate.is_over:
+            return Step(None, lambda session: _end(session, row_id, "Had ended by itself", now))
+        if not root.is_leaving:
+            cluster.delete(resource, found.name, found.namespace, uid=found.uid)
+        return Step(now + SOON)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card that the cluster did not let it."""
+        removal = session.get(Removal, row_id)
+        if removal is not None and removal.trouble != trouble.sentence:
+            removal.trouble = trouble.sentence
+            session.add(removal)
+            refresh_cards(session, removal.subject, live=False)
+
+
+def _end(session: Session, row_id: str, outcome: str, now: datetime) -> None:
+    removal = session.get(Removal, row_id)
+    if removal is None or removal.ended_at is not None:
+        return
+    removal.ended_at, removal.outcome, removal.trouble = now, outcome, ""
+    session.add(removal)
+    refresh_cards(session, removal.subject, live=False)
+    said = join(person(removal.person), " ", plain(f"{removal.job_name}: {outcome.lower()}."))
+    note = Note("ended", (said,), owner=removal.person)
+    say_once(session, removal.subject, removal.channel, note, now)

@@ -1,0 +1,151 @@
+"""The verbs of elastic runs: more or fewer nodes while they run, or by starting anew."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.access import Access, Caller, Right
+from bot.audit import Actor, record
+from bot.due import wake
+from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
+from bot.quotas import Engine
+from bot.slack.messages import refresh_cards
+from bot.training.kinds import kind_of_run
+from bot.training.kinds.elastic import ELASTIC
+from bot.training.kinds.fate import root_of
+from bot.training.service import TrainingService
+from bot.training.sizes import is_elastic, is_refused, wanted_nodes
+from bot.training.spec import asked_spec
+from bot.training.tables import KIND, Run, Wanted, lane
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """What is being done; `growing` says when further nodes come, empty when there are fewer."""
+
+    run: Run
+    nodes: int
+    growing: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Why the nodes cannot change while it runs; it could be stopped and started again."""
+
+    run: Run
+    nodes: int
+    why: str
+
+
+class ScalingService:
+    """What handlers call, and the controller at the end of a run that is to start again.
+
+    `engines` gives the quota engine of a cluster by its name, `words` says how a command is typed.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        training: TrainingService,
+        engines: Callable[[str], Engine | None],
+        words: Callable[[str], str],
+    ) -> None:
+        self._access = access
+        self._training = training
+        self._engines = engines
+        self._words = words
+
+    def scale(
+        self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime
+    ) -> Scaled | Offer:
+        """Has an elastic run go on with that many nodes, where its cluster can do that."""
+        self._refuse(caller, run, nodes)
+        if is_refused(run) and run.unscaled_to == nodes:
+            return Offer(run, nodes, run.unscaled_why)
+        why = self._fixed(run)
+        if why:
+            return Offer(run, nodes, why)
+        has = wanted_nodes(run)
+        run.scale_to = nodes
+        session.add(run)
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, run.team)
+        facts = {"name": run.reference, "nodes": str(nodes)}
+        record(session, actor, "run.scale", (KIND, run.id), facts, at=now)
+        refresh_cards(session, run.subject, live=True)
+        wake(session, KIND, run.id, lane(run.cluster), now)
+        engine = self._engines(run.cluster)
+        return Scaled(run, nodes, engine.words.growing if engine and nodes > has else "")
+
+    def requeue(self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime) -> Run:
+        """Has a run stopped, and started again on that many nodes once it has ended."""
+        self._refuse(caller, run, nodes)
+        why = f"It starts again on {nodes} node{'' if nodes == 1 else 's'}."
+        self._training.stop(session, caller, run, now, why)
+        run.again_on = nodes
+        session.add(run)
+        return run
+
+    def again(self, session: Session, run: Run, now: datetime) -> str:
+        """Starts a run again that has ended for that; what came of it, as a sentence."""
+        session.flush()
+        try:
+            caller = self._access.caller(
+                session, run.stop_by or run.person, run.channel, team=run.team
+            )
+            started = self._training.resubmit(session, caller, run, now, run.again_on)
+        except UserError as error:
+            return f"It was not started again: {error.message} {error.hint}"
+        return f"Started again as {started.reference}."
+
+    def _refuse(self, caller: Caller, run: Run, nodes: int) -> None:
+        if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
+            raise NotAllowedError(
+                f"{run.reference} belongs to <@{run.person}>.",
+                "They can scale it, and so can a lead of the team or an admin.",
+            )
+        if not run.is_live or run.wanted == Wanted.STOP or run.removing is not None:
+            raise ConflictError(
+                f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
+                f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
+            )
+        if run.spec.get("kind") != ELASTIC:
+            raise ConflictError(
+                f"{run.reference} keeps the nodes it started with: it is no elastic run.",
+                "Runs submitted with `--kind elastic --nodes 1:3` can change theirs.",
+            )
+        if nodes == wanted_nodes(run):
+            raise ConflictError(
+                f"{run.reference} has {nodes} node{'' if nodes == 1 else 's'} already.",
+                f"`{self._words(f'train show {run.reference}')}` shows how many of them run.",
+            )
+        self._refuse_beyond(run, nodes)
+
+    def _refuse_beyond(self, run: Run, nodes: int) -> None:
+        fewest, most = asked_spec(run).nodes_allowed
+        if not is_elastic(run) or fewest <= nodes <= most:
+            return
+        if fewest == most:
+            raise LimitError(
+                f"{run.reference} was submitted with `--nodes {most}`, so it keeps them.",
+                f"Submit it with a range, such as `--nodes 1:{max(most, 2)}`, to scale it.",
+            )
+        nearest = self._words(f"train scale {run.reference} {most if nodes > most else fewest}")
+        raise LimitError(
+            f"{run.reference} may have {fewest} to {most} nodes: it was submitted with"
+            f" `--nodes {fewest}:{most}`.",
+            f"`{nearest}` is as far as it goes.",
+        )
+
+    def _fixed(self, run: Run) -> str:
+        """Why its cluster cannot change its nodes while it runs; empty where it can or may."""
+        kind, engine = kind_of_run(run), self._engines(run.cluster)
+        if not is_elastic(run):
+            return f"A {kind.root.kind} keeps the nodes it starts with."
+        if engine is None:
+            return ""
+        found = engine.queues.view.get(kind.root, run.job_name, run.namespace)
+        if found is None or root_of(kind.root, found).fate.is_suspended:
+            return ""
+        return engine.runs.fixed(kind.root, found)

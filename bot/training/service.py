@@ -1,0 +1,294 @@
+"""The verbs of training: what people want of runs is checked and written; nothing is called."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from math import inf
+
+from msgspec.structs import replace
+from sqlmodel import Session
+
+from bot.access import Caller, Right, bound
+from bot.audit import Actor, record
+from bot.cluster.resources import ROOTS, root_named
+from bot.config import ClusterSettings, Settings, Team
+from bot.database.columns import new_id
+from bot.due import wake
+from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.quotas import Engine
+from bot.slack.messages import Subject, refresh_cards, show_card
+from bot.slack.parameters import Reference
+from bot.training import finding
+from bot.training.admission import refuse_forbidden
+from bot.training.claims import reused
+from bot.training.kinds.kind import Site
+from bot.training.listing import Listing, listing
+from bot.training.network import completed
+from bot.training.new_run import Present, Submitted, audited, insert_run, present
+from bot.training.spec import RunSpec, asked_spec, to_row
+from bot.training.strangers import Stranger, strangers
+from bot.training.submission import (
+    Submission,
+    fill_in,
+    fitted,
+    refuse_clashes,
+    refuse_excess,
+    refuse_gaps,
+    refuse_secrets,
+    warnings,
+)
+from bot.training.tables import KIND, REMOVAL, Phase, Removal, Run, Wanted, lane, reference
+
+
+class TrainingService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    `engines` gives the quota engine of a cluster by its name. People are handled as `Caller`s,
+    whose right to use the verb at all was checked before. `words` says how a command is typed.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        engines: Callable[[str], Engine | None],
+        installation: str,
+        words: Callable[[str], str],
+    ) -> None:
+        self._settings = settings
+        self._engines = engines
+        self._installation = installation
+        self._words = words
+
+    def submit(
+        self, session: Session, caller: Caller, asked: Submission, now: datetime
+    ) -> Submitted:
+        """Records a new run of the caller's team; UserError says what was wrong with it."""
+        team = bound(caller.team or "", self._team(caller), asked.cluster)
+        refuse_secrets(asked)
+        refuse_clashes(asked)
+        engine = self._engines(team.cluster)
+        asked = self._completed(asked, team, engine)
+        refuse_gaps(asked)
+        is_shared = engine is not None and engine.words.shares_gpus
+        shares = None if is_shared else self._cluster(team).fractions
+        spec = fill_in(asked, team, self._settings().quotas.resource, shares)
+        spec = replace(spec, preset=asked.preset)
+        return self._record(session, (caller, team), asked.name, spec, now)
+
+    def resubmit(
+        self, session: Session, caller: Caller, run: Run, now: datetime, nodes: int | None = None
+    ) -> Submitted:
+        """Records the same run anew, as the caller's; ConflictError while one is live."""
+        spec, team = asked_spec(run), self._team(caller)
+        spec = replace(spec, nodes=nodes) if nodes else spec
+        team = team.on(run.cluster) if run.cluster in team.reach else team
+        engine = self._engines(team.cluster)
+        if engine is not None:
+            site = Site(team, engine.queues.view, self._cluster(team))
+            spec = reused(spec, run.job_name, site)
+        return self._record(session, (caller, team), run.name, spec, now)
+
+    def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
+        """Has a run stopped: one's own, or anybody's for leads and admins."""
+        if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
+            raise NotAllowedError(
+                f"{run.reference} belongs to <@{run.person}>.",
+                "They can stop it, and so can a lead of the team or an admin.",
+            )
+        if not run.is_live:
+            raise ConflictError(
+                f"{run.reference} is not running: it {_ENDED[Phase(run.phase)]}.",
+                "There is nothing to stop.",
+            )
+        run.again_on = None
+        return self._stop(session, Actor(caller.workspace_id, caller.person, caller.channel,
+                                         run.team), run, why, now)  # fmt: skip
+
+    def stop_jobs(self, session: Session, job_uids: Sequence[str], why: str, now: datetime) -> None:
+        """Has the live runs of these Jobs stopped for a reason of ours; others are left alone."""
+        for run in finding.of_jobs(session, job_uids):
+            if run.is_live:
+                self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
+
+    def stop_stranger(
+        self, session: Session, caller: Caller, stranger: Stranger, now: datetime
+    ) -> Removal:
+        """Has something stopped that was started without us; only leads and admins may."""
+        if not caller.may(Right.RUN_STOP_ANY):
+            raise NotAllowedError(
+                f"{stranger.name} was started without Quartermaster.",
+                "A lead of the team or an admin can stop it.",
+            )
+        if root_named(stranger.kind) is None:
+            kinds = ", ".join(f"{each.kind}s" for each in ROOTS)
+            raise ConflictError(
+                f"{stranger.name} is a {stranger.kind}; only {kinds} can be stopped from here.",
+                f"Use kubectl in namespace {stranger.namespace}.",
+            )
+        team_name = caller.team or ""
+        removal = Removal(
+            workspace_id=caller.workspace_id,
+            team=team_name,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=stranger.cluster,
+            namespace=stranger.namespace,
+            kind=stranger.kind,
+            job_name=stranger.name,
+            job_uid=stranger.uid,
+            owner=stranger.owner,
+            asked_at=now,
+        )
+        session.add(removal)
+        session.flush()
+        facts = {"job": stranger.name, "uid": stranger.uid, "owner": stranger.owner or "unknown"}
+        record(session, _actor(caller), "run.stop_stranger", (REMOVAL, removal.id), facts, at=now)
+        wake(session, REMOVAL, removal.id, lane(removal.cluster), now)
+        show_card(session, removal.subject, caller.channel, now, live=False, owner=caller.person)
+        return removal
+
+    def find(self, session: Session, team: str, reference: Reference) -> Run:
+        """The run that a reference means; NotFoundError names those there are."""
+        run = finding.numbered(session, team, reference)
+        if run is None:
+            raise self._unknown(session, team, reference)
+        return run
+
+    def find_stranger(self, team: str, name: str) -> Stranger | None:
+        """A live workload of that name in the team's queue that is not ours."""
+        return next((each for each in self.strangers(team) if each.name == name), None)
+
+    def get(self, session: Session, run_id: str) -> Run:
+        """The run that a card's button means; NotFoundError when it is no more."""
+        return finding.get(session, run_id)
+
+    def listing(self, session: Session, team: str) -> Listing:
+        """The team's newest live runs and those that ended last, as its list shows them."""
+        return listing(session, team)
+
+    def strangers(self, team: str) -> list[Stranger]:
+        """What waits or runs in the team's queue without having been started here."""
+        found = self._settings().teams[team]
+        engines = (self._engines(cluster) for cluster in found.reach)
+        return [
+            each
+            for engine in engines
+            if engine is not None
+            for each in strangers(engine, found, self._installation)
+        ]
+
+    def silent_clusters(self, team: str) -> tuple[str, ...]:
+        """The clusters of a team that do not answer at present."""
+        engines = map(self._engines, self._settings().teams[team].reach)
+        return tuple(each.cluster for each in engines if each is not None and each.trouble())
+
+    def view_age_seconds(self, cluster: str) -> float:
+        """Since the cluster told of what is in its queues last; infinite before it ever did."""
+        engine = self._engines(cluster)
+        return engine.queues.work_age_seconds if engine else inf
+
+    def _record(
+        self, session: Session, whose: tuple[Caller, Team], name: str, spec: RunSpec, now: datetime
+    ) -> Submitted:
+        (caller, team), team_name = whose, whose[0].team or ""
+        refuse_forbidden(spec, team_name, team.admission)
+        refuse_excess(spec, team_name, team)
+        engine = self._engines(team.cluster)
+        if engine is not None:
+            spec = fitted(spec, Site(team, engine.queues.view, self._cluster(team)), engine)
+        there = present(session, team_name, name)
+        self._refuse_live(name, there)
+        self._refuse_many(team_name, there, team)
+        run_id, number = new_id(), there.newest + 1
+        warned = warnings(spec, team, engine) if engine else ()
+        run = Submitted(run_id, team_name, name, number, spec, warned)
+        row = {
+            "id": run_id,
+            "workspace_id": caller.workspace_id,
+            "team": team_name,
+            "name": name,
+            "number": number,
+            "person": caller.person,
+            "channel": caller.channel,
+            "cluster": team.cluster,
+            "namespace": team.namespace,
+            "queue": team.queue,
+            "job_name": run.root_name,
+            "spec": to_row(spec),
+            "asked_at": now,
+            "since": now,
+        }
+        insert_run(session, row)
+        record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
+        subject = Subject(caller.workspace_id, KIND, run_id)
+        show_card(session, subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, KIND, run_id, lane(team.cluster), now)
+        return run
+
+    def _completed(self, asked: Submission, team: Team, engine: Engine | None) -> Submission:
+        settings = self._settings()
+        test, resource = settings.training.network_test, settings.quotas.resource
+        return completed(asked, test, team, resource, engine.queues.view if engine else None)
+
+    def _cluster(self, team: Team) -> ClusterSettings:
+        return self._settings().clusters.get(team.cluster, ClusterSettings())
+
+    def _stop(self, session: Session, actor: Actor, run: Run, why: str, now: datetime) -> Run:
+        if run.wanted != Wanted.STOP:
+            run.wanted, run.stop_by, run.stop_at, run.stop_why = (
+                Wanted.STOP, actor.person, now, why,
+            )  # fmt: skip
+            session.add(run)
+            facts = {"name": run.reference} | ({"why": why} if why else {})
+            record(session, actor, "run.stop", (KIND, run.id), facts, at=now)
+            refresh_cards(session, run.subject, live=True)
+        wake(session, KIND, run.id, lane(run.cluster), now)
+        return run
+
+    def _refuse_live(self, name: str, there: Present) -> None:
+        if there.is_live:
+            raise ConflictError(
+                f"{reference(name, there.newest)} has not ended, and live runs of a team have"
+                " different names.",
+                f"Wait for its end, stop it with `{self._words(f'train stop {name}')}`,"
+                " or choose another name.",
+            )
+
+    def _refuse_many(self, team_name: str, there: Present, team: Team) -> None:
+        most = team.limits.live_runs
+        if there.live_runs >= most:
+            raise LimitError(
+                f"{team_name} has {there.live_runs} live runs and may have {most}.",
+                f"Wait until some have ended, or stop some: `{self._words('train list')}`"
+                " names them.",
+            )
+
+    def _unknown(self, session: Session, team: str, reference: Reference) -> NotFoundError:
+        missing = f"{team} has no run {reference.spelled}"
+        last = finding.newest(session, team, reference.name)
+        if last is not None:
+            return NotFoundError(
+                f"{missing}: the newest is {last.reference}.",
+                f"`{self._words(f'train show {last.reference}')}` shows it.",
+            )
+        known = finding.names(session, team)
+        if known:
+            return NotFoundError(f"{missing}.", f"It has: {', '.join(known[:10])}.")
+        example = self._words("train submit lane --image ghcr.io/acme/lane:3.1 -- python train.py")
+        return NotFoundError(f"{missing}.", f"Start one: `{example}`.")
+
+    def _team(self, caller: Caller) -> Team:
+        return self._settings().teams[caller.team or ""]
+
+
+def _actor(caller: Caller) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+
+
+_ENDED = {
+    Phase.SUCCEEDED: "has succeeded",
+    Phase.FAILED: "has failed",
+    Phase.STOPPED: "was stopped",
+    Phase.VANISHED: "was deleted by somebody else",
+    Phase.UNMANAGED: "was taken back, because Kueue does not manage Jobs there",
+    Phase.EXPIRED: "has ended, because its time was up",
+}

@@ -1,0 +1,102 @@
+"""The verbs of sessions: who may open one, and how it is made to last longer."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.access import Caller, Right
+from bot.audit import Actor, record
+from bot.due import wake
+from bot.durations import format_duration
+from bot.errors import ConflictError, LimitError, NotAllowedError
+from bot.slack.messages import refresh_cards
+from bot.training.lasting import is_session, last_moment
+from bot.training.tables import KIND, Phase, Run, Wanted, lane
+
+
+class SessionService:
+    """What handlers call; `words` says how a command is typed."""
+
+    def __init__(self, words: Callable[[str], str]) -> None:
+        self._words = words
+
+    def refuse_opening(self, caller: Caller, run: Run) -> None:
+        """UserError unless the run is a session that runs and the caller is its owner."""
+        self._refuse_others(run)
+        if run.person != caller.person:
+            raise NotAllowedError(
+                f"{run.reference} is a session of <@{run.person}>.",
+                "How it is opened is shown to its owner alone, because it lets anybody in.",
+            )
+        self._refuse_waiting(run)
+
+    def extend(
+        self, session: Session, caller: Caller, run: Run, by: timedelta, now: datetime
+    ) -> Run:
+        """Has a session last longer by that much."""
+        self._refuse_extending(caller, run)
+        return self._extend(session, caller, run, (run.until or now) + by, now)
+
+    def extend_until(
+        self, session: Session, caller: Caller, run: Run, until: datetime, now: datetime
+    ) -> Run:
+        """Has a session last until then; one that does already is left as it is."""
+        self._refuse_extending(caller, run)
+        return self._extend(session, caller, run, until, now)
+
+    def _extend(
+        self, session: Session, caller: Caller, run: Run, until: datetime, now: datetime
+    ) -> Run:
+        room = last_moment(run) - (run.until or now)
+        if until > last_moment(run):
+            raise self._too_long(run, room)
+        if run.until is not None and until <= run.until:
+            return run
+        run.until = until
+        session.add(run)
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, run.team)
+        facts = {"name": run.reference, "until": until.isoformat(timespec="minutes")}
+        record(session, actor, "run.extend", (KIND, run.id), facts, at=now)
+        refresh_cards(session, run.subject, live=True)
+        wake(session, KIND, run.id, lane(run.cluster), now)
+        return run
+
+    def _refuse_extending(self, caller: Caller, run: Run) -> None:
+        self._refuse_others(run)
+        if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
+            raise NotAllowedError(
+                f"{run.reference} is a session of <@{run.person}>.",
+                "They can extend it, and so can a lead of the team or an admin.",
+            )
+        self._refuse_waiting(run)
+
+    def _refuse_others(self, run: Run) -> None:
+        if not is_session(run):
+            raise ConflictError(
+                f"{run.reference} is no session: it was not started with `--kind interactive`.",
+                f"`{self._words(f'train show {run.reference}')}` shows what it is.",
+            )
+
+    def _refuse_waiting(self, run: Run) -> None:
+        is_leaving = run.wanted == Wanted.STOP or run.removing is not None
+        if not run.is_live or is_leaving:
+            raise ConflictError(
+                f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
+                f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
+            )
+        if run.phase != Phase.RUNNING or run.until is None:
+            raise ConflictError(
+                f"{run.reference} does not run yet, and its time counts from when it does.",
+                f"`{self._words(f'train why {run.reference}')}` says what it waits for.",
+            )
+
+    def _too_long(self, run: Run, room: timedelta) -> LimitError:
+        # Rounded down to what can be typed.
+        room = timedelta(minutes=room // timedelta(minutes=1))
+        most = format_duration(last_moment(run) - run.since)
+        hint = "Start another one when it has ended."
+        if room:
+            example = f"train extend {run.reference} {format_duration(room).replace(' ', '')}"
+            hint = f"`{self._words(example)}` is as long as it can be."
+        return LimitError(f"{run.reference} may last {most} in all.", hint)

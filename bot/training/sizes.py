@@ -1,0 +1,49 @@
+"""How many nodes a run has that can change them: wanted, running, waiting, refused."""
+
+from bot.training.decision import Decision, Scale, Seen
+from bot.training.spec import asked_spec, spec_of
+from bot.training.state import has_ended, has_place
+from bot.training.tables import Run
+
+
+def is_elastic(run: Run) -> bool:
+    """Whether its nodes can change while it runs."""
+    return run.spec.get("nodes_range") is not None
+
+
+def wanted_nodes(run: Run) -> int:
+    """How many it is to have; what the cluster refused does not count."""
+    return spec_of(run).nodes if is_refused(run) else run.scale_to or spec_of(run).nodes
+
+
+def is_refused(run: Run) -> bool:
+    """Whether the cluster does not let it have what is wanted."""
+    return run.scale_to is not None and run.unscaled_to == run.scale_to
+
+
+def take_size(run: Run, seen: Seen, decision: Decision) -> None:
+    """Notes how many nodes it asks for and has, and what the cluster said to others."""
+    if not is_elastic(run) or seen.root is None:
+        return
+    run.size = seen.root.nodes
+    live = [p for p in seen.pods if not has_ended(p) and p.metadata.deletion_timestamp is None]
+    run.pods_running = sum(pod.status.phase == "Running" for pod in live)
+    run.pods_waiting = sum(not has_place(pod) for pod in live)
+    if isinstance(decision, Scale) and decision.refusal:
+        run.unscaled_to, run.unscaled_why = decision.nodes, decision.refusal
+
+
+def size_words(run: Run) -> str:
+    """How many nodes run of how many, how many wait, and how many it may have."""
+    wanted, (fewest, most) = wanted_nodes(run), asked_spec(run).nodes_allowed
+    allowed = f"; it may have {fewest} to {most}" if fewest != most else ""
+    if run.pods_running is None or not run.is_live:
+        return f"{_nodes(wanted)}{allowed}"
+    waiting = run.pods_waiting
+    waits = f", {waiting} {'waits' if waiting == 1 else 'wait'} for admission" if waiting else ""
+    verb = "runs" if run.pods_running == 1 else "run"
+    return f"{run.pods_running} of {_nodes(wanted)} {verb}{waits}{allowed}"
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"

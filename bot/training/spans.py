@@ -1,0 +1,111 @@
+"""The stretches of time that a run spent in one phase, kept as rows; what they add up to."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from bot.training.spec import spec_of
+from bot.training.tables import Phase, Run, Span
+
+_SECONDS_PER_HOUR = 3600
+_NOTHING = timedelta(0)
+
+
+class Stretch(NamedTuple):
+    """How a run stands, as far as its spans tell."""
+
+    phase: Phase
+    since: datetime
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long a run was in each phase until now, and what that took; None where unknown.
+
+    `gpu_hours` are those of its GPUs while it ran.
+    """
+
+    phases: Mapping[Phase, timedelta]
+    running: timedelta | None
+    gpu_hours: Decimal | None
+
+
+def stretch_of(run: Run) -> Stretch:
+    """How the run stands now."""
+    nodes = run.pods_running
+    if nodes is None:
+        # Every look comes by here: to decode the whole spec for this would cost too much.
+        nodes = run.size or run.scale_to or int(run.spec.get("nodes", 1))
+    return Stretch(Phase(run.phase), run.since, nodes)
+
+
+def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> None:
+    """Keeps how the run stood before, when it stands otherwise now."""
+    after = stretch_of(run)
+    is_other_phase = after.phase is not before.phase
+    if not is_other_phase and after.nodes == before.nodes:
+        return
+    last = session.scalar(select(func.max(Span.ended_at)).where(col(Span.run_id) == run.id))
+    began, until = last or before.since, after.since if is_other_phase else now
+    started = run.started_at
+    if not run.is_live and before.phase is not Phase.RUNNING and started and started > began:
+        # It ended before anybody saw it run.
+        _add(session, run, before, (began, started))
+        before, began = before._replace(phase=Phase.RUNNING), started
+    _add(session, run, before, (began, until))
+
+
+def _add(session: Session, run: Run, stretch: Stretch, moments: tuple[datetime, datetime]) -> None:
+    began, ended = moments
+    if ended > began:
+        phase, nodes = stretch.phase, stretch.nodes
+        span = Span(run_id=run.id, phase=phase, nodes=nodes, began_at=began, ended_at=ended)
+        session.add(span)
+
+
+def times_of(session: Session, run: Run, now: datetime) -> Times:
+    """What the run's time went into, up to now for one that goes on."""
+    spans = session.scalars(
+        select(Span).where(col(Span.run_id) == run.id).order_by(col(Span.began_at))
+    ).all()
+    # Runs of before there were spans have them from their middle on, or not at all.
+    began = spans[0].began_at if spans else run.since
+    if began > run.asked_at or not (spans or run.is_live):
+        return _told_by_ends(run)
+    return _sum(run, spans, now)
+
+
+def _sum(run: Run, spans: Sequence[Span], now: datetime) -> Times:
+    phases: dict[Phase, timedelta] = defaultdict(timedelta)
+    gpus, gpu_seconds = spec_of(run).gpus, Decimal(0)
+    last = stretch_of(run)
+    began = spans[-1].ended_at if spans else run.since
+    stretches = [(Phase(each.phase), each.nodes, each.ended_at - each.began_at) for each in spans]
+    if run.is_live:
+        stretches.append((last.phase, last.nodes, max(now - began, _NOTHING)))
+    for phase, nodes, lasted in stretches:
+        phases[phase] += lasted
+        if phase is Phase.RUNNING:
+            gpu_seconds += gpus * nodes * _seconds(lasted)
+    running = phases.get(Phase.RUNNING) or (None if run.started_at is None else _NOTHING)
+    return Times(phases, running, gpu_seconds / _SECONDS_PER_HOUR if running else None)
+
+
+def _told_by_ends(run: Run) -> Times:
+    """What the row alone tells, which is enough for a run that was never interrupted."""
+    if run.started_at is None or run.ended_at is None or run.preemptions:
+        return Times({}, None, None)
+    lasted, spec = run.ended_at - run.started_at, spec_of(run)
+    hours = spec.gpus * spec.nodes * _seconds(lasted) / _SECONDS_PER_HOUR
+    return Times({Phase.RUNNING: lasted}, lasted, hours)
+
+
+def _seconds(lasted: timedelta) -> Decimal:
+    return Decimal(int(lasted.total_seconds()))

@@ -1,0 +1,141 @@
+"""What a run is made of, as it is kept in its row; enough to make its objects from."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from bot.cluster.quantities import format_quantity, parse_quantity
+from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.training.tables import Run
+
+SHM_PATH = "/dev/shm"  # noqa: S108 - a mount in the run's own pod
+EFA, HUGE_PAGES, HUGE_PAGES_SIZE = "vpc.amazonaws.com/efa", "hugepages-2Mi", "5120Mi"
+READ_WRITE_ONCE, READ_WRITE_MANY = "ReadWriteOnce", "ReadWriteMany"
+
+
+class Volume(msgspec.Struct, frozen=True, kw_only=True):
+    """A PVC to be made for a run; `access_mode` is the widest that its class can."""
+
+    storage_class: str
+    size: str
+    path: str
+    access_mode: str = READ_WRITE_MANY
+
+
+class Entrance(msgspec.Struct, frozen=True, kw_only=True):
+    """The Ingress controller through which browsers reach a session."""
+
+    host: str
+    class_name: str | None = None
+    tls: bool = True
+    tls_secret: str | None = None
+
+
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as it was asked for, defaults filled in.
+
+    What it requests is for each of its pods: `gpus` of a run on two `nodes` count twice. `memory`
+    is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
+    `gpu_requests` are the resources that its pod requests for them.
+    `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
+    those of a node, `efa` the fabric adapters of a node. `nodes_range` are the fewest and the most
+    nodes of a run that can change them while it runs. Pods on the `host_network` have the addresses
+    of their nodes.
+
+    A session lasts `session_seconds` and with all its extensions no more than `longest_seconds`,
+    both from when it begins to run. A `port` is where it answers browsers, through the `entrance`
+    where the cluster has one.
+    """
+
+    kind: str = "job"
+    form: str = ""
+    nodes: int = 1
+    nodes_range: tuple[int, int] | None = None
+    processes: int | None = None
+    image: str
+    command: tuple[str, ...] = ()
+    gpus: Decimal = Decimal(0)
+    gpu_resource: str = "nvidia.com/gpu"
+    gpu_requests: dict[str, str] = {}
+    efa: int = 0
+    cpu: str
+    memory: str
+    shm: str = "0"
+    env: tuple[EnvironmentVariable, ...] = ()
+    secrets: tuple[SecretReference, ...] = ()
+    mounts: tuple[VolumeMount, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    time_limit_seconds: int | None = None
+    priority: str | None = None
+    code: str | None = None
+    preset: str | None = None
+    service_account: str | None = None
+    pull_secrets: tuple[str, ...] = ()
+    host_network: bool = False
+    privileged: bool = False
+    session_seconds: int | None = None
+    longest_seconds: int | None = None
+    port: int | None = None
+    entrance: Entrance | None = None
+
+    @property
+    def memory_with_shm(self) -> str:
+        """The memory its pod requests; /dev/shm is part of it."""
+        return format_quantity(parse_quantity(self.memory) + self.shm_bytes, binary=True)
+
+    @property
+    def shm_bytes(self) -> Decimal:
+        """The size of /dev/shm."""
+        return parse_quantity(self.shm)
+
+    @property
+    def time_limit(self) -> timedelta | None:
+        """How long it may run."""
+        if self.time_limit_seconds is None:
+            return None
+        return timedelta(seconds=self.time_limit_seconds)
+
+    @property
+    def requests(self) -> dict[str, str]:
+        """What its pod requests, by resource."""
+        amounts = {"cpu": self.cpu, "memory": self.memory_with_shm}
+        return amounts | self.gpus_requested | self.fabric_requested
+
+    @property
+    def gpus_requested(self) -> dict[str, str]:
+        """The part of it that is for GPUs."""
+        return self.gpu_requests or ({self.gpu_resource: f"{self.gpus:f}"} if self.gpus else {})
+
+    @property
+    def fabric_requested(self) -> dict[str, str]:
+        """The part of it that is for the fabric between nodes: adapters, and pages for them."""
+        return {EFA: str(self.efa), HUGE_PAGES: HUGE_PAGES_SIZE} if self.efa else {}
+
+    @property
+    def nodes_allowed(self) -> tuple[int, int]:
+        """The fewest and the most nodes that it may have."""
+        return self.nodes_range or (self.nodes, self.nodes)
+
+
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes;
+# so it meets this one here, while there is one thread.
+msgspec.json.Decoder(RunSpec)
+
+
+def to_row(spec: RunSpec) -> dict[str, Any]:
+    """The spec as the row keeps it."""
+    kept: dict[str, Any] = msgspec.to_builtins(spec)
+    return kept
+
+
+def spec_of(run: Run) -> RunSpec:
+    """The spec of a run as it is now: with the nodes that it was scaled to."""
+    spec, nodes = asked_spec(run), run.size or run.scale_to
+    return msgspec.structs.replace(spec, nodes=nodes) if nodes else spec
+
+
+def asked_spec(run: Run) -> RunSpec:
+    """The spec that a row keeps, as the run was asked for."""
+    return msgspec.convert(run.spec, RunSpec)

@@ -1,0 +1,150 @@
+"""How a run's object, its quota engine and its pods make one state that people understand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.cluster.objects import Pod, Running, find_condition
+from bot.quotas.standing import Stand, Standing
+from bot.training import mishaps
+from bot.training.kinds.fate import Course, Fate
+from bot.training.mishaps import FINE, Mishap, exit_of, quoted
+from bot.training.tables import Phase
+
+
+@dataclass(frozen=True)
+class State:
+    """What the cluster says about a run.
+
+    `reason` says why it is so, `obstacle` what keeps it from going on, `advice` what to try next;
+    all are sentences. Times are the cluster's own, None where it did not say; `since` is when it
+    came to be so. A state that `is_unfinished` is an end that the root does not know of yet.
+    """
+
+    phase: Phase
+    reason: str = ""
+    obstacle: str = ""
+    advice: str = ""
+    since: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    is_unfinished: bool = False
+
+    def hindered(self, by: Mishap) -> "State":
+        """The same state with what keeps it from going on."""
+        return replace(self, obstacle=by.said, advice=by.advice)
+
+
+def state_of(fate: Fate, standing: Standing | None, pods: Sequence[Pod]) -> State:
+    """The state, by the precedence failed, succeeded, preempted, pending, creating, running."""
+    started_at = min(_starts(pods), default=None)
+    if fate.is_over:
+        failed = fate.course is Course.FAILED
+        why = _why_failed(fate, pods) if failed else FINE
+        return State(
+            Phase.FAILED if failed else Phase.SUCCEEDED,
+            reason=why.said,
+            advice=why.advice,
+            started_at=started_at,
+            ended_at=fate.ended_at,
+        )
+    if standing is not None and standing.stand is not Stand.ADMITTED:
+        return _not_admitted(standing)
+    if standing is None and (fate.is_suspended or not any(map(has_place, pods))):
+        return State(Phase.PENDING)
+    return _admitted(fate, standing, pods, started_at)
+
+
+def has_place(pod: Pod) -> bool:
+    """Whether the pod has a node."""
+    return bool(pod.spec.node_name)
+
+
+def has_started(pod: Pod) -> bool:
+    """Whether the pod's container runs or ran, so that it may have said something."""
+    return any(
+        status.state.running or status.state.terminated for status in pod.status.container_statuses
+    )
+
+
+def has_ended(pod: Pod) -> bool:
+    """Whether nothing more will come from the pod."""
+    return pod.status.phase in {"Succeeded", "Failed"} or exit_of(pod) is not None
+
+
+def has_failed(pod: Pod) -> bool:
+    """Whether the pod failed by itself, not because it was told to go."""
+    return pod.status.phase == "Failed" and pod.metadata.deletion_timestamp is None
+
+
+def obstacle_of(pods: Sequence[Pod]) -> Mishap:
+    """What keeps a pod from starting, if anything does."""
+    found = (mishap for pod in pods for mishap in _obstacles(pod) if mishap)
+    return next(found, FINE)
+
+
+def attempts_of(failed: Sequence[Pod], count: int) -> Mishap:
+    """How the last of these pods failed, and which attempt it was."""
+    why = mishaps.of_pod(max(failed, key=lambda pod: str(pod.metadata.creation_timestamp)))
+    return replace(why, said=f"{why.said} This was attempt {count}.") if count > 1 else why
+
+
+def _obstacles(pod: Pod) -> Iterator[Mishap]:
+    if has_ended(pod) or pod.metadata.deletion_timestamp:
+        return
+    scheduled = find_condition(pod.status.conditions, "PodScheduled")
+    is_gated = scheduled is not None and scheduled.reason == "SchedulingGated"
+    if scheduled is not None and scheduled.status == "False" and not is_gated:
+        yield mishaps.of_scheduling(scheduled)
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        if status.state.waiting is not None:
+            yield mishaps.of_container(status.state.waiting)
+
+
+def _not_admitted(standing: Standing) -> State:
+    quote = f" {quoted(standing.quote)}" if standing.quote else ""
+    reason = f"{standing.reason}{quote}"
+    match standing.stand:
+        case Stand.GIVEN_UP:
+            return State(Phase.FAILED, reason=reason, is_unfinished=True)
+        case Stand.PREEMPTED:
+            return State(Phase.PREEMPTED, reason=reason, since=standing.since)
+        case _:
+            return State(Phase.PENDING, reason=reason)
+
+
+def _admitted(
+    fate: Fate, standing: Standing | None, pods: Sequence[Pod], started_at: datetime | None
+) -> State:
+    running = [part for pod in pods for part in _running(pod)]
+    if running or fate.is_running or fate.course is Course.FINISHING:
+        latest = max((part.started_at for part in running if part.started_at), default=None)
+        state = State(Phase.RUNNING, since=latest, started_at=started_at)
+    else:
+        state = State(Phase.CREATING, since=standing.since if standing else None)
+    return state.hindered(obstacle_of(pods))
+
+
+def _running(pod: Pod) -> Iterator[Running]:
+    if not pod.metadata.deletion_timestamp:
+        for status in pod.status.container_statuses:
+            if status.state.running is not None:
+                yield status.state.running
+
+
+def _starts(pods: Sequence[Pod]) -> Iterator[datetime]:
+    for pod in pods:
+        for status in pod.status.container_statuses:
+            for part in (status.state.running, status.state.terminated):
+                if part is not None and part.started_at is not None:
+                    yield part.started_at
+
+
+def _why_failed(fate: Fate, pods: Sequence[Pod]) -> Mishap:
+    limit = fate.time_limit_seconds
+    if fate.reason == "DeadlineExceeded" and limit is not None:
+        return mishaps.of_deadline(limit)
+    failed = [pod for pod in pods if pod.status.phase == "Failed"]
+    if failed and fate.reason in {"BackoffLimitExceeded", "PodFailurePolicy"}:
+        return attempts_of(failed, max(fate.failed_pods, len(failed)))
+    return Mishap(f"The cluster says: {quoted(fate.message or fate.reason or 'it failed')}")

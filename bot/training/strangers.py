@@ -1,0 +1,74 @@
+"""What is in a team's queue that somebody started without us, as the view shows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from bot.cluster import labels
+from bot.cluster.resources import ROOTS
+from bot.cluster.view import View
+from bot.config import Team
+from bot.quotas import Engine
+from bot.quotas.engine import Words
+from bot.quotas.standing import Blocked, Item
+
+# Where people and tools usually note whose work something is.
+_OWNER_LABELS = (labels.PERSON, "owner", "user", "app.kubernetes.io/created-by", "created-by")
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """Something that is not ours; `owner` is None when no label tells.
+
+    `blocked` says why it is not admitted, `words` how its quota engine speaks.
+    """
+
+    name: str
+    kind: str
+    uid: str
+    cluster: str
+    namespace: str
+    queue: str
+    owner: str | None
+    gpus: Decimal
+    is_admitted: bool
+    created_at: datetime | None
+    blocked: Blocked | None
+    words: Words
+
+
+def strangers(engine: Engine, team: Team, installation: str) -> list[Stranger]:
+    """What is live in the team's queue and not this installation's, oldest first."""
+    view = engine.queues.view
+    found = (
+        _stranger(engine, item, known)
+        for item in engine.queues.within(team.namespace, team.queue)
+        for known in (_labels(view, item),)
+        if not (known.get(labels.INSTALLATION) == installation and labels.RUN in known)
+    )
+    return sorted(found, key=lambda each: (each.created_at is None, each.created_at, each.name))
+
+
+def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> Stranger:
+    return Stranger(
+        name=item.name,
+        kind=item.kind,
+        uid=item.uid,
+        cluster=engine.cluster,
+        namespace=item.namespace,
+        queue=item.queue,
+        owner=next((known[label] for label in _OWNER_LABELS if known.get(label)), None),
+        gpus=item.gpus,
+        is_admitted=item.is_admitted,
+        created_at=item.created_at,
+        blocked=item.blocked,
+        words=engine.words,
+    )
+
+
+def _labels(view: View, item: Item) -> dict[str, str]:
+    """The labels of what queues and of what it stands for; those of the latter win."""
+    roots = (view.get(each, item.name, item.namespace) for each in ROOTS if each.kind == item.kind)
+    root = next((each for each in roots if each is not None), None)
+    return {**item.labels, **(root.labels if root else {})}

@@ -1,0 +1,255 @@
+"""From what somebody typed to a spec: defaults filled in, limits and names checked."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from math import ceil
+
+from bot.cluster.quantities import parse_quantity
+from bot.cluster.resources import NODES
+from bot.cluster.view import View
+from bot.config import Fractions, Team
+from bot.durations import format_duration
+from bot.errors import LimitError, UsageError
+from bot.quotas import Engine
+from bot.slack.container_parameters import (
+    EnvironmentVariable,
+    NewVolume,
+    SecretReference,
+    VolumeMount,
+)
+from bot.slack.parameters import Nodes
+from bot.training.claims import settled
+from bot.training.fractions import gpu_requests, refuse_unavailable, shown
+from bot.training.kinds import gpus_of, kind_of
+from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
+from bot.training.kinds.interactive import SESSIONS
+from bot.training.kinds.kind import Site
+from bot.training.lasting import as_session, refuse_long, welcomed
+from bot.training.masking import holds_a_secret, is_secret
+from bot.training.queueing import demand_of
+from bot.training.spec import SHM_PATH, RunSpec, Volume
+from bot.training.wording import gpus as gpus_words
+
+_GIB = "Gi"
+WHOLE = Fractions()
+JOB = "job"
+# Those fields of a submission that only some kinds have.
+KIND_OPTIONS = ("nodes", "processes", "port", "efa", "host_network", "privileged")
+# Which library moves the messages of NCCL and MPI between nodes; it finds EFA by itself only then.
+_PROVIDER = EnvironmentVariable("FI_PROVIDER", "efa")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A run as it was typed; None and 0 where the command says nothing."""
+
+    name: str
+    image: str = ""
+    command: tuple[str, ...] = ()
+    gpus: Decimal | None = None
+    cpu: str | None = None
+    memory: str | None = None
+    shm: str | None = None
+    env: tuple[EnvironmentVariable, ...] = ()
+    secret: tuple[SecretReference, ...] = ()
+    pvc: tuple[VolumeMount | NewVolume, ...] = ()
+    kind: str | None = None
+    form: str | None = None
+    nodes: Nodes | None = None
+    processes: int | None = None
+    port: int | None = None
+    efa: int | None = None
+    host_network: bool = False
+    privileged: bool = False
+    time: timedelta | None = None
+    priority: str | None = None
+    code: str | None = None
+    preset: str | None = None
+    cluster: str | None = None
+    team: str | None = None
+
+
+def fill_in(
+    asked: Submission, team: Team, gpu_resource: str, shares: Fractions | None = WHOLE
+) -> RunSpec:
+    """The whole spec: what was asked, and the team's defaults for the rest, in whole GiB.
+
+    `shares` is None where the quota engine itself shares GPUs. UsageError for other kinds' options.
+    """
+    kind = choose(asked.kind or JOB, asked.form, _special(asked))
+    nodes = chosen_nodes(kind, asked.nodes)
+    gpus, time = Decimal(asked.gpus or 0), asked.time or team.defaults.time
+    cpu, memory, shm = _amounts(gpus, team)
+    spec = RunSpec(
+        kind=kind.name,
+        form=kind.form,
+        nodes=nodes.most,
+        nodes_range=nodes if RANGE in kind.options else None,
+        processes=asked.processes,
+        image=asked.image,
+        command=asked.command,
+        gpus=gpus,
+        gpu_resource=shares.counted(gpu_resource) if shares else gpu_resource,
+        gpu_requests=gpu_requests(gpus, gpu_resource, shares),
+        efa=asked.efa or 0,
+        cpu=asked.cpu or cpu,
+        memory=asked.memory or memory,
+        shm=asked.shm or shm,
+        env=_env(asked),
+        secrets=asked.secret,
+        mounts=tuple(each for each in asked.pvc if isinstance(each, VolumeMount)),
+        volumes=_new_volumes(asked),
+        time_limit_seconds=int(time.total_seconds()) if time else None,
+        priority=asked.priority,
+        code=asked.code,
+        service_account=team.service_account,
+        pull_secrets=team.pull_secrets,
+        host_network=asked.host_network,
+        privileged=asked.privileged,
+        port=asked.port,
+    )
+    return as_session(spec, asked.time, team) if kind.name == SESSIONS else spec
+
+
+def _special(asked: Submission) -> dict[str, object]:
+    """The options that only some kinds have; None is what was not given."""
+    return {option: getattr(asked, option) or None for option in KIND_OPTIONS}
+
+
+def _amounts(gpus: Decimal, team: Team) -> tuple[str, str, str]:
+    """What a pod with so many GPUs usually has: processor, memory, and /dev/shm."""
+    usual = team.defaults
+    cpu = usual.cpu_per_gpu * gpus or Decimal(usual.cpu_without_gpu)
+    memory = ceil(usual.memory_gib_per_gpu * gpus) or usual.memory_gib_without_gpu
+    return shown(cpu), f"{memory}{_GIB}", f"{ceil(usual.shm_gib_per_gpu * gpus)}{_GIB}"
+
+
+def _env(asked: Submission) -> tuple[EnvironmentVariable, ...]:
+    is_chosen = not asked.efa or any(each.name == _PROVIDER.name for each in asked.env)
+    return asked.env if is_chosen else (*asked.env, _PROVIDER)
+
+
+def _new_volumes(asked: Submission) -> tuple[Volume, ...]:
+    return tuple(
+        Volume(storage_class=each.storage_class, size=each.size, path=each.path)
+        for each in asked.pvc
+        if isinstance(each, NewVolume)
+    )
+
+
+def refuse_gaps(asked: Submission) -> None:
+    """UsageError when neither the command, nor a preset, nor its kind says which image to run."""
+    if not asked.image:
+        raise UsageError(
+            "`--image IMAGE` is missing, and no preset says which.",
+            "Name one, like `--image ghcr.io/acme/lane:3.1`.",
+        )
+
+
+def refuse_secrets(asked: Submission) -> None:
+    """UsageError when a value looks like a secret, which would be stored and shown."""
+    for each in asked.env:
+        if is_secret(each.name, each.value):
+            raise UsageError(
+                f"`--env {each.name}=...` looks like a secret. Nothing of it was stored.",
+                "Put it into a Secret of the team's namespace and name that: "
+                f"`--secret {each.name}=my-secret/{each.name.lower().replace('_', '-')}`.",
+            )
+    if any(holds_a_secret(word) for word in asked.command):
+        raise UsageError(
+            "A word of the command looks like a secret. Nothing of it was stored.",
+            "Put it into a Secret of the team's namespace, name that with "
+            "`--secret NAME=secret/key`, and let the program read the variable NAME.",
+        )
+
+
+def refuse_clashes(asked: Submission) -> None:
+    """UsageError when a variable or a path is given twice."""
+    names = [*(each.name for each in asked.env), *(each.name for each in asked.secret)]
+    name = _twice(names)
+    if name:
+        raise UsageError(
+            f"The variable {name} is given twice.", "Name it once, as --env or --secret."
+        )
+    path = _twice([SHM_PATH, *(mount.path.rstrip("/") for mount in asked.pvc)])
+    if path:
+        raise UsageError(
+            f"{path} would be mounted twice.", "Give each PVC its own path: `--pvc claim:/data`."
+        )
+
+
+def _twice(words: Sequence[str]) -> str | None:
+    return next((word for word, count in Counter(words).items() if count > 1), None)
+
+
+def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
+    """LimitError when the run is larger or longer than the team's limits allow."""
+    limits, asked = team.limits, gpus_of(spec)
+    if spec.session_seconds is not None:
+        refuse_long(spec, team_name, team)
+    if asked > limits.gpus_per_run:
+        raise LimitError(
+            f"{gpus_words(asked)} {'is' if asked == 1 else 'are'} more than {team_name} may use in"
+            f" one run: {limits.gpus_per_run}.",
+            f"Ask for `--gpus {limits.gpus_per_run}` or fewer, or ask an admin for a higher limit.",
+        )
+    if limits.time is None or spec.session_seconds is not None:
+        return
+    longest = format_duration(limits.time).replace(" ", "")
+    if spec.time_limit is None:
+        raise LimitError(
+            f"Runs of {team_name} need a time limit of at most {longest}.",
+            f"Add `--time {longest}` or less.",
+        )
+    if spec.time_limit > limits.time:
+        raise LimitError(
+            f"{format_duration(spec.time_limit)} is longer than runs of {team_name} may last:"
+            f" {format_duration(limits.time)}.",
+            f"Use `--time {longest}` or less.",
+        )
+
+
+def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
+    """The spec as the cluster can carry it out; UserError when it is known not to.
+
+    What the view has not read yet is no reason to refuse.
+    """
+    kind, team, view = kind_of(spec), site.team, site.view
+    refuse_unserved(kind, team.cluster, view)
+    kind.refuse(spec, site)
+    spec = welcomed(settled(spec, site), site)
+    if spec.gpus != spec.gpus.to_integral_value():
+        refuse_unavailable(spec.gpus_requested, _offered(view), site.cluster.fractions)
+    engine.runs.refuse(demand_of(spec, team.namespace, team.queue))
+    return spec
+
+
+def warnings(spec: RunSpec, team: Team, engine: Engine) -> tuple[str, ...]:
+    """What is allowed but will make the run wait for ever, as sentences."""
+    found = list(engine.runs.warnings(demand_of(spec, team.namespace, team.queue)))
+    view = engine.queues.view
+    wanted = parse_quantity(spec.gpus_requested.get(spec.gpu_resource, "0"))
+    largest = _offered(view).get(spec.gpu_resource, Decimal(0))
+    if view.all(NODES) and wanted > largest:
+        most = shown(largest * spec.gpus / wanted)
+        found.append(
+            f"No node has {gpus_words(spec.gpus)}, the largest has {most}, and {_each(spec)}; it"
+            " waits until there is such a node."
+        )
+    return tuple(found)
+
+
+def _offered(view: View) -> dict[str, Decimal]:
+    """The most that one node has of each resource."""
+    found: dict[str, Decimal] = {}
+    for node in view.all(NODES):
+        for name, amount in node.status.allocatable.items():
+            found[name] = max(found.get(name, amount), amount)
+    return found
+
+
+def _each(spec: RunSpec) -> str:
+    return "a run is one pod" if spec.nodes == 1 else "each of its pods needs as many"

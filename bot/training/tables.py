@@ -1,0 +1,243 @@
+"""Training runs as rows: what is wanted of each, and what was last seen of it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, Index, UniqueConstraint, false, text
+from sqlmodel import Field, SQLModel
+
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+
+KIND = "run"
+REMOVAL = "removal"
+KEPT_LINES = 200
+
+
+class Phase(StrEnum):
+    """How far a run is; the last six are ends."""
+
+    ASKED = "asked"
+    PENDING = "pending"
+    PREEMPTED = "preempted"
+    CREATING = "creating"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    VANISHED = "vanished"
+    UNMANAGED = "unmanaged"
+    EXPIRED = "expired"
+
+
+WAITING = frozenset({Phase.PENDING, Phase.PREEMPTED})
+BAD_ENDS = frozenset({Phase.FAILED, Phase.VANISHED, Phase.UNMANAGED})
+GOOD_ENDS = frozenset({Phase.SUCCEEDED, Phase.EXPIRED})
+ENDS = BAD_ENDS | GOOD_ENDS | {Phase.STOPPED}
+
+
+class Wanted(StrEnum):
+    """What people want of a run."""
+
+    RUN = "run"
+    STOP = "stop"
+
+
+class Run(SQLModel, table=True):
+    """One training run.
+
+    The first block is written once, the second, from `wanted` on, by the service, the rest by the
+    controller. `reason` says why it is in its phase, `unblock` what to do about that,
+    `holders` who else uses GPUs, `starts_by` when it starts at the latest. `workload` names
+    Kueue's object once there was one, `removing` is the end that the removal of its root leads
+    to. `job_name` and `job_uid` are those of its root, a Job for most kinds; `is_furnished` once
+    all objects beside it were seen. `nodes` are those on which its pods run, or ran last, by name;
+    empty while nobody saw them; `ran_on` are all on which any ever ran, `flavor` is their sort and
+    `image_id` what its image was found to be, both as the cluster calls it. `place` counts from 1,
+    `gpus_ahead` are wanted by those before it, `polled_at` says when that was so. `until` is when
+    a session ends by its time: the controller sets it each time one begins to run, the service
+    moves it; `reminders` were given of it, the last one at `reminded_at`.
+
+    Of a run that can change its nodes: `scale_to` is how many people want, `size` how many its
+    root asks for, of which `pods_running` run and `pods_waiting` have no place yet; the cluster
+    refused `unscaled_to`, and `unscaled_why` says why. `again_on` is on how many nodes a run is
+    started again once it has been stopped.
+    """
+
+    __tablename__: ClassVar[Any] = "runs"
+    __table_args__ = (
+        UniqueConstraint("team", "name", "number"),
+        Index(
+            "ix_runs_live",
+            "team",
+            "name",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+        Index(
+            "ix_runs_newest",
+            "team",
+            "id",
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+        Index(
+            "ix_runs_ended",
+            "team",
+            "ended_at",
+            postgresql_where=text("ended_at IS NOT NULL"),
+            sqlite_where=text("ended_at IS NOT NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    name: str
+    number: int
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    queue: str
+    job_name: str
+    spec: dict[str, Any] = Field(sa_type=JSON)
+    asked_at: datetime = Field(sa_type=Moment)
+
+    wanted: str = Wanted.RUN
+    stop_by: str | None = None
+    stop_at: datetime | None = Field(default=None, sa_type=Moment)
+    stop_why: str = ""
+    scale_to: int | None = None
+    again_on: int | None = None
+
+    phase: str = Phase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    reason: str = ""
+    unblock: str = ""
+    holders: str = ""
+    starts_by: datetime | None = Field(default=None, sa_type=Moment)
+    job_uid: str | None = Field(default=None, index=True)
+    is_furnished: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    workload: str = ""
+    made_at: datetime | None = Field(default=None, sa_type=Moment)
+    admitted_at: datetime | None = Field(default=None, sa_type=Moment)
+    started_at: datetime | None = Field(default=None, sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    removing: str | None = None
+    obstacle: str = ""
+    last_line: str = ""
+    progress: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    results: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    read_at: datetime | None = Field(default=None, sa_type=Moment)
+    admissions: int = 0
+    preemptions: int = 0
+    restarts: int = 0
+    nodes: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
+    ran_on: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
+    flavor: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    image_id: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    size: int | None = None
+    pods_running: int | None = None
+    pods_waiting: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    unscaled_to: int | None = None
+    unscaled_why: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    place: int | None = None
+    gpus_ahead: int | None = None
+    polled_at: datetime | None = Field(default=None, sa_type=Moment)
+    until: datetime | None = Field(default=None, sa_type=Moment)
+    reminders: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    reminded_at: datetime | None = Field(default=None, sa_type=Moment)
+    is_late: bool = False
+    trouble: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def reference(self) -> str:
+        """How people point at exactly this run: `lane`, or `lane#2` from the second on."""
+        return reference(self.name, self.number)
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, KIND, self.id)
+
+
+class Span(SQLModel, table=True):
+    """A stretch of time that a run spent in one phase, on so many nodes.
+
+    Each begins at the end of the last, the first one when the run was asked for.
+    """
+
+    __tablename__: ClassVar[Any] = "run_spans"
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    phase: str
+    nodes: int
+    began_at: datetime = Field(sa_type=Moment)
+    ended_at: datetime = Field(sa_type=Moment)
+
+
+class KeptLog(SQLModel, table=True):
+    """The last lines of one pod of a run, without secrets; `is_final` once the pod has ended."""
+
+    __tablename__: ClassVar[Any] = "kept_logs"
+
+    run_id: str = Field(primary_key=True, foreign_key="runs.id")
+    pod_uid: str = Field(primary_key=True)
+    pod: str
+    lines: list[str] = Field(sa_type=JSON)
+    kept_at: datetime = Field(sa_type=Moment)
+    is_failed: bool = False
+    is_final: bool = False
+
+
+class Removal(SQLModel, table=True):
+    """The wish to stop what somebody started without us; `outcome` says how that ended.
+
+    `kind` is that of the object, `job_name` and `job_uid` are its own.
+    """
+
+    __tablename__: ClassVar[Any] = "removals"
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    kind: str = Field(default="Job", sa_column_kwargs={"server_default": "Job"})
+    job_name: str
+    job_uid: str = Field(index=True)
+    owner: str | None = None
+    asked_at: datetime = Field(sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    outcome: str = ""
+    trouble: str = ""
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, REMOVAL, self.id)
+
+
+def reference(name: str, number: int) -> str:
+    """How people point at the run of that name and number."""
+    return name if number == 1 else f"{name}#{number}"
+
+
+def lane(cluster: str) -> str:
+    """What looks at the runs of a cluster depend on."""
+    return f"cluster:{cluster}"

@@ -1,0 +1,50 @@
+"""Which runs a changed object belongs to."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject, OwnerReference
+from bot.cluster.resources import POD_GROUPS, PODS, ROOTS, WORKLOADS, Resource, root_resource
+from bot.cluster.view import Change
+from bot.training.tables import KIND, lane
+from bot.wakeups import Wakeup
+
+_LABELLED: tuple[Resource[Any], ...] = (*ROOTS, PODS)
+_QUEUED: tuple[Resource[Any], ...] = (WORKLOADS, POD_GROUPS)
+
+
+class RunEar:
+    """Hears of roots and pods by our label, of what queues for a root by that root."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The runs to look at now."""
+        cluster = self._clusters.get(change.cluster)
+        if cluster is None or change.object is None:
+            return ()
+        if change.resource in _LABELLED:
+            return self._labelled(cluster, change.object)
+        if change.resource in _QUEUED:
+            owners = change.object.metadata.owner_references
+            roots = (self._root(cluster, owner, change.object.namespace) for owner in owners)
+            return [found for root in roots if root for found in self._labelled(cluster, root)]
+        return ()
+
+    def _root(
+        self, cluster: Cluster, owner: OwnerReference, namespace: str
+    ) -> ClusterObject | None:
+        resource = root_resource(owner)
+        found: ClusterObject | None = (
+            cluster.view.get(resource, owner.name, namespace) if resource else None
+        )
+        return found
+
+    def _labelled(self, cluster: Cluster, object_: ClusterObject) -> list[Wakeup]:
+        run_id = object_.labels.get(labels.RUN)
+        if run_id is None or object_.labels.get(labels.INSTALLATION) != cluster.installation:
+            return []
+        return [Wakeup(KIND, run_id, lane(cluster.name))]

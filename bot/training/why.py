@@ -1,0 +1,219 @@
+"""Why a run waits, in words: what for, and what would unblock it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from bot.quotas import Figures, Queue, Queues
+from bot.quotas.engine import Words
+from bot.quotas.standing import Blocked, Cause, Standing
+from bot.training.expecting import capacity, expected_start, releases, room
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+
+@dataclass(frozen=True)
+class Why:
+    """What a run waits for and what would unblock it, in sentences; empty where unknown.
+
+    `holders` says who else uses GPUs; `starts_by` is when it starts at the latest.
+    """
+
+    waits_for: str
+    unblock: str = ""
+    holders: str = ""
+    starts_by: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is needed to say why: the queues, whose they are, and how commands are typed."""
+
+    queues: Queues
+    teams: Mapping[str, str]
+    words: Callable[[str], str]
+
+    def team(self, queue: str) -> str:
+        """The team of a queue, else the queue itself."""
+        return self.teams.get(queue, f"{self.queues.words.queue} {queue}")
+
+
+@dataclass(frozen=True)
+class _Situation:
+    """One run before its queue."""
+
+    run: Run
+    spec: RunSpec
+    said: Blocked
+    queue: Queue
+    asking: Asking
+    own: Figures | None
+    pool: tuple[Figures, ...]
+    gpus_ahead: int
+
+    @property
+    def team(self) -> str:
+        return self.run.team
+
+    @property
+    def wanted(self) -> Decimal:
+        return self.spec.gpus
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the queue's GPU quota is what it waits for; parts may have one of their own."""
+        return self.spec.gpu_resource in self.spec.gpus_requested
+
+
+def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int) -> Why:
+    """Why a run's quota engine has not admitted it; what it waits for is empty when it has.
+
+    `gpus_ahead` are wanted by what is before it.
+    """
+    words = asking.queues.words
+    if standing is None:
+        return Why(f"{words.engine} has not taken notice of it yet.")
+    said = standing.blocked
+    if said is None:
+        return Why("")
+    queue = queue_of(asking.queues, run.namespace, run.queue)
+    if queue is None:
+        return Why(
+            words.lost(run.queue, run.namespace), "A platform admin has to look at the queue."
+        )
+    own, pool = _figures(asking.queues, queue)
+    situation = _Situation(run, spec_of(run), said, queue, asking, own, pool, gpus_ahead)
+    return _EXPLAIN.get(said.cause, _plainly)(situation)
+
+
+def explain_stranger(said: Blocked | None, words: Words) -> Why:
+    """Why something that is not ours is not admitted, without figures."""
+    return Why("") if said is None else _in_words(said, words)
+
+
+def queue_of(queues: Queues, namespace: str, door: str) -> Queue | None:
+    """The queue behind what a run names, None when not seen."""
+    return queues.behind(namespace, door)
+
+
+def teams_by_queue(queues: Queues, places: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Whose each queue is; `places` are the teams' namespaces and what their runs name."""
+    found = {}
+    for team, (namespace, door) in places.items():
+        queue = queue_of(queues, namespace, door)
+        if queue is not None:
+            found[queue.name] = team
+    return found
+
+
+def _figures(queues: Queues, queue: Queue) -> tuple[Figures | None, tuple[Figures, ...]]:
+    """The flavor of which the queue could get most, and all who share it."""
+    known = [(each, queues.pool(each)) for each in queue.figures]
+    if not known:
+        return None, ()
+    return max(known, key=lambda pair: capacity(*pair))
+
+
+def _quota(now: _Situation) -> Why:
+    """Too little is free at this moment."""
+    own, pool = now.own, now.pool
+    if own is None or not now.is_counted:
+        return _plainly(now)
+    most = capacity(own, pool)
+    if now.wanted > most:
+        return _too_big(now)
+    free = room(own, pool)
+    if free is None or free >= now.wanted:
+        return _plainly(now)
+    more = _request(now, now.wanted - free)
+    starts_by = expected_start(
+        now.wanted + now.gpus_ahead, own, pool, list(releases(now.asking.queues, own, pool))
+    )
+    return Why(
+        f"It waits for {_gpus(now.wanted)} of {own.flavor}, and {_number(free)} can be had now:"
+        f" {now.team} uses {_number(own.reserved)} of its nominal quota of"
+        f" {_number(own.nominal)}, and {_number(_borrowable(own, free))} can be borrowed.",
+        f"It starts when other runs end. Sooner with more quota: {more}",
+        _holders(now),
+        starts_by,
+    )
+
+
+def _too_big(now: _Situation) -> Why:
+    """It would not fit even if nothing else ran."""
+    if now.own is None or not now.is_counted:
+        return _plainly(now)
+    most = capacity(now.own, now.pool)
+    short = now.wanted - most
+    if short <= 0:
+        return _plainly(now)
+    borrowable = most - now.own.nominal
+    return Why(
+        f"It waits for {_gpus(now.wanted)} of {now.own.flavor}, more than {now.team} can ever"
+        f" have: a nominal quota of {_number(now.own.nominal)}, and at most"
+        f" {_number(max(Decimal(0), borrowable))} borrowed.",
+        f"Only more quota lets it start: {_request(now, short)}"
+        f" Or submit it with `--gpus {_number(most)}` or fewer.",
+        _holders(now),
+    )
+
+
+def _uncovered(now: _Situation) -> Why:
+    covered = now.queue.covered
+    missing = [name for name in now.spec.requests if covered and name not in covered]
+    named = " and ".join(missing) if missing else "a resource it requests"
+    return Why(
+        f"ClusterQueue {now.queue.name} does not cover {named}, so Kueue never admits it.",
+        "A platform admin has to add it to the queue's coveredResources.",
+    )
+
+
+def _plainly(now: _Situation) -> Why:
+    return _in_words(now.said, now.asking.queues.words)
+
+
+def _in_words(said: Blocked, words: Words) -> Why:
+    """What can be said without figures, with the engine's own words."""
+    sentence, unblock = words.causes.get(said.cause, words.causes[Cause.NOT_LOOKED_AT])
+    quoted = said.said[:300].rstrip(".")
+    return Why(f"{sentence} {words.engine} says: {quoted}." if quoted else sentence, unblock)
+
+
+_EXPLAIN: Mapping[Cause, Callable[[_Situation], Why]] = {
+    Cause.QUOTA: _quota,
+    # Kueue passes over what equals a workload that it found no room for, and says nothing of it.
+    Cause.NOT_LOOKED_AT: _quota,
+    Cause.TOO_BIG: _too_big,
+    Cause.UNCOVERED: _uncovered,
+}
+
+
+def _borrowable(own: Figures, free: Decimal) -> Decimal:
+    return free - max(Decimal(0), own.nominal - (own.reserved or Decimal(0)))
+
+
+def _request(now: _Situation, short: Decimal) -> str:
+    command = f'quota request +{_number(short)} --for 1d --reason "..."'
+    return f"`{now.asking.words(command)}`."
+
+
+def _holders(now: _Situation) -> str:
+    """Who uses what of the GPUs that the queue could borrow."""
+    others = [each for each in now.pool if each.queue != now.queue.name and each.reserved]
+    said = ", ".join(_use(now, each) for each in others)
+    return f"Of the others {said}." if said else ""
+
+
+def _use(now: _Situation, other: Figures) -> str:
+    used, nominal = _number(other.reserved), _number(other.nominal)
+    borrowed = f" and has borrowed {_number(other.borrowed)}" if other.borrowed else ""
+    return f"{now.asking.team(other.queue)} uses {used} of its {nominal}{borrowed}"
+
+
+def _gpus(amount: Decimal) -> str:
+    return f"{_number(amount)} {'GPU' if amount == 1 else 'GPUs'}"
+
+
+def _number(amount: Decimal | None) -> str:
+    return "unknown" if amount is None else f"{amount.normalize():f}"

@@ -1,0 +1,127 @@
+"""Who goes first: people who wait for an answer, and the rest often enough to get on."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_MOST_IN_A_ROW = 8
+_SHARE = 0.2
+_LONGEST_SPELL_SECONDS = 0.05
+
+
+class Courtesy:
+    """How work that nobody waits for gives way to requests that people wait for.
+
+    Such work says at its natural boundaries, between two steps or two messages, that it would
+    give way. While people wait it then rests so long that all of it together takes a fifth of
+    the time; as soon as nobody waits it goes on. A spell of work counts by its processor time,
+    and for 50 ms at most, so that whoever works long does not hold up the rest for long.
+    """
+
+    def __init__(
+        self,
+        monotonic: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._monotonic = monotonic
+        self._worked = worked
+        self._spell = threading.local()
+        self._calm = threading.Condition()
+        self._waiting = 0
+        self._free_at = 0.0
+
+    @contextmanager
+    def hurry(self) -> Iterator[None]:
+        """Somebody waits for an answer while this lasts."""
+        with self._calm:
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            with self._calm:
+                self._waiting -= 1
+                if not self._waiting:
+                    self._free_at = 0.0
+                    self._calm.notify_all()
+
+    def give_way(self) -> None:
+        """Returns at once when nobody waits, else when this thread's next spell is due."""
+        spent = self._spent()
+        with self._calm:
+            if self._waiting:
+                seconds = self._seconds_to_rest(spent)
+                self._calm.wait_for(lambda: not self._waiting, seconds)
+        self._spell.began = self._worked()
+
+    def _spent(self) -> float:
+        """The processor time of this thread's spell, which began when it gave way last."""
+        spent = self._worked() - getattr(self._spell, "began", self._worked())
+        return min(spent, _LONGEST_SPELL_SECONDS)
+
+    def _seconds_to_rest(self, spent: float) -> float:
+        """Each spell moves the moment at which the next may begin; threads queue by it."""
+        now = self._monotonic()
+        self._free_at = max(self._free_at, now - spent) + spent / _SHARE
+        return self._free_at - now
+
+
+class Turns:
+    """A lock with two queues: the hurried come first, and after eight of them one of the rest."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hurried = threading.Condition(self._lock)
+        self._patient = threading.Condition(self._lock)
+        self._is_taken = False
+        self._hurried_waiting = self._patient_waiting = 0
+        self._in_a_row = 0
+
+    def take(self, seconds: float, *, hurried: bool) -> bool:
+        """Waits for the turn; False when it did not come within so many seconds."""
+        with self._lock:
+            taken = self._wait_hurried(seconds) if hurried else self._wait_patient(seconds)
+            if taken:
+                self._is_taken = True
+                self._in_a_row = self._in_a_row + 1 if hurried else 0
+            else:
+                self._wake_next()  # this one may have been woken while it gave up
+            return taken
+
+    def give_back(self) -> None:
+        """Ends the turn."""
+        with self._lock:
+            self._is_taken = False
+            self._wake_next()
+
+    def _wait_hurried(self, seconds: float) -> bool:
+        self._hurried_waiting += 1
+        try:
+            return self._hurried.wait_for(
+                lambda: not self._is_taken and not self._is_turn_of_patient(), seconds
+            )
+        finally:
+            self._hurried_waiting -= 1
+
+    def _wait_patient(self, seconds: float) -> bool:
+        self._patient_waiting += 1
+        try:
+            return self._patient.wait_for(
+                lambda: (
+                    not self._is_taken and (not self._hurried_waiting or self._is_turn_of_patient())
+                ),
+                seconds,
+            )
+        finally:
+            self._patient_waiting -= 1
+
+    def _is_turn_of_patient(self) -> bool:
+        return self._in_a_row >= _MOST_IN_A_ROW and self._patient_waiting > 0
+
+    def _wake_next(self) -> None:
+        if self._is_taken:
+            return
+        if self._hurried_waiting and not self._is_turn_of_patient():
+            self._hurried.notify()
+        else:
+            self._patient.notify()
