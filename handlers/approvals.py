@@ -1,0 +1,32 @@
+"""/approval: what waits for a decision, and the buttons that decide it."""
+
+from bot.access import Right
+from bot.approvals import ApprovalPhase, Verdict
+from bot.quotas.answers import requests_card
+from bot.slack.card import Reply
+from bot.slack.declarations import Command
+from bot.slack.markup import plain
+from handlers.context import Context
+
+approval = Command("approval", "Requests that wait for a decision")
+
+
+@approval.verb("list", "What waits for a decision now", right=Right.DECIDE, examples=("list",))
+def waiting(ctx: Context) -> Reply:
+    """The requests that nobody has decided yet, oldest first."""
+    return Reply(card=requests_card(ctx.quotas.undecided(ctx.session)))
+
+
+@approval.button("approval.approve", right=Right.VOTE)
+def approve(ctx: Context, value: str) -> Reply:
+    """The click counted as a yes."""
+    found = ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.APPROVE, ctx.now)
+    more = " It takes more people." if found.phase == ApprovalPhase.ASKED else ""
+    return Reply((plain(f"You approved this.{more}"),))
+
+
+@approval.button("approval.deny", right=Right.VOTE)
+def deny(ctx: Context, value: str) -> Reply:
+    """The click counted as a no."""
+    ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.DENY, ctx.now)
+    return Reply((plain("You denied this. Nothing is changed."),))

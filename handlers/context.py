@@ -1,0 +1,88 @@
+"""What a handler is given: who asks, where, and the services that answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.access import Access, Caller, Right
+from bot.approvals import Approvals
+from bot.config import Settings, Team
+from bot.database.database import Session
+from bot.quotas.service import QuotaService
+from bot.slack.registry import Spelling
+from bot.training.reads import TrainingReads
+from bot.training.scaling import ScalingService
+from bot.training.service import TrainingService
+from bot.training.sessions import SessionService
+
+
+@dataclass(frozen=True)
+class Services:
+    """What handlers call, the same for every request."""
+
+    settings: Callable[[], Settings]
+    access: Access
+    approvals: Approvals
+    training: TrainingService
+    training_reads: TrainingReads
+    sessions: SessionService
+    scaling: ScalingService
+    quotas: QuotaService
+
+
+@dataclass(frozen=True)
+class Context:
+    """One request: everything it writes goes through `session` and is committed as a whole."""
+
+    session: Session
+    caller: Caller
+    now: datetime
+    spelling: Spelling
+    services: Services
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.services.settings()
+
+    @property
+    def training(self) -> TrainingService:
+        """Training runs."""
+        return self.services.training
+
+    @property
+    def training_reads(self) -> TrainingReads:
+        """What must be looked up outside about training runs."""
+        return self.services.training_reads
+
+    @property
+    def sessions(self) -> SessionService:
+        """Interactive sessions."""
+        return self.services.sessions
+
+    @property
+    def scaling(self) -> ScalingService:
+        """Elastic runs."""
+        return self.services.scaling
+
+    @property
+    def quotas(self) -> QuotaService:
+        """GPU quota."""
+        return self.services.quotas
+
+    @property
+    def approvals(self) -> Approvals:
+        """Requests that people decide."""
+        return self.services.approvals
+
+    def require(self, right: Right) -> None:
+        """Nothing when the person has the right here; NotAllowedError otherwise."""
+        self.services.access.require(self.caller, right)
+
+    def team(self) -> tuple[str, Team]:
+        """The team the person acts for."""
+        return self.services.access.require_team(self.caller)
+
+    def words(self, text: str) -> str:
+        """How a command is typed here: `train list` as `/train list` or `@Quartermaster ...`."""
+        return self.spelling.of(text)

@@ -1,0 +1,8 @@
+"""Everything that people can say."""
+
+from handlers.approvals import approval
+from handlers.gpu import gpu
+from handlers.quota import quota
+from handlers.train_records import train
+
+COMMANDS = (train, quota, gpu, approval)

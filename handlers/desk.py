@@ -1,0 +1,215 @@
+"""Where every request is answered: parsed, allowed, done in one transaction, never left open."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from bot import deliveries, people
+from bot.access import Right, UnknownPersonError
+from bot.clock import Clock
+from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
+from bot.errors import QuartermasterError, UserError
+from bot.slack import metrics
+from bot.slack.card import Button, Reply
+from bot.slack.declarations import ButtonVerb
+from bot.slack.help import help_reply
+from bot.slack.incoming import Incoming
+from bot.slack.markup import code, join, sentence
+from bot.slack.registry import HelpAsked, Parsed, Registry
+from handlers.context import Context, Services
+
+log = structlog.get_logger()
+
+AGAIN = "again"
+_BUTTON_VALUE = 1900
+
+Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
+
+
+class Desk:
+    """Answers what people say; whatever happens, they read a sentence."""
+
+    def __init__(
+        self, database: Database, clock: Clock, registry: Registry, services: Services
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._registry = registry
+        self._services = services
+
+    def answer(self, incoming: Incoming) -> Reply | None:
+        """The reply for the person alone; None when this delivery was answered before."""
+        return self._guarded(incoming, lambda: self._answer(incoming, meant=False))
+
+    def _answer(self, incoming: Incoming, *, meant: bool) -> Reply | None:
+        if incoming.kind == "button" and incoming.command == AGAIN:
+            return self._answer(_told_again(incoming), meant=True)
+        asked = self._understood(incoming)
+        with _counted(asked):
+            if not _writes(asked):
+                return self._database.read(lambda session: self._reply(session, incoming, asked))
+            return self._database.transaction(
+                lambda session: self._once(session, incoming, asked, meant=meant),
+                deadline=incoming.received + ACKNOWLEDGE_SECONDS,
+            )
+
+    def _understood(self, incoming: Incoming) -> Asked:
+        try:
+            return self._asked(incoming)
+        except UserError:
+            metrics.COMMANDS.labels("unknown", "refused").inc()
+            raise
+
+    def _asked(self, incoming: Incoming) -> Asked:
+        match incoming.kind:
+            case "command":
+                return self._registry.parse(incoming.command, incoming.words)
+            case "mention":
+                return self._registry.parse_mention(incoming.words)
+            case "button":
+                return self._registry.button(incoming.command), incoming.value
+
+    def _once(
+        self, session: Session, incoming: Incoming, asked: Asked, *, meant: bool
+    ) -> Reply | None:
+        real_now = datetime.now(UTC)
+        alike = _likeness(incoming, asked)
+        earlier = deliveries.earlier(session, incoming.delivery, alike, real_now)
+        if earlier.is_same:
+            return _RECEIVED if incoming.kind == "command" else None
+        if earlier.alike_at and isinstance(asked, Parsed) and not meant:
+            return _ask_whether_meant(incoming, asked, (real_now - earlier.alike_at).seconds)
+        deliveries.remember(session, incoming.delivery, alike, real_now)
+        return self._reply(session, incoming, asked)
+
+    def _reply(self, session: Session, incoming: Incoming, asked: Asked) -> Reply:
+        named = asked.values.get("team") if isinstance(asked, Parsed) else None
+        caller = self._services.access.caller(
+            session,
+            incoming.person,
+            incoming.channel,
+            team=named if isinstance(named, str) else None,
+        )
+        if isinstance(asked, HelpAsked):
+            defaults = self._defaults(caller.team)
+            return help_reply(self._registry, asked, lambda r: caller.may(Right(r)), defaults)
+        spelling = asked.spelling if isinstance(asked, Parsed) else self._registry.slash
+        context = Context(session, caller, self._clock.now(), spelling, self._services)
+        if isinstance(asked, Parsed):
+            self._services.access.require(caller, Right(asked.verb.right))
+            return asked.answer(context)
+        button, value = asked
+        self._services.access.require(caller, Right(button.right))
+        return button.answer(context, value)
+
+    def _defaults(self, team: str | None) -> dict[str, str]:
+        settings = self._services.settings()
+        if team is None or team not in settings.teams:
+            return {}
+        found = settings.teams[team]
+        return {"team": team, "namespace": found.namespace, "queue": found.queue}
+
+    def _guarded(self, incoming: Incoming, answer: Callable[[], Reply | None]) -> Reply | None:
+        try:
+            reply = answer()
+        except UnknownPersonError as error:
+            return self._introduce(incoming, error)
+        except UserError as error:
+            log.info("refused", person=incoming.person, kind=type(error).__name__)
+            return refusal(error)
+        except QuartermasterError as error:
+            log.warning("failed", person=incoming.person, error=error.message)
+            return refusal(error)
+        except Exception:
+            reference = secrets.token_hex(3)
+            log.exception("a request broke", person=incoming.person, reference=reference)
+            return Reply((sentence(f"Something broke on our side. Reference {reference}."),))
+        return self._guard_later(incoming, reply)
+
+    def _guard_later(self, incoming: Incoming, reply: Reply | None) -> Reply | None:
+        if reply is None or reply.later is None:
+            return reply
+        later = reply.later
+        return replace(reply, later=lambda: self._guarded(incoming, later) or Reply())
+
+    def _introduce(self, incoming: Incoming, error: UnknownPersonError) -> Reply | None:
+        def work(session: Session) -> None:
+            # A stranger's request names their own workspace; people are kept under ours.
+            ours = self._services.settings().workspace
+            people.get_to_know(session, ours, incoming.person, self._clock.now())
+
+        def answer() -> Reply:
+            deadline = incoming.received + ACKNOWLEDGE_SECONDS
+            self._database.transaction(work, deadline=deadline)
+            return refusal(error)
+
+        return self._guarded(incoming, answer)
+
+
+def refusal(error: QuartermasterError) -> Reply:
+    """The error as a reply: what is, then what to do."""
+    lines = (error.message, error.hint) if error.hint else (error.message,)
+    return Reply(tuple(sentence(line) for line in lines))
+
+
+_RECEIVED = Reply((sentence("This was received already. Nothing was done twice."),))
+
+
+@contextmanager
+def _counted(asked: Asked) -> Iterator[None]:
+    outcome = "broken"
+    try:
+        yield
+        outcome = "done"
+    except UserError:
+        outcome = "refused"
+        raise
+    except QuartermasterError:
+        outcome = "failed"
+        raise
+    finally:
+        metrics.COMMANDS.labels(_spoken(asked), outcome).inc()
+
+
+def _spoken(asked: Asked) -> str:
+    if isinstance(asked, Parsed):
+        return f"{asked.command.name} {asked.verb.name}"
+    return "help" if isinstance(asked, HelpAsked) else asked[0].action
+
+
+def _writes(asked: Asked) -> bool:
+    if isinstance(asked, Parsed):
+        return asked.verb.mutates
+    return not isinstance(asked, HelpAsked)
+
+
+def _likeness(incoming: Incoming, asked: Asked) -> str:
+    said = asked.text if isinstance(asked, Parsed) else incoming.delivery
+    return deliveries.likeness(incoming.person, incoming.channel, incoming.command, said)
+
+
+def _ask_whether_meant(incoming: Incoming, asked: Parsed, seconds: int) -> Reply:
+    line = join("You sent the same command ", f"{seconds} s ago and it was taken: ",
+                code(asked.text[:200]), "\nWas this one meant as well?")  # fmt: skip
+    value = json.dumps(
+        {"kind": incoming.kind, "command": incoming.command, "words": incoming.words}
+    )
+    if len(value) > _BUTTON_VALUE:
+        return Reply((line, sentence("If so, send it again in a minute.")))
+    return Reply((line,), buttons=(Button(AGAIN, "Yes, do it again", value),))
+
+
+def _told_again(incoming: Incoming) -> Incoming:
+    told: dict[str, Any] = json.loads(incoming.value)
+    return replace(
+        incoming,
+        kind="mention" if told["kind"] == "mention" else "command",
+        command=str(told["command"]),
+        words=str(told["words"]),
+    )

@@ -1,0 +1,48 @@
+"""/gpu: what the GPUs can do, and the network between them."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.container_parameters import ImageReference
+from bot.slack.declarations import Command
+from bot.slack.parameters import (
+    ClusterName,
+    GpuCount,
+    NodeCount,
+    Nodes,
+    RunName,
+    TeamName,
+    WholeNumber,
+)
+from bot.training.answers import receipt
+from bot.training.network import TEST
+from bot.training.submission import Submission
+from handlers.context import Context
+
+gpu = Command("gpu", "GPUs, and the network between them")
+
+
+@gpu.verb(
+    "nccl",
+    "Measure the bandwidth between nodes, by a run of its own",
+    right=Right.RUN_SUBMIT,
+    mutates=True,
+    into=Submission,
+    examples=("nccl --nodes 2", "nccl --nodes 4 --gpus 8 --name pool-b"),
+)
+@gpu.option("--nodes", NodeCount(), help="Between how many nodes; 2 otherwise")
+@gpu.option("--gpus", GpuCount(), help="GPUs of each node; all of a node otherwise")
+@gpu.option("--efa", WholeNumber(0, 32), help="EFA adapters of each node; all of a node otherwise")
+@gpu.option("--name", RunName(), default="nccl", help="What you call the run")
+@gpu.option("--image", ImageReference(), default="", help="An image with nccl-tests, ssh and sshd")
+@gpu.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@gpu.option("--team", TeamName(), help="Whose run it is, where the channel does not say")
+def nccl(ctx: Context, asked: Submission) -> Reply:
+    """A receipt; the card in the channel shows what was measured."""
+    ctx.team()
+    nodes, gpus = asked.nodes or Nodes(2, 2), asked.gpus or Decimal(0)
+    test = replace(asked, kind=TEST, nodes=nodes, gpus=gpus)
+    submitted = ctx.training.submit(ctx.session, ctx.caller, test, ctx.now)
+    return Reply(receipt(submitted, ctx.words(f"train stop {submitted.name}")))

@@ -1,0 +1,201 @@
+"""/quota: what a team may use, uses and waits for; more of it for a while; its base."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.access import Right
+from bot.durations import format_duration
+from bot.quotas.answers import Past, history_card, status_card
+from bot.quotas.tables import Override
+from bot.quotas.wish import Wish
+from bot.quotas.wording import change, title
+from bot.quotas.wording import number as row_number
+from bot.slack.card import Reply
+from bot.slack.declarations import Command
+from bot.slack.markup import Markup, channel, code, join, plain, when
+from bot.slack.parameters import Amount, ClusterName, Duration, GpuAmount, Pattern, TeamName
+from handlers.context import Context
+
+
+class FlavorName(Pattern):
+    """A GPU type as the cluster names it: a ResourceFlavor."""
+
+    word = "TYPE"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
+    form = "a GPU type as `quota status` names it"
+    example = "h100"
+
+
+class OverrideNumber(Pattern):
+    """The number of an override."""
+
+    word = "NUMBER"
+    rule = re.compile(r"[0-9a-f]{6,32}")
+    form = "the number of an override, of 6 letters and digits, as its card shows it"
+    example = "4f09ab"
+
+
+quota = Command("quota", "GPU quota: what your team may use, uses and waits for")
+
+
+@quota.verb(
+    "status",
+    "How the quota stands, by GPU type",
+    right=Right.QUOTA_READ,
+    examples=("status", "status --all"),
+)
+@quota.option("--all", "everybody", flag=True, help="All teams side by side")
+@quota.option("--team", TeamName(), help="Another team than the channel's")
+def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:
+    """The figures of the caller's team, or of all where there is no team."""
+    own = team or ctx.caller.team
+    teams = ctx.settings.teams if everybody or own is None else (own,)
+    return Reply(card=status_card(ctx.quotas.status(ctx.session, teams)))
+
+
+@dataclass(frozen=True)
+class OverrideOptions:
+    """What `/quota request` takes."""
+
+    amount: Amount
+    length: timedelta
+    reason: str
+    gpu_type: str | None
+    donor: str | None
+    break_glass: bool
+    cluster: str | None
+    team: str | None
+
+
+@quota.verb(
+    "request",
+    "Ask for more GPUs for a while; somebody else approves it",
+    right=Right.QUOTA_REQUEST,
+    mutates=True,
+    into=OverrideOptions,
+    examples=(
+        'request +8 --for 3d --reason "CVPR deadline"',
+        'request 12 --for 8h --reason "last ablations" --type h100',
+        'request +4 --for 1d --reason "swap" --from team-b',
+    ),
+)
+@quota.argument("amount", GpuAmount(), help="How many more, or how many in all")
+@quota.option("--for", "length", Duration(), default=timedelta(days=1), help="For how long")
+@quota.option("--reason", required=True, help="Why, for those who approve")
+@quota.option("--type", "gpu_type", FlavorName(), help="The GPU type, where there are several")
+@quota.option("--from", "donor", TeamName(), help="The team that lends them")
+@quota.option("--break-glass", flag=True, help="Admins only: approve at once, with an alert")
+@quota.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@quota.option("--team", TeamName(), help="Another team than the channel's")
+def request(ctx: Context, options: OverrideOptions) -> Reply:
+    """A receipt: what was asked, who decides, until when."""
+    wish = Wish(
+        team=ctx.team()[0],
+        amount=options.amount,
+        reason=options.reason,
+        length=options.length,
+        gpu_type=options.gpu_type,
+        donor=options.donor,
+        break_glass=options.break_glass,
+        cluster=options.cluster,
+    )
+    return _receipt(ctx, ctx.quotas.request(ctx.session, wish, ctx.caller, ctx.now))
+
+
+@dataclass(frozen=True)
+class BaseOptions:
+    """What `/quota set` takes."""
+
+    amount: Amount
+    reason: str
+    gpu_type: str | None
+    cluster: str | None
+    team: str | None
+
+
+@quota.verb(
+    "set",
+    "Change a team's base for good; somebody else approves it",
+    right=Right.QUOTA_SET,
+    mutates=True,
+    into=BaseOptions,
+    examples=("set 8 --team team-a",),
+)
+@quota.argument("amount", GpuAmount(), help="The new nominal quota, or a change of it")
+@quota.option("--reason", default="change of the base", help="Why, for those who approve")
+@quota.option("--type", "gpu_type", FlavorName(), help="The GPU type, where there are several")
+@quota.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@quota.option("--team", TeamName(), help="Another team than the channel's")
+def set_base(ctx: Context, options: BaseOptions) -> Reply:
+    """A receipt: what was asked, who decides, until when."""
+    wish = Wish(
+        team=options.team or ctx.team()[0],
+        amount=options.amount,
+        reason=options.reason,
+        gpu_type=options.gpu_type,
+        cluster=options.cluster,
+    )
+    return _receipt(ctx, ctx.quotas.set_base(ctx.session, wish, ctx.caller, ctx.now))
+
+
+@quota.verb(
+    "history",
+    "Who asked for what, who approved it, how it ended",
+    right=Right.QUOTA_READ,
+    examples=("history",),
+)
+@quota.option("--team", TeamName(), help="Another team than the channel's")
+def history(ctx: Context, team: str | None) -> Reply:
+    """The newest overrides of the caller's team, or of all where there is no team."""
+    whose = team or ctx.caller.team
+    rows = ctx.quotas.history(ctx.session, whose)
+    entries = [Past(row, ctx.quotas.decision(ctx.session, row).people) for row in rows]
+    return Reply(card=history_card(entries, whose))
+
+
+@quota.verb(
+    "revoke",
+    "End an override early: the newest, or the one of this number",
+    right=Right.QUOTA_READ,
+    mutates=True,
+    examples=("revoke",),
+)
+@quota.argument("number", OverrideNumber(), required=False, help="From the card or the history")
+@quota.option("--team", TeamName(), help="Another team than the channel's")
+def revoke(ctx: Context, number: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What is put back now."""
+    row = ctx.quotas.revoke(ctx.session, number, ctx.caller, ctx.now)
+    effect = "It had not begun" if row.starts_at is None else "What it changed is put back now"
+    return Reply((plain(f"{title(row)} is revoked. {effect}."),))
+
+
+@quota.button("quota.adopt", right=Right.QUOTA_SET)
+def adopt(ctx: Context, value: str) -> Reply:
+    """Makes what somebody else set the base."""
+    taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=True)
+    return Reply((plain(f"Their value is the base of ClusterQueue {taken.queue} now."),))
+
+
+@quota.button("quota.rewrite", right=Right.QUOTA_SET)
+def rewrite(ctx: Context, value: str) -> Reply:
+    """Overwrites what somebody else set."""
+    taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=False)
+    return Reply((plain(f"ClusterQueue {taken.queue} is being set to our value again."),))
+
+
+def _length(row: Override) -> Markup:
+    if row.duration_seconds is None:
+        return Markup(", for good")
+    return plain(f", for {format_duration(timedelta(seconds=row.duration_seconds))}")
+
+
+def _receipt(ctx: Context, row: Override) -> Reply:
+    until = ctx.quotas.decision(ctx.session, row).open_until
+    where = ctx.settings.approvals.channel
+    place = join(" in ", channel(where)) if where else Markup("")
+    lines = [join("Asked: ", plain(f"{row.team}, {change(row)}"), _length(row), ".")]
+    if until is not None:
+        lines.append(join("It is decided", place, " until ", when(until), "."))
+    undo = code(ctx.words(f"quota revoke {row_number(row)}"))
+    return Reply((*lines, join(undo, " takes it back.")))

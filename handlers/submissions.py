@@ -1,0 +1,34 @@
+"""What people can submit: an example of each kind of run, shown in help."""
+
+SUBMISSIONS = (
+    (
+        "submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 --env BATCH_SIZE=33"
+        " -- python train.py --epochs 3"
+    ),
+    (
+        "submit eval --image ghcr.io/acme/lane:3.1 --gpus 1 --time 4h"
+        " --pvc imagenet:/data:ro --secret WANDB_API_KEY=wandb/api-key -- python eval.py"
+    ),
+    (
+        "submit fetch --image ghcr.io/acme/lane:3.1 --pvc standard:100Gi:/mnt"
+        " -- python fetch.py /mnt"
+    ),
+    (
+        "submit lane3 --kind mpi --nodes 3 --gpus 1 --image ghcr.io/acme/lane:3.1"
+        " --pvc imagenet:/data:ro -- python train.py"
+    ),
+    (
+        "submit resnet --kind sync --nodes 2 --gpus 8 --image ghcr.io/acme/resnet:2.0"
+        " --pvc imagenet:/data:ro -- python train.py"
+    ),
+    "submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17 --time 4h",
+    ("submit shell --kind interactive --image ghcr.io/acme/lane:3.1 --gpus 1 -- sleep infinity"),
+    (
+        "submit wide --kind elastic --nodes 1:3 --image ghcr.io/acme/lane:3.1 --gpus 8"
+        " -- python train.py --epochs 3"
+    ),
+    (
+        "submit net --kind nccl --nodes 2 --gpus 8"
+        " --image public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1"
+    ),
+)

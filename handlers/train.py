@@ -1,0 +1,287 @@
+"""/train: submit training runs, follow them, read their logs, stop them, start them again."""
+
+import re
+from dataclasses import replace
+
+from bot.access import Caller, Right
+from bot.errors import NotAllowedError, NotFoundError
+from bot.slack.card import Card, Reply
+from bot.slack.container_parameters import (
+    ClaimMount,
+    CodeVersion,
+    CpuQuantity,
+    EnvironmentPair,
+    ImageReference,
+    MemoryQuantity,
+    SecretPair,
+)
+from bot.slack.declarations import Command
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import (
+    Choice,
+    ClusterName,
+    Duration,
+    GpuCount,
+    NodeCount,
+    Pattern,
+    Reference,
+    RunName,
+    RunReference,
+    TeamName,
+    WholeNumber,
+)
+from bot.training.answers import list_card, log_card, receipt, stranger_card, why_card
+from bot.training.card import run_card
+from bot.training.kinds import NAMES
+from bot.training.new_run import Submitted
+from bot.training.presets import presets_of, with_preset
+from bot.training.record import details
+from bot.training.renderer import people_of
+from bot.training.spans import times_of
+from bot.training.strangers import Stranger
+from bot.training.submission import Submission
+from bot.training.tables import Run
+from handlers.context import Context
+from handlers.submissions import SUBMISSIONS
+
+BUTTON_TAIL = 50
+
+
+class AnyRun(RunReference):
+    """A run, or a workload of the team that was started elsewhere under a longer name."""
+
+    rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)(?:#([1-9][0-9]{0,5}))?")
+
+
+class PriorityName(Pattern):
+    """A priority class of the cluster."""
+
+    word = "CLASS"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
+    form = "the name of a WorkloadPriorityClass of the cluster"
+    example = "interactive"
+
+
+class PresetName(Pattern):
+    """A preset of quartermaster.yaml."""
+
+    word = "PRESET"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+    form = "the name of a preset, as `/train presets` lists them"
+    example = "resnet"
+
+
+class FormName(Pattern):
+    """Another way in which a kind can be carried out."""
+
+    word = "FORM"
+    rule = re.compile(r"[a-z][a-z0-9-]{0,30}")
+    form = "a form that the kind has"
+    example = "deployment"
+
+
+train = Command("train", "Training runs: submit, follow, stop, and start again")
+
+
+@train.verb(
+    "submit",
+    "Start a training run",
+    right=Right.RUN_SUBMIT,
+    mutates=True,
+    into=Submission,
+    examples=SUBMISSIONS,
+)
+@train.argument("name", RunName(), help="What you call the run")
+@train.option("--image", ImageReference(), help="The container image, where no preset names it")
+@train.option("--gpus", GpuCount(minimum=0), help="How many GPUs, or a part of one; none otherwise")
+@train.option("--cpu", CpuQuantity(), help="CPU cores; the team's default per GPU otherwise")
+@train.option("--memory", MemoryQuantity(), help="Memory; the team's default per GPU otherwise")
+@train.option("--shm", MemoryQuantity(), help="Size of /dev/shm; memory grows by it")
+@train.option("--env", EnvironmentPair(), multiple=True, help="A variable; never a secret")
+@train.option("--secret", SecretPair(), multiple=True, help="A variable from a Secret")
+@train.option("--pvc", ClaimMount(), multiple=True, help="A PVC to mount, or to make")
+@train.option("--kind", Choice(*NAMES), help="What the run is made of; a job otherwise")
+@train.option("--form", FormName(), help="Another form of its kind")
+@train.option("--nodes", NodeCount(), help="On how many nodes; as 1:3 where that can change")
+@train.option("--processes", WholeNumber(1, 64), help="Processes of a node, where a kind asks")
+@train.option("--port", WholeNumber(1024, 65535), help="Where a notebook answers; usually 8888")
+@train.option("--efa", WholeNumber(1, 32), help="EFA adapters of a node, where a kind has nodes")
+@train.option("--host-network", flag=True, help="Use the network of nodes, where a team may")
+@train.option("--privileged", flag=True, help="Privileged containers, where a team may")
+@train.option("--time", Duration(), help="How long it may run")
+@train.option("--priority", PriorityName(), help="Its priority in the queue")
+@train.option("--code", CodeVersion(), help="The code it runs, recorded with it")
+@train.option("--preset", PresetName(), help="Options that have a name; see presets")
+@train.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@train.option("--team", TeamName(), help="Whose run it is, where the channel does not say")
+@train.rest("command", help="What to run in the container; the image's own command otherwise")
+def submit(ctx: Context, asked: Submission) -> Reply:
+    """A receipt; the card in the channel shows the rest."""
+    presets = presets_of(ctx.settings, ctx.team()[1])
+    whole = with_preset(asked, presets, train.verbs["submit"].parameters)
+    return _receipt(ctx, ctx.training.submit(ctx.session, ctx.caller, whole, ctx.now))
+
+
+@train.verb(
+    "list", "The team's runs, and what else is in its queue", right=Right.RUN_READ,
+    examples=("list",),
+)  # fmt: skip
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Live runs, work that was started elsewhere, and the runs that ended last."""
+    name, found = ctx.team()
+    runs = ctx.training.listing(ctx.session, name)
+    age = max(map(ctx.training.view_age_seconds, found.reach))
+    silent = ctx.training.silent_clusters(name)
+    card = list_card(name, runs, ctx.training.strangers(name), (ctx.now, age), silent)
+    older = (plain(f"{runs.left_out} older live runs are not shown."),) if runs.left_out else ()
+    return Reply(older, card)
+
+
+@train.verb(
+    "show", "One run: what it is made of and how it stands", right=Right.RUN_READ,
+    examples=("show lane", "show lane#2"),
+)  # fmt: skip
+@train.argument("run", AnyRun(), help="Which run")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """The run's card, for the person alone."""
+    found = _find(ctx, run)
+    if isinstance(found, Stranger):
+        return Reply(card=stranger_card(found, ctx.now))
+    return Reply(card=record_card(ctx, found))
+
+
+@train.verb(
+    "logs", "The last lines that a run said", right=Right.RUN_READ,
+    examples=("logs lane --tail 50", "logs lane#2"),
+)  # fmt: skip
+@train.argument("run", AnyRun(), help="Which run")
+@train.option("--tail", WholeNumber(1, 500), default=BUTTON_TAIL, help="How many lines")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def logs(ctx: Context, run: Reference, tail: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """The log as it is now, or as it was kept."""
+    found = _find(ctx, run)
+    if isinstance(found, Run):
+        return _log_of(ctx, found, tail)
+    cluster, reads = found.cluster, ctx.training_reads
+    return Reply(
+        later=lambda: Reply(
+            card=log_card(found.name, reads.stranger_log_tail(cluster, found, tail))
+        )
+    )
+
+
+@train.verb(
+    "stop", "Stop a run; leads can stop anybody's", right=Right.RUN_STOP, mutates=True,
+    examples=("stop lane",),
+)  # fmt: skip
+@train.argument("run", AnyRun(), help="Which run")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What is being stopped, and how to start it again."""
+    found = _find(ctx, run)
+    if isinstance(found, Run):
+        return _stop(ctx, ctx.caller, found)
+    removal = ctx.training.stop_stranger(ctx.session, ctx.caller, found, ctx.now)
+    whose = f"It belongs to {removal.owner or 'nobody that its labels name'}."
+    return Reply((join(code(removal.job_name), plain(f" is being stopped. {whose}")),))
+
+
+@train.verb(
+    "resubmit", "Start a run again, as it was", right=Right.RUN_SUBMIT, mutates=True,
+    examples=("resubmit lane", "resubmit lane#2"),
+)  # fmt: skip
+@train.argument("run", RunReference(), help="Which run")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def resubmit(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """A receipt for the new run."""
+    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    return _receipt(ctx, ctx.training.resubmit(ctx.session, ctx.caller, found, ctx.now))
+
+
+@train.verb(
+    "why", "Why a run waits, and what would unblock it", right=Right.RUN_READ,
+    examples=("why lane",),
+)  # fmt: skip
+@train.argument("run", AnyRun(), help="Which run")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What it waits for, since when, its place, what would unblock it."""
+    found = _find(ctx, run)
+    if isinstance(found, Stranger):
+        return Reply(card=stranger_card(found, ctx.now))
+    return Reply(card=why_card(found, people_of(ctx.session, found), ctx.now))
+
+
+@train.button("train.logs", right=Right.RUN_READ)
+def click_logs(ctx: Context, run_id: str) -> Reply:
+    """The log of the card's run."""
+    run = ctx.training.get(ctx.session, run_id)
+    acting_for(ctx, run, Right.RUN_READ)
+    return _log_of(ctx, run, BUTTON_TAIL)
+
+
+@train.button("train.stop", right=Right.RUN_STOP)
+def click_stop(ctx: Context, run_id: str) -> Reply:
+    """Stops the card's run; Slack has asked whether it is meant."""
+    run = ctx.training.get(ctx.session, run_id)
+    return _stop(ctx, acting_for(ctx, run, Right.RUN_STOP), run)
+
+
+@train.button("train.resubmit", right=Right.RUN_SUBMIT)
+def click_resubmit(ctx: Context, run_id: str) -> Reply:
+    """Starts the card's run again."""
+    run = ctx.training.get(ctx.session, run_id)
+    caller = acting_for(ctx, run, Right.RUN_SUBMIT)
+    return _receipt(ctx, ctx.training.resubmit(ctx.session, caller, run, ctx.now))
+
+
+def _find(ctx: Context, reference: Reference) -> Run | Stranger:
+    """A run of the team, else what was started elsewhere under that name."""
+    team = ctx.team()[0]
+    try:
+        return ctx.training.find(ctx.session, team, reference)
+    except NotFoundError:
+        stranger = ctx.training.find_stranger(team, reference.name)
+        if stranger is None or reference.number is not None:
+            raise
+        return stranger
+
+
+def record_card(ctx: Context, run: Run) -> Card:
+    """The run's card with all that is kept of it."""
+    card = run_card(run, people_of(ctx.session, run), ctx.now)
+    more = details(run, times_of(ctx.session, run, ctx.now))
+    return replace(card, facts=(*card.facts, *more))
+
+
+def acting_for(ctx: Context, run: Run, right: Right) -> Caller:
+    """The person as who they are to the run's team; in a direct message no channel tells."""
+    caller = ctx.caller
+    if caller.team is None:
+        access = ctx.services.access
+        caller = access.caller(ctx.session, caller.person, caller.channel, team=run.team)
+        access.require(caller, right)
+    if caller.team != run.team:
+        raise NotAllowedError(
+            f"{run.reference} is a run of {run.team}.", "Use the card in that team's channel."
+        )
+    return caller
+
+
+def _receipt(ctx: Context, submitted: Submitted) -> Reply:
+    undo = ctx.words(f"train stop {submitted.name}")
+    return Reply(receipt(submitted, undo))
+
+
+def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
+    stopped = ctx.training.stop(ctx.session, caller, run, ctx.now)
+    again = code(ctx.words(f"train resubmit {stopped.reference}"))
+    said = plain(" is being stopped; its last lines are kept. ")
+    return Reply((join(code(stopped.reference), said, again, " starts it again."),))
+
+
+def _log_of(ctx: Context, run: Run, lines: int) -> Reply:
+    reads = ctx.training_reads
+    return Reply(later=lambda: Reply(card=log_card(run.reference, reads.log_tail(run, lines))))

@@ -1,0 +1,50 @@
+"""/train export, compare and presets: what runs were, which was the better, what they can be."""
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.parameters import Reference, RunReference, TeamName
+from bot.training.comparing import Side, comparison, refuse_few
+from bot.training.presets import presets_card, presets_of
+from bot.training.record import export_card
+from bot.training.spans import times_of
+from handlers.context import Context
+from handlers.train_scaling import train
+
+__all__ = ["train"]
+
+
+@train.verb(
+    "export", "All that is known of a run, as JSON", right=Right.RUN_READ,
+    examples=("export lane", "export lane#2"),
+)  # fmt: skip
+@train.argument("run", RunReference(), help="Which run")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Its record without secrets, to be copied; for the person alone."""
+    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    return Reply(card=export_card(found, times_of(ctx.session, found, ctx.now), ctx.now))
+
+
+@train.verb(
+    "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
+    examples=("compare lane lane#2", "compare one-gpu three-gpus"),
+)  # fmt: skip
+@train.argument("runs", RunReference(), multiple=True, help="Which runs; the first is the measure")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """A table; what is not known of a run, as long as it goes on, is said to be unknown."""
+    name, _ = ctx.team()
+    found = [ctx.training.find(ctx.session, name, each) for each in runs]
+    refuse_few(found, ctx.words("train compare lane lane#2"))
+    sides = [Side(run, times_of(ctx.session, run, ctx.now)) for run in found]
+    return Reply(card=comparison(sides, ctx.settings.training.prices, ctx.now))
+
+
+@train.verb(
+    "presets", "Options of submit that have a name", right=Right.RUN_READ, examples=("presets",)
+)
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def presets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """The team's presets, what they set, and what of that is locked."""
+    name, found = ctx.team()
+    return Reply(card=presets_card(name, presets_of(ctx.settings, found)))

@@ -1,0 +1,49 @@
+"""/train scale: elastic runs go on with more or fewer nodes."""
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
+from bot.training.card import requeue_button
+from bot.training.scaling import Offer
+from handlers.context import Context
+from handlers.train import acting_for
+from handlers.train_sessions import train
+
+__all__ = ["train"]
+
+
+@train.verb(
+    "scale", "Have an elastic run go on with more or fewer nodes", right=Right.RUN_STOP,
+    mutates=True, examples=("scale wide 2",),
+)  # fmt: skip
+@train.argument("run", RunReference(), help="Which run")
+@train.argument("nodes", WholeNumber(1, 512), help="How many nodes it is to have")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What is being done; or why it would have to start anew, with a button that does it."""
+    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    done = ctx.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)
+    if isinstance(done, Offer):
+        how = "With other nodes it has to wait in its queue again, and to start anew from its last"
+        lines = (plain(done.why), plain(f"{how} checkpoint, if it wrote one."))
+        return Reply(lines, buttons=(requeue_button(found, nodes),))
+    said = join(
+        code(found.reference), f" goes on with {_nodes(nodes)}; its card shows how far it is."
+    )
+    return Reply((said, plain(done.growing)) if done.growing else (said,))
+
+
+@train.button("train.requeue", right=Right.RUN_STOP)
+def click_requeue(ctx: Context, value: str) -> Reply:
+    """Stops the run, and has it start again with the nodes of the button."""
+    run_id, _, nodes = value.partition(" ")
+    run = ctx.training.get(ctx.session, run_id)
+    caller = acting_for(ctx, run, Right.RUN_STOP)
+    ctx.scaling.requeue(ctx.session, caller, run, int(nodes), ctx.now)
+    said = f" is being stopped. Once it has ended it starts again on {_nodes(int(nodes))}."
+    return Reply((join(code(run.reference), said),))
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"

@@ -1,0 +1,61 @@
+"""/train open and extend: interactive sessions are entered, and last longer."""
+
+from datetime import UTC, datetime, timedelta
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.parameters import Duration, Reference, RunReference, TeamName
+from bot.training.answers import extended, opened
+from bot.training.tables import Run
+from handlers.context import Context
+from handlers.train import acting_for, train
+
+__all__ = ["train"]
+
+
+@train.verb(
+    "open", "How to enter your interactive session", right=Right.RUN_READ, examples=("open nb",)
+)
+@train.argument("run", RunReference(), help="Which session")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def open_session(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Its address with the token, for its owner alone."""
+    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    ctx.sessions.refuse_opening(ctx.caller, found)
+    return _door_of(ctx, found)
+
+
+@train.verb(
+    "extend", "Have an interactive session last longer", right=Right.RUN_SUBMIT, mutates=True,
+    examples=("extend nb 2h",),
+)  # fmt: skip
+@train.argument("run", RunReference(), help="Which session")
+@train.argument("time", Duration(), help="How much longer")
+@train.option("--team", TeamName(), help="Another team than the channel's")
+def extend(ctx: Context, run: Reference, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Until when it lasts now."""
+    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    return Reply(extended(ctx.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now)))
+
+
+@train.button("train.open", right=Right.RUN_READ)
+def click_open(ctx: Context, run_id: str) -> Reply:
+    """The way into the card's session."""
+    run = ctx.training.get(ctx.session, run_id)
+    ctx.sessions.refuse_opening(acting_for(ctx, run, Right.RUN_READ), run)
+    return _door_of(ctx, run)
+
+
+@train.button("train.extend", right=Right.RUN_SUBMIT)
+def click_extend(ctx: Context, value: str) -> Reply:
+    """Has the session last until what the button meant when it was shown."""
+    run_id, _, moment = value.partition(" ")
+    run = ctx.training.get(ctx.session, run_id)
+    caller = acting_for(ctx, run, Right.RUN_SUBMIT)
+    until = datetime.fromtimestamp(int(moment), UTC)
+    return Reply(extended(ctx.sessions.extend_until(ctx.session, caller, run, until, ctx.now)))
+
+
+def _door_of(ctx: Context, run: Run) -> Reply:
+    reads = ctx.training_reads
+    return Reply(later=lambda: opened(run, reads.door(run)))
