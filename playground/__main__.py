@@ -1,0 +1,136 @@
+"""`python -m playground`: try the bot in an embedded Slack workspace and cluster."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from playground import scenarios
+from playground.bot_process import BotError
+from playground.control import USAGE
+from playground.opening import opened
+from playground.scenarios import Scenario
+from playground.settings import Addresses, Setup
+from playground.slack.page import write_page
+from playground.stage import StoryError
+from playground.telling import tell
+from playground.world import Options, World, WorldError
+
+_FAILED = 1
+_EXAMPLES = """\b
+Examples:
+  python -m playground --list
+  python -m playground --headless --scenario first-run --html first-run.html
+  python -m playground"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    scenario: Scenario | None
+    stays: bool
+    html: Path | None
+
+
+def _scenario(_context: object, _option: object, name: str | None) -> Scenario | None:
+    try:
+        return scenarios.named(name) if name else None
+    except LookupError as error:
+        raise click.BadParameter(f"{error}") from None
+
+
+def _list(context: click.Context, _option: object, wanted: bool) -> None:  # noqa: FBT001  # click's way
+    if wanted:
+        for name, summary in scenarios.summaries().items():
+            click.echo(f"{name:<26} {summary}")
+        context.exit()
+
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,
+              help="Name the scenarios.")  # fmt: skip
+@click.option("--scenario", metavar="NAME", callback=_scenario, help="Play this story.")
+@click.option("--headless", is_flag=True, help="End after the story: 0 as told, 1 not.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write the channels as a page.")
+@click.option("--out", metavar="DIR", type=_FOLDER, default="playground-out", show_default=True,
+              help="Where the bot's configuration, database and log go.")  # fmt: skip
+@click.option("--keep", is_flag=True, help="Stay up after the story.")
+@click.option("--seed", metavar="N", default=1, show_default=True, help="What chance begins with.")
+@click.option("--database-url", metavar="URL", default="", help="Use this instead of SQLite.")
+@click.option("--port", metavar="N", default=0, help="The port of the control API.")
+def main(  # noqa: PLR0913  # one argument an option
+    *,
+    scenario: Scenario | None,
+    headless: bool,
+    html: Path | None,
+    out: Path,
+    keep: bool,
+    seed: int,
+    database_url: str,
+    port: int,
+) -> None:
+    """Try Quartermaster in an embedded Slack workspace and cluster."""
+    if headless and scenario is None:
+        raise click.UsageError("--headless needs a --scenario; --list names them.")
+    setup = scenario.setup if scenario else Setup()
+    options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
+    asked = Asked(scenario, stays=keep or not headless, html=html)
+    try:
+        sys.exit(asyncio.run(_run(options, asked)))
+    except (BotError, WorldError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+async def _run(options: Options, asked: Asked) -> int:
+    async with opened(options) as world:
+        world.slack.transcript.printer = click.echo
+        await world.start_bots()
+        code = await _play(world, asked.scenario) if asked.scenario else 0
+        if asked.html:
+            write_page(world.slack, asked.html)
+            click.echo(f"\nThe channels as a page: {asked.html}")
+        if asked.stays:
+            await _stays_up(world.addresses, options.out)
+    return code
+
+
+async def _play(world: World, scenario: Scenario) -> int:
+    try:
+        await tell(world, scenario)
+    except StoryError as error:
+        click.echo(f"\n{scenario.name} failed: {error}", err=True)
+        return _FAILED
+    ready = world.bot.started_in[0]
+    click.echo(f"\n{scenario.name}: as told. The bot was ready after {ready:.1f} s.")
+    return 0
+
+
+def _introduce(at: Addresses, out: Path) -> None:
+    click.echo(f"\nControl     {at.control}\nSlack       {at.slack}/api/")
+    click.echo(f"Kubernetes  {at.kubernetes}  (kubectl --kubeconfig {out / 'kubeconfig'})")
+    click.echo(f"The bot     {at.bot}  (log: {out / 'bot.log'})\n\n{USAGE}\nCtrl-C ends it.")
+
+
+async def _stays_up(at: Addresses, out: Path) -> None:
+    """Says how to act, and returns on Ctrl-C or SIGTERM."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    with contextlib.ExitStack() as stack:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, told.set)
+            stack.callback(loop.remove_signal_handler, number)
+        _introduce(at, out)
+        await told.wait()
+
+
+if __name__ == "__main__":
+    main(prog_name="playground")

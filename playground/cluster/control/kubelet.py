@@ -1,0 +1,265 @@
+"""The kubelet of every node: creates containers, lets training pretend, ends pods gracefully."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from playground.cluster.control.images import pull_failure, pull_words
+from playground.cluster.control.job_counts import is_ended
+from playground.cluster.control.lives import Life, Run, ended, phase_of, restarts, shown
+from playground.cluster.control.loop import moment_of, seconds
+from playground.cluster.control.mounts import (
+    attach_problem,
+    claim_problem,
+    config_problem,
+    mount_problem,
+)
+from playground.cluster.control.pod_status import Shown, report, terminated, waiting
+from playground.cluster.control.training import Training, behaviour_of
+from playground.cluster.control.world import World
+from playground.cluster.objects.conditions import set_condition
+from playground.cluster.objects.kinds import CONFIG_MAP, POD, SECRET, Object
+from playground.cluster.objects.store import Change, Key
+
+SOURCE = "kubelet"
+STATIC = "playground/static"
+KILLED, TOLD = 137, 143
+CRASH_SECONDS = 10
+LONGEST_CRASH_SECONDS = 300
+Why = tuple[str, str]
+
+
+class Kubelet:
+    """Moves bound pods from creating to running to their end."""
+
+    def __init__(self, world: World, behaviours: dict[str, Training]) -> None:
+        self._world = world
+        self.behaviours = behaviours
+        self.missing_images: set[str] = set()
+        self.mount_failures: dict[str, str] = {}
+        self.lost_nodes: set[str] = set()
+        self.creation_seconds = 3.0
+        self.lives: dict[str, Life] = {}
+        self._stuck: dict[Key, None] = {}
+
+    def wants(self, change: Change) -> Iterable[Key]:
+        """Bound pods that changed, and stuck ones when what they miss may have come."""
+        if change.kind == POD.qualified:
+            if change.type == "DELETED" or is_ended(change.obj):
+                yield from [key for key in self._stuck if key[0] == change.key[0]]
+            if change.type == "DELETED":
+                self.lives.pop(change.obj["metadata"]["uid"], None)
+                self._stuck.pop(change.key, None)
+            elif change.obj["spec"].get("nodeName") and not _static(change.obj):
+                yield change.key
+        elif change.kind in {SECRET.qualified, CONFIG_MAP.qualified}:
+            yield from [key for key in self._stuck if key[0] == change.key[0]]
+
+    def reconcile(self, key: Key) -> None:
+        """Takes a pod to where it should be now, and says when to look again."""
+        pod = self._world.store.get(POD, *key)
+        if pod is None or pod["spec"]["nodeName"] in self.lost_nodes:
+            self._world.loop.wake(self, key, None)
+            return
+        if is_ended(pod):
+            self._confirm(key, pod)
+            return
+        life = self.lives.setdefault(pod["metadata"]["uid"], Life(self._world.now))
+        if pod["metadata"].get("deletionTimestamp"):
+            again = self._terminate(key, pod, life)
+        elif not life.runs:
+            again = self._create(key, pod, life)
+        else:
+            again = self._watch(key, pod, life)
+        self._world.loop.wake(self, key, again)
+
+    def evict(self, key: Key, words: str) -> None:
+        """Ends a pod for what its node lacks, in these words."""
+        pod = self._world.store.get(POD, *key)
+        life = self.lives.get(pod["metadata"]["uid"]) if pod else None
+        if pod is None or life is None or is_ended(pod):
+            return
+        states: dict[str, Shown] = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
+        for name, runs in life.runs.items():
+            run = runs[-1]
+            run.ended, run.own_end = self._world.now, False
+            run.code, run.reason = KILLED, "Error"
+            states[name] = Shown(ended(run))
+
+        def edit(obj: Object) -> None:
+            report(obj, states, "Failed", self._world.now)
+            obj["status"] |= {"reason": "Evicted", "message": words}
+            why = ("TerminationByKubelet", words)
+            set_condition(obj, "DisruptionTarget", status=True, why=why, now=self._world.now)
+
+        self._world.record(POD, pod, ("Evicted", words), SOURCE, warning=True)
+        self._world.change(POD, key, edit)
+
+    def wake_node(self, node: str) -> None:
+        """Looks at all pods of a node, after it was found again."""
+        for pod in list(self._world.store.all(POD)):
+            if pod["spec"].get("nodeName") == node and not _static(pod):
+                self._world.loop.mark(self, (pod["metadata"]["namespace"], pod["metadata"]["name"]))
+
+    def retry(self) -> None:
+        """Looks at stuck pods again, after what they miss has come."""
+        for key in self._stuck:
+            self._world.loop.mark(self, key)
+
+    def image_missing(self, image: str) -> bool:
+        """Whether no registry has this image."""
+        return image in self.missing_images or "/missing/" in image or "/missing:" in image
+
+    def _confirm(self, key: Key, pod: Object) -> None:
+        self._world.loop.wake(self, key, None)
+        if pod["metadata"].get("deletionTimestamp"):
+            self._world.deletion.finish(POD, key)
+
+    def _create(self, key: Key, pod: Object, life: Life) -> datetime | None:
+        if not pod["status"].get("containerStatuses"):
+            states = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
+            self._report(key, states, "Pending")
+        ready = life.bound + seconds(self.creation_seconds)
+        if self._unmountable(key, pod):
+            return None
+        if not life.pulled and not self._pull_begun(pod, life):
+            return ready
+        if self._world.now < ready:
+            return ready
+        if self._broken_images(key, pod):
+            gives_up = ready + seconds(CRASH_SECONDS)
+            return gives_up if self._world.now < gives_up else None
+        if self._misconfigured(key, pod):
+            return None
+        self._stuck.pop(key, None)
+        return self._start(key, pod, life)
+
+    def _unmountable(self, key: Key, pod: Object) -> bool:
+        store = self._world.store
+        failed = attach_problem(store, pod)
+        if failed:
+            why = ("FailedAttachVolume", failed)
+            self._world.record(POD, pod, why, "attachdetach-controller", warning=True)
+        problem = mount_problem(store, pod) or claim_problem(store, pod, self.mount_failures)
+        if problem:
+            self._world.record(POD, pod, ("FailedMount", problem), SOURCE, warning=True)
+        if failed or problem:
+            self._stuck[key] = None
+        return bool(failed or problem)
+
+    def _pull_begun(self, pod: Object, life: Life) -> bool:
+        life.pulled = True
+        for container in pod["spec"]["containers"]:
+            why = ("Pulling", f'Pulling image "{container["image"]}"')
+            self._world.record(POD, pod, why, SOURCE)
+        return False
+
+    def _broken_images(self, key: Key, pod: Object) -> bool:
+        images = {c["name"]: c["image"] for c in pod["spec"]["containers"]}
+        absent = {name: image for name, image in images.items() if self.image_missing(image)}
+        if not absent:
+            return False
+        self._stuck[key] = None
+        life = self.lives[pod["metadata"]["uid"]]
+        first = self._world.now < life.bound + seconds(self.creation_seconds + CRASH_SECONDS)
+        states = dict.fromkeys(images, waiting("ContainerCreating"))
+        for name, image in absent.items():
+            states[name] = waiting(*pull_failure(image, first=first))
+            failed = f'Failed to pull image "{image}": {pull_words(image)}'
+            self._world.record(POD, pod, ("Failed", failed), SOURCE, warning=True)
+            back_off = ("BackOff", f'Back-off pulling image "{image}"')
+            self._world.record(POD, pod, back_off, SOURCE)
+        self._report(key, states, "Pending")
+        return True
+
+    def _misconfigured(self, key: Key, pod: Object) -> bool:
+        states = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
+        found = False
+        for container in pod["spec"]["containers"]:
+            problem = config_problem(self._world.store, pod, container)
+            if problem:
+                found = True
+                states[container["name"]] = waiting("CreateContainerConfigError", problem)
+                self._world.record(POD, pod, ("Failed", f"Error: {problem}"), SOURCE, warning=True)
+        if found:
+            self._stuck[key] = None
+            self._report(key, states, "Pending")
+        return found
+
+    def _start(self, key: Key, pod: Object, life: Life) -> datetime | None:
+        took = f"{self.creation_seconds:.3f}s".replace(".000s", "s")
+        for container in pod["spec"]["containers"]:
+            training = behaviour_of(pod, container, self.behaviours)
+            life.runs[container["name"]] = [Run(training, self._world.now)]
+            for why in (
+                ("Pulled", f'Successfully pulled image "{container["image"]}" in {took}'),
+                ("Created", f"Created container: {container['name']}"),
+                ("Started", f"Started container {container['name']}"),
+            ):
+                self._world.record(POD, pod, why, SOURCE)
+        return self._watch(key, pod, life)
+
+    def _watch(self, key: Key, pod: Object, life: Life) -> datetime | None:
+        upcoming: list[datetime] = []
+        for name, runs in life.runs.items():
+            again = self._advance(pod, name, runs)
+            if again is not None:
+                upcoming.append(again)
+        states = {name: shown(pod, name, runs) for name, runs in life.runs.items()}
+        self._report(key, states, phase_of(pod, life))
+        return min(upcoming, default=None)
+
+    def _advance(self, pod: Object, name: str, runs: list[Run]) -> datetime | None:
+        """Ends a run that is over, starts the next where the pod wants one."""
+        run = runs[-1]
+        if run.ended is None:
+            lasts = run.training.seconds
+            if lasts is None:
+                return None
+            end = run.started + seconds(lasts)
+            if self._world.now < end:
+                return end
+            run.ended = end
+            run.code, run.reason = run.training.ending
+        if not restarts(pod, run):
+            return None
+        again = run.ended + seconds(
+            min(CRASH_SECONDS * 2 ** (len(runs) - 1), LONGEST_CRASH_SECONDS)
+        )
+        if self._world.now < again:
+            why = ("BackOff", f"Back-off restarting failed container {name}")
+            self._world.record(POD, pod, why, SOURCE, warning=True)
+            return again
+        runs.append(Run(run.training, self._world.now))
+        return self._advance(pod, name, runs)
+
+    def _terminate(self, key: Key, pod: Object, life: Life) -> datetime | None:
+        metadata = pod["metadata"]
+        grace = metadata["deletionGracePeriodSeconds"]
+        told = moment_of(metadata["deletionTimestamp"]) - seconds(grace)
+        states: dict[str, Shown] = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
+        for name, runs in life.runs.items():
+            run = runs[-1]
+            takes = min(run.training.stop_seconds, grace)
+            if run.ended is None and self._world.now < told + seconds(takes):
+                why = ("Killing", f"Stopping container {name}")
+                self._world.record(POD, pod, why, SOURCE)
+                return told + seconds(takes)
+            if run.ended is None:
+                run.ended, run.own_end = max(run.started, self._world.now), False
+                run.code = TOLD if run.training.stop_seconds <= grace else KILLED
+                run.reason = "Error"
+            states[name] = Shown(terminated(run.code, run.reason, run.started, run.ended))
+        self._report(key, states, "Failed")
+        self._world.deletion.finish(POD, key)
+        return None
+
+    def _report(self, key: Key, states: dict[str, Shown], phase: str) -> None:
+        self._world.change(POD, key, lambda obj: report(obj, states, phase, self._world.now))
+
+
+def _names(pod: Object) -> list[str]:
+    return [container["name"] for container in pod["spec"]["containers"]]
+
+
+def _static(pod: Object) -> bool:
+    return STATIC in (pod["metadata"].get("annotations") or ())

@@ -1,0 +1,1 @@
+"""KAI Scheduler, small: PodGroups, fair shares of Queues, binding, reclaiming, and statuses."""

@@ -1,0 +1,87 @@
+"""Fair shares: who may have how many GPUs when there are not enough for all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from playground.cluster.objects.kinds import Object
+
+_ZERO = Decimal(0)
+_NO_LIMIT = Decimal(-1)
+
+
+@dataclass
+class Row:
+    """A Queue that runs go to, in GPUs; `why_not` says why nothing is ever placed in it."""
+
+    name: str
+    quota: Decimal
+    limit: Decimal
+    weight: Decimal
+    why_not: str = ""
+    allocated: Decimal = _ZERO
+    not_preemptible: Decimal = _ZERO
+    requested: Decimal = _ZERO
+    share: Decimal = _ZERO
+
+    @property
+    def fill(self) -> tuple[bool, Decimal]:
+        """How much of its share it has; the emptiest is served first."""
+        return (False, self.allocated / self.share) if self.share else (True, self.allocated)
+
+    def is_over_limit(self, more: Decimal) -> bool:
+        """Whether it may not have that many more; a limit that is not set is the quota."""
+        if self.limit == _NO_LIMIT or not more:
+            return False
+        most = self.limit if self.limit > 0 else self.quota
+        return self.quota != _NO_LIMIT and self.allocated + more > most
+
+
+def rows(queues: Mapping[str, Object]) -> dict[str, Row]:
+    """The Queues that have none below them."""
+    parents = {queue["spec"].get("parentQueue") for queue in queues.values()}
+    found = {}
+    for name, queue in queues.items():
+        if name in parents:
+            continue
+        gpu = ((queue["spec"].get("resources") or {}).get("gpu")) or {}
+        parent = queue["spec"].get("parentQueue")
+        found[name] = Row(
+            name,
+            Decimal(str(gpu.get("quota", 0))),
+            Decimal(str(gpu.get("limit", 0))),
+            Decimal(str(gpu.get("overQuotaWeight", 0))),
+            "" if parent in queues else f"queue {name} has no parent queue",
+        )
+    return found
+
+
+def divide(total: Decimal, queues: Mapping[str, Row]) -> None:
+    """Gives each Queue what it deserves of what it asks for, and the rest by weight.
+
+    In each round a Queue gets the whole GPUs that its weight makes; what is left then goes one
+    by one to the heaviest.
+    """
+    for row in queues.values():
+        row.share = row.requested if row.quota == _NO_LIMIT else min(row.quota, row.requested)
+    left = total - sum((row.share for row in queues.values()), _ZERO)
+    while left > 0:
+        hungry = [row for row in queues.values() if row.share < row.requested and row.weight > 0]
+        if not hungry:
+            return
+        given = _round(left, hungry)
+        if not given:
+            heaviest = max(hungry, key=lambda row: row.weight)
+            given = min(left, Decimal(1), heaviest.requested - heaviest.share)
+            heaviest.share += given
+        left -= given
+
+
+def _round(left: Decimal, hungry: list[Row]) -> Decimal:
+    weights = sum((row.weight for row in hungry), _ZERO)
+    given = _ZERO
+    for row in hungry:
+        part = min(left * row.weight // weights, row.requested - row.share)
+        row.share += part
+        given += part
+    return given

@@ -1,0 +1,1 @@
+"""Queue admission as Kueue 0.19 does it, in its own objects and words."""

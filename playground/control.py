@@ -1,0 +1,249 @@
+"""The control API: acting as a person, moving time and breaking things, by HTTP."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from playground.cluster.control.training import Training
+from playground.cluster.operators.catalogue import OPERATORS
+from playground.ledger import Fault
+from playground.slack.errors import PersonError
+from playground.slack.faults import Down
+from playground.slack.page import page
+from playground.slack.people import Message
+from playground.spelling import closest
+from playground.web import CONFLICT, NOT_FOUND, Asked, Told, WebError, application
+from playground.world import World
+
+USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
+  POST /say {"person": "Alice", "channel": "#team-a", "text": "/train list"}
+       a text without a slash is a mention of @Quartermaster
+  POST /click {"person": "Carol", "channel": "#gpu-approvals", "label": "Approve"}
+       "confirm": true where a button asks first; "message": "lane" to say on which message
+  GET  /channels, GET /channels/team-a?as=Alice
+  GET  /page                           all channels as one HTML page
+  POST /clock {"forward": "3d"}        moves time, event after event
+  POST /bot {"do": "kill"}             kill, stop or start
+  POST /fault {"name": "chat.postMessage", "fault": "lose-answer"}
+       kill-before, kill-after, lose-answer or refuse; "number": 7 instead of a name
+  POST /slack {"is": "down"}           down or up
+  PUT  /behaviour {"image": "ghcr.io/acme/lane", "seconds_per_epoch": 5}
+  POST /install {"operator": "mpi-operator"}
+       jobset, mpi-operator, trainer or training-operator
+  POST /nature {"do": "lose_node", "name": "gpu-1"}
+       find_node; evict or preempt {"namespace", "pod"} ("by" a uid); break_mount {"claim", "words"}
+       or mend_mount; break_provisioner {"storage_class", "words"} or mend_provisioner
+  GET  /requests                       what the bot asked of the outside world
+"""
+_CLOCK_WAIT_SECONDS = 20.0
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+Answer = Callable[[Asked], Awaitable[Told]]
+
+
+class Control:
+    """Answers the control API of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._routes: Mapping[str, Answer] = {
+            "GET /": self._usage,
+            "GET /clock": self._clock,
+            "POST /clock": self._forward,
+            "POST /say": self._say,
+            "POST /click": self._click,
+            "GET /channels": self._channels,
+            "GET /page": self._page,
+            "POST /bot": self._bot,
+            "POST /fault": self._fault,
+            "POST /slack": self._slack,
+            "PUT /behaviour": self._behaviour,
+            "POST /install": self._install,
+            "POST /nature": self._nature,
+            "GET /requests": self._requests,
+        }
+        self.app = application(self._answer)
+
+    async def _answer(self, asked: Asked) -> Told:
+        first = "/" + asked.path.strip("/").partition("/")[0]
+        route = f"{asked.method} {first}"
+        if route not in self._routes:
+            raise WebError(f"nothing answers {route}{closest(route, self._routes)}", NOT_FOUND)
+        try:
+            return await self._routes[route](asked)
+        except PersonError as error:
+            raise WebError(str(error), CONFLICT) from None
+
+    async def _usage(self, _asked: Asked) -> Told:
+        return Told(USAGE)
+
+    async def _clock(self, asked: Asked) -> Told:
+        try:
+            known = timedelta(seconds=float(asked.query.get("after", "-1")))
+        except ValueError:
+            raise WebError("after must be a number of seconds") from None
+        offset = await self._world.clock.offset_after(known, _CLOCK_WAIT_SECONDS)
+        return Told({"offset_seconds": offset.total_seconds()})
+
+    async def _forward(self, asked: Asked) -> Told:
+        await self._world.pass_time(duration(_text(asked, "forward")))
+        return Told({"now": self._world.clock.now().isoformat()})
+
+    async def _say(self, asked: Asked) -> Told:
+        user, channel = self._user(_text(asked, "person")), self._channel(_text(asked, "channel"))
+        text = _text(asked, "text")
+        if not text.startswith("/"):
+            message = await self._world.slack.mention(user, channel, text)
+            return Told({"said": message.text, "ts": message.ts})
+        shown = await self._world.slack.slash(user, channel, text)
+        return Told({"shown": [self._world.slack.text_of(each) for each in shown]})
+
+    async def _click(self, asked: Asked) -> Told:
+        user, channel = self._user(_text(asked, "person")), self._channel(_text(asked, "channel"))
+        label = _text(asked, "label")
+        message = self._message(user, channel, label, str(asked.body.get("message", "")))
+        confirm = asked.body.get("confirm") is True
+        dialog = await self._world.slack.click(user, message, label, confirm=confirm)
+        return Told({"clicked": label, "dialog": dialog})
+
+    async def _channels(self, asked: Asked) -> Told:
+        slack = self._world.slack
+        name = asked.path.strip("/").partition("/")[2]
+        if not name:
+            return Told({"channels": [f"#{c.name}" for c in slack.channels.values()]})
+        user = self._user(asked.query.get("as", "Alice"))
+        seen = slack.visible(user, self._channel(name))
+        return Told({"messages": [self._shown(message) for message in seen]})
+
+    async def _page(self, _asked: Asked) -> Told:
+        return Told(page(self._world.slack, "Quartermaster in Slack"), kind="text/html")
+
+    async def _bot(self, asked: Asked) -> Told:
+        bot = self._world.bot
+        acts = {"kill": bot.kill, "start": bot.start, "stop": bot.stop}
+        what = _text(asked, "do")
+        if what not in acts:
+            raise WebError(f"the bot cannot {what}{closest(what, acts)}")
+        await acts[what]()
+        return Told({"running": bot.is_running, "pid": bot.pid})
+
+    async def _fault(self, asked: Asked) -> Told:
+        named = _text(asked, "fault")
+        faults = {str(fault): fault for fault in Fault}
+        if named not in faults:
+            raise WebError(f"there is no fault {named}{closest(named, faults)}")
+        ledger = self._world.ledger
+        number = asked.body.get("number")
+        if isinstance(number, int):
+            ledger.by_number[number] = faults[named]
+        else:
+            ledger.by_name.setdefault(_text(asked, "name"), []).append(faults[named])
+        return Told({"waiting": named})
+
+    async def _slack(self, asked: Asked) -> Told:
+        state = _text(asked, "is")
+        if state not in {"down", "up"}:
+            raise WebError(f"Slack cannot be {state}{closest(state, ['down', 'up'])}")
+        if state == "down":
+            self._world.slack.go_down(Down.UNAVAILABLE)
+        else:
+            self._world.slack.come_up()
+        return Told({"slack": state})
+
+    async def _behaviour(self, asked: Asked) -> Told:
+        image = _text(asked, "image")
+        fields = {key: value for key, value in asked.body.items() if key != "image"}
+        try:
+            self._world.cluster.behaviours[image] = Training(**fields)
+        except TypeError as error:
+            raise WebError(f"runs cannot behave like this: {error}") from None
+        return Told({"image": image, **fields})
+
+    async def _install(self, asked: Asked) -> Told:
+        operator = _text(asked, "operator")
+        if operator not in OPERATORS:
+            known = closest(operator, OPERATORS)
+            raise WebError(f"there is no operator {operator}{known}", NOT_FOUND)
+        self._world.cluster.install(operator)
+        return Told({"installed": operator})
+
+    async def _nature(self, asked: Asked) -> Told:
+        nature, what = self._world.cluster.nature, _text(asked, "do")
+        acts = {name: getattr(nature, name) for name in dir(nature) if not name.startswith("_")}
+        if what not in acts:
+            raise WebError(f"nature cannot {what}{closest(what, acts)}")
+        words = {key: value for key, value in asked.body.items() if key != "do"}
+        try:
+            acts[what](**words)
+        except TypeError as error:
+            raise WebError(f"nature does not work like this: {error}") from None
+        return Told({"done": what, **words})
+
+    async def _requests(self, _asked: Asked) -> Told:
+        rows = self._world.ledger.requests
+        listed = [{"number": r.number, "service": r.service, "name": r.name, "about": r.about}
+                  for r in rows]  # fmt: skip
+        return Told({"requests": listed})
+
+    def _user(self, name: str) -> str:
+        slack = self._world.slack
+        named = {slack.name_of(user).lower(): user for user in slack.users}
+        named |= {user.lower(): user for user in slack.users}
+        if name.lower() not in named:
+            people = [slack.name_of(user) for user in slack.users]
+            raise WebError(f"nobody is called {name}{closest(name, people)}", NOT_FOUND)
+        return named[name.lower()]
+
+    def _channel(self, name: str) -> str:
+        channels = self._world.slack.channels
+        named = {channel.name: channel.id for channel in channels.values()}
+        bare = name.removeprefix("#").removeprefix("@")
+        if bare in channels:
+            return bare
+        if bare not in named:
+            raise WebError(f"there is no channel {name}{closest(bare, named)}", NOT_FOUND)
+        return named[bare]
+
+    def _message(self, user: str, channel: str, label: str, text: str) -> Message:
+        """The newest message that this person sees there with such a button."""
+        slack = self._world.slack
+        for message in reversed(slack.visible(user, channel)):
+            if label in _labels(message) and text in slack.text_of(message):
+                return message
+        seen = {each for m in slack.visible(user, channel) for each in _labels(m)}
+        raise WebError(f"no message there has a button {label}{closest(label, seen)}", NOT_FOUND)
+
+    def _shown(self, message: Message) -> dict[str, Any]:
+        slack = self._world.slack
+        return {
+            "ts": message.ts,
+            "from": slack.name_of(message.user),
+            "thread": message.thread_ts if message.is_reply else None,
+            "only": slack.name_of(message.viewer) if message.viewer else None,
+            "text": slack.text_of(message),
+            "buttons": _labels(message),
+        }
+
+
+def duration(text: str) -> timedelta:
+    """A duration like 90s, 1h30m or 3d; WebError says what is right."""
+    parts = re.findall(r"(\d+)([smhd])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise WebError(f"{text} is not a duration like 90s, 1h30m or 3d")
+    return sum((timedelta(**{_UNITS[unit]: int(number)}) for number, unit in parts), timedelta(0))
+
+
+def _text(asked: Asked, key: str) -> str:
+    value = asked.body.get(key)
+    if not isinstance(value, str) or not value:
+        raise WebError(f'"{key}" is missing; it must be a text')
+    return value
+
+
+def _labels(message: Message) -> list[str]:
+    return [
+        element["text"]["text"]
+        for block in message.blocks
+        for element in block.get("elements", ())
+        if isinstance(element, dict) and element.get("type") == "button"
+    ]

@@ -1,0 +1,151 @@
+"""People of a story: what they do, and what they are told."""
+
+from dataclasses import dataclass
+
+from playground.sightings import Words, says_all, spelled
+from playground.slack.errors import PersonError
+from playground.slack.people import SLACKBOT, Message
+from playground.slack.transcript import Entry, Kind
+from playground.stage import Stage
+
+_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Card:
+    """A message of the bot that a story follows; it is always read as it is now."""
+
+    story: Stage
+    message: Message
+
+    @property
+    def text(self) -> str:
+        """What it says now, as people read it."""
+        return self.story.world.slack.text_of(self.message)
+
+    async def shows(self, *words: Words) -> None:
+        """Waits until it says all of this at once."""
+        await self.story.until(
+            lambda: says_all(self.text, words),
+            lambda: f"the card does not show {spelled(words)}; it shows:\n{self.text}",
+        )
+
+    async def offers(self, *labels: str) -> None:
+        """Waits until it has these buttons and no others."""
+        await self.story.until(
+            lambda: self.buttons() == list(labels),
+            lambda: f"the card does not offer {list(labels)}, but {self.buttons()}:\n{self.text}",
+        )
+
+    def buttons(self) -> list[str]:
+        """The labels of its buttons, from left to right."""
+        return [
+            element["text"]["text"]
+            for block in self.message.blocks
+            for element in block.get("elements", ())
+            if isinstance(element, dict) and element.get("type") == "button"
+        ]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody of the workspace, as a story speaks of them."""
+
+    story: Stage
+    id: str
+    name: str
+
+    async def types(self, channel: str, text: str) -> None:
+        """Types a slash command in a channel; in an unreliable story again until it is heard."""
+        for _ in range(_TRIES):
+            await self.story.bot_is_there()
+            shown = await self.story.world.slack.slash(self.id, self.story.channel(channel), text)
+            if not (self.story.unreliable and any(each.user == SLACKBOT for each in shown)):
+                return
+            self.story.sightings.take(self._failed)
+        self.story.fail(f"{self.name} typed {text} {_TRIES} times and was never heard")
+
+    async def mentions(self, channel: str, text: str, *, thread: Card | None = None) -> None:
+        """Writes to @Quartermaster in a channel, or in the thread of a card."""
+        await self.story.bot_is_there()
+        where = thread.message.ts if thread else None
+        await self.story.world.slack.mention(self.id, self.story.channel(channel), text, where)
+
+    async def clicks(self, card: Card, label: str, *, confirming: Words | None = None) -> None:
+        """Clicks a button; one that asks first needs the words of its dialog to confirm."""
+        for attempt in range(_TRIES):
+            await self.story.bot_is_there()
+            if attempt and label not in card.buttons():
+                return
+            before = len(self.story.world.slack.transcript.entries)
+            await self._click(card, label, confirming)
+            if not (self.story.unreliable and self._was_not_heard(before)):
+                return
+            self.story.sightings.take(self._failed)
+        self.story.fail(f"{self.name} clicked {label} {_TRIES} times and was never heard")
+
+    async def is_told(self, *words: Words) -> Card | None:
+        """Waits for an answer that only this person sees; an unreliable story has none."""
+        if self.story.unreliable:
+            return None
+
+        def told() -> Card | None:
+            entry = self.story.sightings.take(lambda each: self._fits(each, words))
+            return Card(self.story, self.story.sightings.message(entry)) if entry else None
+
+        return await self.story.until(
+            told, lambda: f"{self.name} is not told {spelled(words)}; {self._last()}"
+        )
+
+    async def is_mentioned(
+        self, channel: str, *words: Words, thread: Card | None = None, broadcast: bool = False
+    ) -> Card:
+        """Waits for a message that notifies this person, in a channel or in a card's thread."""
+        story, place = self.story, self.story.channel(channel)
+
+        def fits(entry: Entry) -> bool:
+            if entry.channel != place or self.id not in entry.notified:
+                return False
+            message = story.sightings.message(entry)
+            in_thread = thread is None or entry.thread_ts == thread.message.ts
+            return in_thread and message.broadcast == broadcast and says_all(entry.text, words)
+
+        wanted = f"{self.name} is not mentioned with {spelled(words)}"
+        return Card(story, await story.sees(fits, wanted))
+
+    async def is_written_to(self, *words: Words) -> Card:
+        """Waits for a direct message of the bot to this person."""
+        place = self.story.world.slack.im(self.id).id
+
+        def fits(entry: Entry) -> bool:
+            return entry.channel == place and not entry.viewer and says_all(entry.text, words)
+
+        wanted = f"{self.name} gets no direct message {spelled(words)}"
+        return Card(self.story, await self.story.sees(fits, wanted))
+
+    async def _click(self, card: Card, label: str, confirming: Words | None) -> None:
+        confirms = confirming is not None
+        try:
+            dialog = await self.story.world.slack.click(
+                self.id, card.message, label, confirm=confirms
+            )
+        except PersonError as error:
+            self.story.fail(f"{self.name} cannot click {label}: {error}\n{card.text}")
+        asked = f"{dialog['title']['text']} {dialog['text']['text']}" if dialog else ""
+        if confirming is not None and not says_all(asked, [confirming]):
+            self.story.fail(f"the dialog of {label} does not say {confirming}, but: {asked}")
+
+    def _was_not_heard(self, before: int) -> bool:
+        new = self.story.world.slack.transcript.entries[before:]
+        return any(self._failed(entry) for entry in new)
+
+    def _failed(self, entry: Entry) -> bool:
+        return entry.kind is Kind.FAILED and entry.by == self.id
+
+    def _fits(self, entry: Entry, words: tuple[Words, ...]) -> bool:
+        text = self.story.sightings.text(entry)
+        return entry.viewer == self.id and entry.kind is Kind.POSTED and says_all(text, words)
+
+    def _last(self) -> str:
+        own = [e for e in self.story.sightings.unexpected() if e.viewer == self.id]
+        return f"but:\n{own[-1].text}" if own else "nothing else was said to them either"

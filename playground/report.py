@@ -1,0 +1,42 @@
+"""How things stand, for somebody who has to find out why a story failed."""
+
+from collections.abc import Iterator
+
+from playground.slack.people import Channel
+from playground.world import World
+
+_REQUESTS, _LINES, _SHOWN = 12, 15, 12
+
+
+def report(world: World) -> str:
+    """What each channel shows, what the bot says about itself, and what it did last."""
+    return "\n".join(_lines(world))
+
+
+def _lines(world: World) -> Iterator[str]:
+    for channel in world.slack.channels.values():
+        yield from _channel(world, channel)
+    yield f"--- time {world.clock.now():%a %H:%M:%S}, offset {world.clock.offset}"
+    yield f"--- the cluster's next event: {world.cluster.next_event()}"
+    for bot in world.bots:
+        yield f"--- bot {bot.state}: {world.last_pulses.get(bot.url, 'not asked')}"
+    yield "--- last requests"
+    for request in world.ledger.requests[-_REQUESTS:]:
+        number = f"{request.number:>4}" if request.number is not None else "    "
+        yield f"{number} {request.service} {request.name} {request.about}"
+    for bot in world.bots:
+        yield f"--- the end of {bot.log}"
+        yield bot.log_tail(_LINES)
+
+
+def _channel(world: World, channel: Channel) -> Iterator[str]:
+    shown = [message for message in channel.messages if not message.deleted]
+    if shown:
+        yield f"--- {'direct messages with ' if channel.im_with else '#'}{channel.name}"
+    for message in shown:
+        mark = " > " if message.is_reply else ""
+        seen = f" (only {world.slack.name_of(message.viewer)})" if message.viewer else ""
+        lines = world.slack.text_of(message).split("\n")
+        more = [f"({len(lines) - _SHOWN} more lines)"] if len(lines) > _SHOWN else []
+        text = "\n      ".join([*lines[:_SHOWN], *more])
+        yield f"{mark}{world.slack.name_of(message.user)}{seen}: {text}"

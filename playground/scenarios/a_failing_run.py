@@ -1,0 +1,26 @@
+"""A run fails; its owner is told where everybody in the channel sees it, with the last lines."""
+
+from playground.scenes import is_admitted, submits
+from playground.story import Story
+
+
+async def play(story: Story) -> None:
+    """The log is there long after the pod is gone."""
+    alice = story.person("Alice")
+    story.trains("ghcr.io/acme/broken", fails_after=8)
+    command = "--image ghcr.io/acme/broken:0.1 --gpus 1 -- python train.py"
+    card = await submits(story, alice, "#team-a", "broken", command)
+    await is_admitted(story, card)
+    await card.shows("Failed after", "Its program ended with exit code 1.")
+    await card.offers("Logs", "Resubmit")
+    for attempt in (1, 2):
+        await story.reply(card, f"Attempt {attempt} failed. Its program ended with exit code 1.")
+    await alice.is_mentioned(
+        "#team-a",
+        "broken failed after",
+        "RuntimeError: training stopped with exit code 1",
+        thread=card,
+        broadcast=True,
+    )
+    await alice.types("#team-a", "/train logs broken")
+    await alice.is_told("RuntimeError: training stopped with exit code 1")

@@ -1,0 +1,68 @@
+"""Alice measures the network between two nodes, and sees that EFA was not used any more."""
+
+from dataclasses import replace
+
+from playground.cluster.cluster import Cluster
+from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node
+from playground.person import Card, Person
+from playground.scenes import ends_well, is_admitted
+from playground.settings import Setup
+from playground.slack.workspace import Workspace
+from playground.story import Story
+
+EXCLUDED = ("vpc.amazonaws.com/", "hugepages-")
+ADAPTERS = {"vpc.amazonaws.com/efa": "4", "hugepages-2Mi": "10Gi"}
+
+
+def arrange(cluster: Cluster, _workspace: Workspace) -> None:
+    """Gives both nodes EFA, which no quota counts."""
+    cluster.inside.kueue = replace(cluster.inside.kueue, excluded_prefixes=EXCLUDED)
+    for name in ("gpu-1", "gpu-2"):
+        cluster.remove_node(name)
+        add_node(cluster, name, NODE_RESOURCES | ADAPTERS, PRODUCT)
+
+
+SETUP = Setup(
+    settings={"clusters": {"default": {"excluded_resources": list(EXCLUDED)}}}, arrange=arrange
+)
+
+
+async def play(story: Story) -> None:
+    """The second test is compared with the first, and says what is wrong."""
+    alice = story.person("Alice")
+    beside = ("secrets", "services")
+    story.allowed_writes |= {f"{verb} {each}" for verb in ("create", "delete") for each in beside}
+    await _wrong_words_are_explained(alice)
+    await alice.types("#team-a", "/gpu nccl --gpus 6")
+    first = await _is_measured(story, alice, "nccl")
+    await first.shows(
+        "average bus bandwidth 10.13 GB/s",
+        "maximum bus bandwidth 41.74 GB/s",
+        "network efa",
+        "It is the first test with so many GPUs of gpu-1, gpu-2.",
+    )
+    story.trains("nccl-tests", provider="socket")
+    await alice.types("#team-a", "/gpu nccl --gpus 6 --name later")
+    second = await _is_measured(story, alice, "later")
+    await second.shows(
+        "network socket",
+        "EFA was not used, though gpu-1, gpu-2 have it: NCCL chose socket.",
+        "The last test on these nodes, nccl",
+        "had 10.13 GB/s on average: this is 91 % less.",
+    )
+
+
+async def _wrong_words_are_explained(alice: Person) -> None:
+    await alice.types("#team-a", "/gpu nccl --nodes 3")
+    await alice.is_told("A test on 3 nodes needs as many with GPUs, and the cluster has 2.")
+    await alice.types("#team-a", "/gpu ncll")
+    await alice.is_told("nccl")
+
+
+async def _is_measured(story: Story, alice: Person, name: str) -> Card:
+    await alice.is_told(f"Recorded: {name} with 2 nodes, each with 6 GPUs")
+    card = await story.card("#team-a", name)
+    await is_admitted(story, card)
+    await card.shows("Running for", "Kind: nccl", "Nodes: gpu-1, gpu-2")
+    await ends_well(alice, "#team-a", card, name)
+    return card

@@ -1,0 +1,29 @@
+"""Alice runs on borrowed GPUs until team-b needs them back, and goes on when they are free."""
+
+from playground.scenes import ends_well, is_admitted, submits
+from playground.story import Story
+
+
+async def play(story: Story) -> None:
+    """Her card says who needed the GPUs, and the log of the lost pod is kept."""
+    alice, bob = story.person("Alice"), story.person("Bob")
+    story.trains("ghcr.io/acme/lane", seconds_per_epoch=25)
+    story.trains("ghcr.io/acme/base", seconds_per_epoch=10)
+    command = "--image ghcr.io/acme/lane:3.1 --gpus 8 -- python train.py"
+    wide = await submits(story, alice, "#team-a", "wide", command)
+    await is_admitted(story, wide)
+    await wide.shows("Running for")
+    command = "--image ghcr.io/acme/base:2.0 --gpus 8 -- python serve.py"
+    base = await submits(story, bob, "#team-b", "base", command)
+    await story.reply(
+        wide,
+        "Preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
+        "What it said is kept: /train logs wide",
+    )
+    await is_admitted(story, base)
+    await wide.shows("It waits for 8 GPUs of h100")
+    await alice.types("#team-a", "/train why wide")
+    await alice.is_told("Preempted, waits again", "It waits for 8 GPUs of h100")
+    await ends_well(bob, "#team-b", base, "base")
+    await is_admitted(story, wide)
+    await ends_well(alice, "#team-a", wide, "wide")

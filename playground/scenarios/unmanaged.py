@@ -1,0 +1,16 @@
+"""Kueue does not look after Jobs here: the run is taken back, and its owner is told why."""
+
+from playground.scenes import submits
+from playground.settings import Setup
+from playground.story import Story
+
+SETUP = Setup(kueue=False)
+
+
+async def play(story: Story) -> None:
+    """A Job that nobody admits would wait for ever."""
+    alice = story.person("Alice")
+    command = "--image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py"
+    card = await submits(story, alice, "#team-a", "lane", command)
+    await card.shows("Not managed by Kueue")
+    await alice.is_mentioned("#team-a", "lane failed", thread=card, broadcast=True)

@@ -1,0 +1,114 @@
+"""People typing: slash commands, mentions, the Home tab, and what Slack does with the answers."""
+
+from typing import Any
+
+from playground.slack import answers, payloads
+from playground.slack.errors import DeliveryError, PersonError, SlackError
+from playground.slack.mrkdwn import entities, typed
+from playground.slack.people import BOT_USER, SLACKBOT, Channel, Message
+from playground.slack.posting import post
+from playground.slack.shapes import Json
+from playground.slack.state import State
+from playground.slack.transcript import Kind
+from playground.slack.triggers import ResponseUrl
+
+SHOWN_ERRORS = {
+    "timeout": "operation_timeout",
+    "http_timeout": "operation_timeout",
+    "connection_failed": "dispatch_failed",
+    "http_error": "dispatch_failed",
+    "no_retry": "dispatch_failed",
+}
+
+
+async def slash(state: State, user: str, channel: str, text: str) -> list[Message]:
+    """Types a slash command in a channel, and shows the bot's direct answer or Slack's error."""
+    place = present(state, user, channel)
+    command, _, rest = text.strip().partition(" ")
+    if state.commands is not None and command not in state.commands:
+        return [_slackbot(state, user, place, f"`{command}` is not a valid command.")]
+    state.note(Kind.TYPED, user, text, place.id)
+    written = typed(rest, state, labels=True) if state.should_escape else entities(rest)
+    token = state.credentials.verification
+    payload = payloads.slash(token, state.users[user], place, command, written.strip())
+    payload["trigger_id"] = state.triggers.issue(user)
+    payload["response_url"] = state.base_url + state.response_urls.issue(user, place.id)
+    try:
+        bodies = await state.courier.interact("slash_commands", payload)
+    except DeliveryError as error:
+        shown = SHOWN_ERRORS[str(error)]
+        return [_slackbot(state, user, place, f'{command} failed with the error "{shown}"')]
+    return [m for body in bodies for m in _shown(state, user, place, body)]
+
+
+def mention(state: State, user: str, channel: str, text: str, thread_ts: str | None) -> Message:
+    """Writes a message that calls the bot; in direct messages it needs no @."""
+    place = present(state, user, channel)
+    message = Message(place.id, "", user, _addressed(state, place, text), thread_ts=thread_ts)
+    post(state, message)
+    if BOT_USER in place.members:
+        _publish(state, user, _message_event(state, place, message))
+    return message
+
+
+def open_home(state: State, user: str) -> None:
+    """Opens the app's Home tab; the bot is told."""
+    inner = {
+        "type": "app_home_opened",
+        "user": user,
+        "channel": state.im(user).id,
+        "tab": "home",
+        "event_ts": state.next_ts(),
+    }
+    home = state.views.homes.get(user)
+    state.note(Kind.VIEW, user, "opens the Home tab")
+    _publish(state, user, inner if home is None else {**inner, "view": home.as_json()})
+
+
+def present(state: State, user: str, channel: str) -> Channel:
+    """The channel, if this person can write there."""
+    place = state.channel(channel)
+    if user not in place.members:
+        raise PersonError(f"{state.name_of(user)} is not in {place.name}")
+    if place.is_archived:
+        raise PersonError(f"{place.name} is archived")
+    return place
+
+
+def _shown(state: State, user: str, place: Channel, body: Any) -> list[Message]:
+    """What a direct answer puts on the screen; nothing when it is empty."""
+    if not body:
+        return []
+    try:
+        return answers.show(state, ResponseUrl(user, place.id, 0), body)
+    except SlackError as error:
+        return [_slackbot(state, user, place, f'the command failed with the error "{error.code}"')]
+
+
+def _slackbot(state: State, user: str, place: Channel, text: str) -> Message:
+    return post(state, Message(place.id, "", SLACKBOT, text, viewer=user))
+
+
+def _addressed(state: State, place: Channel, text: str) -> str:
+    written = typed(text, state, labels=False)
+    called = f"<@{BOT_USER}>"
+    return written if place.im_with or called in written else f"{called} {written}"
+
+
+def _message_event(state: State, place: Channel, message: Message) -> Json:
+    kind = {"type": "message", "channel_type": "im"} if place.im_with else {"type": "app_mention"}
+    inner: Json = {
+        **kind,
+        "user": message.user,
+        "text": message.text,
+        "ts": message.ts,
+        "channel": place.id,
+        "team": state.users[message.user].team_id,
+        "event_ts": message.ts,
+    }
+    return {**inner, "thread_ts": message.thread_ts} if message.is_reply else inner
+
+
+def _publish(state: State, user: str, inner: Json) -> None:
+    token, team = state.credentials.verification, state.users[user].team_id
+    state.courier.publish(payloads.event(token, inner, team, state.clock.now().timestamp()))

@@ -1,0 +1,22 @@
+"""What can be made to go wrong in the workspace as a whole, switched on and off by hand."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Down(StrEnum):
+    """How Slack is away."""
+
+    REFUSED = "refused"  # connections break off at once
+    UNAVAILABLE = "unavailable"  # every request is answered 503
+
+
+@dataclass
+class Faults:
+    """The switches; single requests are lost or killed through the ledger instead."""
+
+    down: Down | None = None
+    limited: dict[str, int] = field(default_factory=dict)  # method -> seconds of Retry-After
+    slow_seconds: dict[str, float] = field(default_factory=dict)  # method -> wait before an answer
+    doubled: bool = False  # each payload reaches the bot twice
+    unsupported_blocks: set[str] = field(default_factory=set)  # refused as not rolled out here

@@ -1,0 +1,94 @@
+"""The workspace as people use it: they type, click and fill forms, and look at the result."""
+
+from playground.slack import acting, forms, posting, touching
+from playground.slack.faults import Down
+from playground.slack.people import BOT_USER, Message
+from playground.slack.shapes import Json
+from playground.slack.state import State
+from playground.slack.views import View
+
+
+class Workspace(State):
+    """A Slack workspace with one installed app, driven by its people and by the app's requests.
+
+    `base_url` is where `SlackApp` is served; set it before the bot connects. All methods
+    belong on the event loop that serves the app. Limits run on `monotonic`, message times on
+    `clock`.
+    """
+
+    def text_of(self, message: Message) -> str:
+        """A message as plain text, the way it reads on the screen."""
+        return posting.text_of(self, message)
+
+    async def slash(self, user: str, channel: str, text: str) -> list[Message]:
+        """A person types a slash command; returns what Slack shows as the direct answer.
+
+        A bot that does not answer leaves Slack's own error there, for this person only.
+        """
+        return await acting.slash(self, user, channel, text)
+
+    async def mention(
+        self, user: str, channel: str, text: str, thread_ts: str | None = None
+    ) -> Message:
+        """A person writes to the bot in a channel or thread; @Quartermaster is put first."""
+        return acting.mention(self, user, channel, text, thread_ts)
+
+    async def click(
+        self,
+        user: str,
+        where: Message | View,
+        control: str,
+        *,
+        confirm: bool = False,
+        option: str | None = None,
+    ) -> Json | None:
+        """A person uses a button or menu, named by action_id or label; returns the dialog shown.
+
+        A control that asks first needs `confirm=True`; a menu needs the `option`, by value or
+        label. Raises PersonError when this person cannot see it or did not confirm.
+        """
+        act = touching.Touch(user, control, confirm=confirm, option=option)
+        return await touching.click(self, where, act)
+
+    async def submit_view(self, user: str, view: View, values: Json) -> dict[str, str]:
+        """A person fills a form (by block_id, action_id or label) and sends it; returns errors."""
+        return await forms.submit_view(self, user, view, values)
+
+    async def close_view(self, user: str, view: View) -> None:
+        """A person closes a form without sending it."""
+        await forms.close_view(self, user, view)
+
+    async def open_home(self, user: str) -> None:
+        """A person opens the app's Home tab."""
+        acting.open_home(self, user)
+
+    def go_down(self, how: Down) -> None:
+        """Takes Slack away: sockets break, requests fail, payloads are not delivered."""
+        self.faults.down = how
+        self.sockets.drop_all()
+        self.changed()
+
+    def come_up(self) -> None:
+        """Brings Slack back."""
+        self.faults.down = None
+        self.changed()
+
+    def archive(self, channel: str) -> None:
+        """Archives a channel."""
+        self.channels[channel].is_archived = True
+        self.changed()
+
+    def remove_bot(self, channel: str) -> None:
+        """Takes the bot out of a channel."""
+        self.channels[channel].members.remove(BOT_USER)
+        self.changed()
+
+    def invite_bot(self, channel: str) -> None:
+        """What /invite does for the bot."""
+        if BOT_USER not in self.channels[channel].members:
+            self.channels[channel].members.append(BOT_USER)
+        self.changed()
+
+    def delete(self, message: Message, *, by: str = BOT_USER) -> None:
+        """Takes a message away, as an admin or its author can."""
+        posting.delete(self, message, by)

@@ -1,0 +1,71 @@
+"""What everybody in a story needs: the world, what was said, waiting, and giving up."""
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from playground.pace import ImpatientError
+from playground.report import report
+from playground.sightings import Sightings
+from playground.slack.people import BOT_USER, Message
+from playground.slack.transcript import Entry
+from playground.spelling import closest
+from playground.world import World
+
+T = TypeVar("T")
+
+
+class StoryError(AssertionError):
+    """The story went another way than it tells."""
+
+
+class Stage:
+    """One world as a story sees it; `unreliable` while the bot may be killed at any moment."""
+
+    def __init__(self, world: World, *, unreliable: bool = False) -> None:
+        self.world = world
+        self.unreliable = unreliable
+        self.sightings = Sightings(world.slack)
+
+    def channel(self, name: str) -> str:
+        """The id of #name."""
+        named = {f"#{c.name}": c.id for c in self.world.slack.channels.values() if not c.im_with}
+        if name not in named:
+            raise StoryError(f"there is no channel {name}{closest(name, named)}")
+        return named[name]
+
+    async def sees(self, fits: Callable[[Entry], bool], otherwise: str) -> Message:
+        """Waits for a new message that fits, and ticks it off."""
+        entry = await self.until(
+            lambda: self.sightings.take(lambda each: each.by == BOT_USER and fits(each)),
+            lambda: otherwise,
+        )
+        return self.sightings.message(entry)
+
+    async def until(self, predicate: Callable[[], T | None], otherwise: Callable[[], str]) -> T:
+        """The first truthy value of the predicate; the story fails with `otherwise` without one."""
+        try:
+            found = await self.world.until(predicate)
+        except ImpatientError as error:
+            await self.world.look()
+            self.fail(f"{otherwise()}\n({error})")
+        assert found is not None  # noqa: S101  # what `until` returns is truthy
+        return found
+
+    async def rest(self) -> None:
+        """Waits until nobody has anything to do at this moment."""
+        try:
+            await self.world.pace.rest()
+        except ImpatientError as error:
+            self.fail(str(error))
+
+    async def bot_is_there(self) -> None:
+        """Waits until Slack can reach the bot, and the bot the cluster."""
+        world = self.world
+        await self.until(
+            lambda: world.slack.sockets.open and any(bot.is_ready for bot in world.bots),
+            lambda: "the bot is not connected to Slack",
+        )
+
+    def fail(self, why: str) -> NoReturn:
+        """Ends the story; whoever reads it learns how things stood."""
+        raise StoryError(f"{why}\n\n{report(self.world)}")

@@ -1,0 +1,75 @@
+"""As much HTTP as the world's own pages need: a JSON request in, a JSON answer out."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from playground.loopback import App, Receive, Scope, Send
+
+OK, BAD_REQUEST, NOT_FOUND, CONFLICT = 200, 400, 404, 409
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: method, path, query and JSON body (an empty one is {})."""
+
+    method: str
+    path: str
+    query: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Told:
+    """One answer; a text is sent as it is, anything else as JSON."""
+
+    body: Any
+    status: int = OK
+    kind: str = "text/plain"  # of a text
+
+
+class WebError(Exception):
+    """A request that cannot be answered: what is wrong with it, and what would be right."""
+
+    def __init__(self, message: str, status: int = BAD_REQUEST) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def application(answer: Callable[[Asked], Awaitable[Told]]) -> App:
+    """An ASGI application whose every request goes to `answer`."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            told = await answer(await _asked(scope, receive))
+        except WebError as error:
+            told = Told({"error": str(error)}, error.status)
+        plain = isinstance(told.body, str)
+        body = told.body if plain else json.dumps(told.body, indent=1, ensure_ascii=False) + "\n"
+        kind = told.kind if plain else "application/json"
+        headers = [(b"content-type", f"{kind}; charset=utf-8".encode())]
+        await send({"type": "http.response.start", "status": told.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body.encode()})
+
+    return app
+
+
+async def _asked(scope: Scope, receive: Receive) -> Asked:
+    raw = b""
+    more = True
+    while more:
+        message = await receive()
+        raw += message.get("body", b"")
+        more = bool(message.get("more_body"))
+    try:
+        body = json.loads(raw or b"{}")
+    except ValueError as error:
+        raise WebError(f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise WebError("the body must be a JSON object")
+    query = dict(parse_qsl(scope["query_string"].decode()))
+    return Asked(scope["method"], unquote(scope["path"]), query, body)

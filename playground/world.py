@@ -1,0 +1,255 @@
+"""The outside world in one process: Slack, a cluster, time, and the bot as its child."""
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from typing_extensions import override
+
+from playground.bot_process import BotProcess, Pulse
+from playground.changes import Changes
+from playground.clock import VirtualClock
+from playground.cluster.cluster import Cluster
+from playground.cluster.kai_story import kai_cluster
+from playground.cluster.story import GPU, NODE_RESOURCES, PRODUCT, add_node, story_cluster
+from playground.ledger import Ledger
+from playground.loopback import App, Loopback, free_port
+from playground.pace import Pace
+from playground.settings import (
+    CONFIG,
+    KUBECONFIG,
+    Addresses,
+    Setup,
+    configuration,
+    kubeconfig,
+    rights,
+    write_yaml,
+)
+from playground.slack.app import SlackApp
+from playground.slack.workspace import Workspace
+
+T = TypeVar("T")
+
+LOG = "bot.log"
+DATABASE = "quartermaster.db"
+_OURS = (CONFIG, f"{KUBECONFIG}*", LOG, f"{DATABASE}*", "bot-*.log", "quartermaster-*.yaml")
+# A person who mentions the bot while it is away is heard soon after, not a minute later.
+_RETRIES = (0.0, 0.5, 2.0)
+
+
+_LIVED_THROUGH, _LAST_MINUTES = timedelta(hours=1), timedelta(minutes=2)
+
+
+class WorldError(Exception):
+    """The world itself broke, so that nothing can be said about the bot."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where a world keeps its files and how it is set up; ports 0 mean any free one.
+
+    `template` is a migrated SQLite database to begin with, which saves the migration.
+    """
+
+    out: Path
+    setup: Setup = field(default_factory=Setup)
+    database_url: str = ""
+    seed: int = 1
+    bots: int = 1
+    ports: tuple[int, int, int] = (0, 0, 0)  # control API, Slack, Kubernetes
+    template: Path | None = None
+
+
+class _Workspace(Workspace):
+    """A workspace that rings the world's bell."""
+
+    def __init__(self, clock: VirtualClock, ledger: Ledger, changes: Changes) -> None:
+        super().__init__(clock, ledger)
+        self._changes = changes
+
+    @override
+    def changed(self) -> None:
+        super().changed()
+        self._changes.ring()
+
+
+class World:
+    """Everything outside the bot, and the bot; `playground.opening` begins and ends it."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.changes = Changes()
+        self.clock = VirtualClock()
+        self.random = Random(options.seed)  # noqa: S311  # chance of a story, not a secret
+        self.ledger = Ledger(kill=self._killed)
+        self.slack = _Workspace(self.clock, self.ledger, self.changes)
+        self.slack.courier.retry_seconds = _RETRIES
+        self.clusters = {
+            name: _cluster(self.clock, self.ledger, options.setup, engine)
+            for name, engine in options.setup.clusters.items()
+        }
+        self.cluster = next(iter(self.clusters.values()))
+        options.setup.arrange(self.cluster, self.slack)
+        for cluster in self.clusters.values():
+            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
+        self.bots: list[BotProcess] = []
+        self.revives = True  # whether a bot that a fault killed is started again at once
+        self.kills = 0
+        self.addresses = Addresses("", "", "", "")
+        self.last_pulses: dict[str, Pulse | None] = {}
+        self._servers = Loopback()
+        self._revivals: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self.pace = Pace(
+            self.clock,
+            self.changes,
+            tuple(self.clusters.values()),
+            self.bots,
+            self._is_settled,
+            self._check,
+        )
+
+    @property
+    def bot(self) -> BotProcess:
+        """The first bot; most worlds have no other."""
+        return self.bots[0]
+
+    async def serve(self, control_app: App) -> None:
+        """Serves everything on loopback and writes the bot's files."""
+        out = self.options.out
+        _clean(out)
+        control, slack, kubernetes = self.options.ports
+        at = Addresses(
+            slack=self._servers.serve(SlackApp(self.slack), slack),
+            kubernetes=await self.cluster.start(kubernetes),
+            control=self._servers.serve(control_app, control),
+            bot="",
+            files=out.resolve(),
+        )
+        self.slack.base_url = at.slack
+        token = secrets.token_hex(16)
+        for name, cluster in self.clusters.items():
+            if cluster is not self.cluster:
+                await cluster.start()
+            cluster.admit_bot(token, rights(self.options.setup.clusters[name]))
+            cluster.write_kubeconfig(out / kubeconfig(name), token)
+        for number in range(self.options.bots):
+            self.bots.append(self._bot(at, number))
+        self.addresses = replace(at, bot=self.bot.url)
+
+    async def start_bots(self) -> None:
+        """Migrates the database and starts the bots; returns when they know their people."""
+        if self.options.template is not None:
+            shutil.copy(self.options.template, self.options.out / DATABASE)
+        else:
+            await self.bot.migrate()
+        await asyncio.gather(*(bot.start() for bot in self.bots))
+        await self.pace.rest()
+
+    async def until(self, predicate: Callable[[], T]) -> T:
+        """The first truthy value of the predicate; time moves on while the bot is quiet."""
+        return await self.pace.until(predicate)
+
+    async def pass_time(self, duration: timedelta) -> None:
+        """Lives through that much time; of more than an hour only the last minutes one by one."""
+        end = self.clock.now() + duration
+        if duration > _LIVED_THROUGH:
+            await self.pace.rest()
+            await self.jump(duration - _LAST_MINUTES)
+        await self.pace.pass_until(end)
+
+    async def jump(self, duration: timedelta) -> None:
+        """Lets that much time pass at once: what happens outside meanwhile does so unseen."""
+        await self.clock.move_to(self.clock.now() + duration)
+        for cluster in self.clusters.values():
+            cluster.settle()
+        self.changes.ring()
+
+    async def look(self) -> None:
+        """Asks the bots how they are, for a report."""
+        for bot in self.bots:
+            self.last_pulses[bot.url] = await bot.pulse()
+
+    async def kill_bot(self, bot: BotProcess | None = None) -> None:
+        """Kills a bot with SIGKILL; somebody has to start it again."""
+        self.kills += 1
+        await (bot or self.bot).kill()
+        self.changes.ring()
+
+    async def close(self) -> None:
+        """Ends the bots, then everything else."""
+        for task in list(self._revivals):
+            task.cancel()
+        await asyncio.gather(*self._revivals, return_exceptions=True)
+        await asyncio.gather(*(bot.close() for bot in self.bots))
+        await self.slack.close()
+        await asyncio.gather(*(cluster.stop() for cluster in self.clusters.values()))
+        await self._servers.close()
+
+    async def _killed(self) -> None:
+        """A fault of the ledger says the bot dies now."""
+        await self.kill_bot()
+        if self.revives:
+            task = asyncio.get_running_loop().create_task(self._revive())
+            self._revivals.add(task)
+            task.add_done_callback(self._revivals.discard)
+
+    async def _revive(self) -> None:
+        try:
+            await self.bot.start()
+        except Exception as error:  # noqa: BLE001  # told to whoever waits, by _check
+            self._broken = error
+        self.changes.ring()
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise WorldError(f"{self._broken}") from self._broken
+
+    def _is_settled(self) -> bool:
+        """Whether nothing is on its way to a bot; a call that Slack holds back still is."""
+        is_held = self.slack.rates.is_holding
+        return self.slack.courier.is_idle and not self._revivals and not is_held
+
+    def _bot(self, at: Addresses, number: int) -> BotProcess:
+        out = self.options.out.resolve()
+        url = f"http://127.0.0.1:{free_port()}"
+        database_url = self.options.database_url or f"sqlite:///{out / DATABASE}"
+        config = out / (f"quartermaster-{number + 1}.yaml" if number else CONFIG)
+        document = configuration(replace(at, bot=url), self.options.setup, "sqlite://")
+        del document["database"]
+        write_yaml(config, document)
+        credentials = self.slack.credentials
+        environment = {
+            "SLACK_BOT_TOKEN": credentials.bot_token,
+            "SLACK_APP_TOKEN": credentials.app_token,
+            "SLACK_SIGNING_SECRET": credentials.signing_secret,
+            "SLACK_API_URL": f"{at.slack}/api/",
+            "KUBECONFIG": str(out / KUBECONFIG),
+            "QUARTERMASTER_DATABASE_URL": database_url,
+        }
+        log = out / (f"bot-{number + 1}.log" if number else LOG)
+        return BotProcess(config, url, log, environment)
+
+
+def _cluster(clock: VirtualClock, ledger: Ledger, setup: Setup, engine: str) -> Cluster:
+    """The cluster of the stories; a folder with its resource definitions is not needed."""
+    cluster = kai_cluster(clock, ledger) if engine == "kai" else story_cluster(clock, ledger)
+    for number, gpus in enumerate(setup.big_nodes, start=3):
+        resources = {**NODE_RESOURCES, GPU: str(gpus)}
+        add_node(cluster, f"gpu-{number}", resources, PRODUCT)
+    cluster.switch_kueue(on=setup.kueue and engine == "kueue")
+    return cluster
+
+
+def _clean(out: Path) -> None:
+    """Removes what an earlier world left there, and nothing else."""
+    out.mkdir(parents=True, exist_ok=True)
+    for pattern in _OURS:
+        for path in out.glob(pattern):
+            path.unlink()
