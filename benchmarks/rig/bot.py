@@ -1,0 +1,103 @@
+"""The bot as `serve` runs it, in a playground world, and the commands that are measured."""
+
+import asyncio
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rig.load import Order
+from playground.opening import opened
+from playground.settings import Setup
+from playground.world import Options, World
+
+SETTINGS: Mapping[str, Any] = {
+    "slack": {"transport": "http"},
+    "teams": {
+        "team-a": {"limits": {"live_runs": 1_000_000}},
+        "team-b": {"limits": {"live_runs": 1_000_000}},
+    },
+}
+_LOOK_SECONDS = 0.05
+_PATIENCE_SECONDS = 10.0
+_USER_TIME = 11  # its place in /proc/PID/stat behind the program's name
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that somebody gives, and what a good answer says."""
+
+    person: str
+    channel: str
+    command: str
+    text: str
+    expects: str
+
+    def order(self, port: int, secret: str, **how: Any) -> Order:
+        """The command as an order for the load generator."""
+        return Order(
+            port,
+            secret,
+            self.person,
+            self.channel,
+            self.command,
+            self.text,
+            self.expects,
+            **how,
+        )
+
+    def unanswered(self) -> "Command":
+        """The same command, given to a server that answers nothing in particular."""
+        return Command(self.person, self.channel, self.command, self.text, "")
+
+
+SUBMIT = Command(
+    "U0BOB",
+    "C0TEAMB",
+    "/train",
+    "submit lane-{n} --image ghcr.io/acme/lane:3.1 --gpus 8 --env BATCH_SIZE=33"
+    " -- python train.py --epochs 3",
+    "Recorded: `lane-",
+)
+LIST = Command("U0ALICE", "C0TEAMA", "/train", "list", "team-a")
+SHOW = Command("U0ALICE", "C0TEAMA", "/train", "show live-0", "live-0")
+STATUS = Command("U0ALICE", "C0TEAMA", "/quota", "status", "GPU quota of team-a")
+
+
+@contextlib.asynccontextmanager
+async def serving() -> AsyncIterator[World]:
+    """A world whose bot takes signed requests; all of it ends with the block."""
+    with tempfile.TemporaryDirectory(prefix="quartermaster-bench-") as folder:
+        async with opened(Options(Path(folder), Setup(SETTINGS))) as world:
+            await world.start_bots()
+            yield world
+
+
+def port_of(world: World) -> int:
+    """Where the bot listens."""
+    return int(world.bot.url.rpartition(":")[2])
+
+
+def cpu_seconds(world: World) -> float:
+    """The processor time that the bot has used since it was started."""
+    fields = Path(f"/proc/{world.bot.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    user, system = fields[_USER_TIME : _USER_TIME + 2]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+async def caught_up(world: World) -> None:
+    """Returns once no row of the bot is overdue, or after a while all the same."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while await _is_behind(world):
+                await world.changes.wait(_LOOK_SECONDS)
+
+
+async def _is_behind(world: World) -> bool:
+    pulse = await world.bot.pulse()
+    if pulse is None:
+        return True
+    return pulse.next_due is not None and pulse.next_due <= world.clock.now()

@@ -1,0 +1,50 @@
+"""The processes beside the world and the bot: load generators and reference servers."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.rig.load import Order, Outcome
+
+_ROOT = Path(__file__).parents[2]
+
+
+class RigError(Exception):
+    """A measurement that did not come about, so that nothing can be said."""
+
+
+async def load(order: Order) -> Outcome:
+    """Carries an order out in a process of its own."""
+    process = await _start("benchmarks.rig.load")
+    told, _ = await process.communicate(json.dumps(asdict(order)).encode())
+    if process.returncode:
+        raise RigError(f"the load generator ended with {process.returncode}: {order.text}")
+    outcome = Outcome(**json.loads(told))
+    for answer in outcome.bad_answers:
+        print(f"not as due, to {order.text!r}: {answer}", file=sys.stderr)
+    return outcome
+
+
+@contextlib.asynccontextmanager
+async def reference(kind: str, secret: str, database: Path) -> AsyncIterator[int]:
+    """A reference server while the block lasts; its port."""
+    process = await _start("benchmarks.rig.reference", kind, secret, str(database))
+    try:
+        if process.stdout is None:
+            raise RigError("a reference server without output")
+        yield int(await process.stdout.readline())
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def _start(module: str, *arguments: str) -> Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", module, *arguments, stdin=PIPE, stdout=PIPE, cwd=_ROOT
+    )
