@@ -1,0 +1,238 @@
+"""Overrides from approval to end, over HTTP."""
+
+import json
+from datetime import timedelta
+
+from bot.approvals import Verdict
+from bot.quotas.managed import BORROWING
+from bot.quotas.tables import OverridePhase
+from bot.slack.markup import when
+from tests.bot.quotas.people import BOB, CAROL, DAY, settings
+from tests.bot.quotas.queue_server import workload
+from tests.bot.quotas.rig import Rig
+
+SOON = timedelta(minutes=1)
+
+
+def test_approval_raises_quota_and_end_restores_it(rig: Rig) -> None:
+    override_id = rig.ask()
+    rig.run()
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ASKED, "4")
+    rig.vote(override_id)
+    rig.run()
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ACTIVE, "12")
+    rig.pass_time(3 * DAY + SOON)
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ENDED, "4")
+    assert rig.kueue.patches == ["team-a 12", "team-a 4"]
+    assert rig.kueue.annotated("team-a") is None
+
+
+def test_interval_starts_when_it_is_approved(rig: Rig) -> None:
+    override_id = rig.ask()
+    rig.pass_time(timedelta(hours=5))
+    rig.vote(override_id)
+    rig.run()
+    row = rig.row(override_id)
+    assert row.starts_at == row.asked_at + timedelta(hours=5)
+    assert row.ends_at == row.asked_at + timedelta(hours=5) + 3 * DAY
+
+
+def test_annotation_tells_how_to_put_back(rig: Rig) -> None:
+    override_id = rig.approved()
+    assert json.loads(rig.kueue.annotated("team-a") or "") == {
+        "installation": "0123456789abcdef",
+        "fields": {
+            "h100/nvidia.com/gpu/nominalQuota": {
+                "ids": [override_id],
+                "baseline": "4",
+                "value": "12",
+                "until": "2026-11-24T12:00:00+00:00",
+            }
+        },
+    }
+
+
+def test_end_is_made_up_for_after_downtime(rig: Rig) -> None:
+    override_id = rig.approved()
+    rig.clock.moment += 9 * DAY
+    rig.restart()
+    assert rig.kueue.value("team-a") == "12"
+    rig.run()
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ENDED, "4")
+
+
+def test_overlapping_overrides_end_in_any_order(rig: Rig) -> None:
+    first = rig.approved("+8", length=DAY)
+    second = rig.approved("+2", length=2 * DAY)
+    third = rig.approved("-1", length=3 * DAY)
+    assert rig.kueue.value("team-a") == "13"
+    rig.revoke(second)
+    rig.run()
+    assert rig.kueue.value("team-a") == "11"
+    rig.pass_time(DAY + SOON)
+    assert rig.kueue.value("team-a") == "3"
+    rig.pass_time(2 * DAY)
+    assert (rig.kueue.value("team-a"), rig.kueue.annotated("team-a")) == ("4", None)
+    assert [rig.row(each).phase for each in (first, second, third)] == [
+        OverridePhase.ENDED,
+        OverridePhase.REVOKED,
+        OverridePhase.ENDED,
+    ]
+
+
+def test_denied_and_expired_requests_change_nothing(rig: Rig) -> None:
+    denied, expired = rig.ask(), rig.ask("+1")
+    rig.vote(denied, Verdict.DENY)
+    rig.pass_time(2 * DAY)
+    assert rig.row(denied).phase == OverridePhase.DENIED
+    assert rig.row(expired).phase == OverridePhase.EXPIRED
+    assert rig.kueue.patches == []
+    assert rig.said(denied) == {
+        "decision": f"<@U0ALICE> denied by <@{CAROL}>. Nothing was changed."
+    }
+    assert rig.said(expired)["decision"] == (
+        "<@U0ALICE> nobody decided this in time. Nothing was changed."
+    )
+
+
+def test_revoking_a_request_ends_it_unapproved(rig: Rig) -> None:
+    override_id = rig.ask()
+    rig.revoke(override_id)
+    rig.run()
+    assert rig.row(override_id).phase == OverridePhase.REVOKED
+    assert rig.said(override_id) == {
+        "ended": "<@U0ALICE> revoked by <@U0ALICE>. It had not begun; nothing was changed."
+    }
+
+
+def test_transfer_lowers_donor_first_restores_last(rig: Rig) -> None:
+    override_id = rig.approved("+3", donor="team-b")
+    rig.revoke(override_id, CAROL)
+    rig.run()
+    assert rig.kueue.patches == ["team-b 5", "team-a 7", "team-a 4", "team-b 8"]
+    assert rig.row(override_id).phase == OverridePhase.REVOKED
+
+
+def test_borrowing_limit_is_raised_where_configured(rig: Rig) -> None:
+    rig.policy = settings(override="borrowing_limit")
+    rig.kueue.add("team-a", "4", borrowingLimit=2)
+    rig.look()
+    rig.approved("+8", length=DAY)
+    assert rig.kueue.value("team-a", BORROWING) == "10"
+    rig.pass_time(DAY + SOON)
+    assert (rig.kueue.value("team-a", BORROWING), rig.kueue.value("team-a")) == ("2", "4")
+
+
+def test_new_base_stays_under_running_overrides(rig: Rig) -> None:
+    override_id = rig.approved("+8", length=DAY)
+    base = rig.set_base("6")
+    rig.vote(base, who=BOB)
+    rig.run()
+    assert (rig.kueue.value("team-a"), rig.row(base).phase) == ("14", OverridePhase.ENDED)
+    rig.pass_time(DAY + SOON)
+    assert rig.row(override_id).phase == OverridePhase.ENDED
+    assert (rig.kueue.value("team-a"), rig.kueue.annotated("team-a")) == ("6", None)
+
+
+def test_approver_who_lost_the_right_counts_no_more(rig: Rig) -> None:
+    override_id = rig.ask()
+    rig.vote(override_id, who=BOB)
+    rig.take_right_from(BOB)
+    rig.run()
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ASKED, "4")
+    assert rig.card(override_id).lines[:3] == (
+        f"<@U0BOB> approved {when(rig.clock.moment)}",
+        "An approver has lost the right to approve; it is asked again.",
+        f"Waits for 1 approval until {when(rig.clock.moment + DAY)}.",
+    )
+    rig.vote(override_id, who=CAROL)
+    rig.run()
+    assert rig.kueue.value("team-a") == "12"
+
+
+def test_approvers_are_asked_about_before_the_act(rig: Rig) -> None:
+    rig.guests = {BOB}
+    override_id = rig.ask()
+    rig.vote(override_id, who=BOB)
+    rig.run()
+    assert rig.asked_about == [[BOB]]
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ASKED, "4")
+
+
+def test_nothing_is_changed_while_slack_is_silent(rig: Rig) -> None:
+    rig.is_slack_down = True
+    override_id = rig.ask()
+    rig.vote(override_id)
+    rig.loop.run_due()
+    rig.loop.run_due()
+    assert rig.kueue.value("team-a") == "4"
+    rig.is_slack_down = False
+    rig.run()
+    assert rig.kueue.value("team-a") == "12"
+
+
+def test_changed_request_voids_its_approval(rig: Rig) -> None:
+    override_id = rig.ask()
+    rig.vote(override_id)
+    rig.raise_amount(override_id, 100)
+    rig.run()
+    assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.FAILED, "4")
+
+
+def test_what_became_impossible_fails_with_words(rig: Rig) -> None:
+    override_id = rig.ask("+6", donor="team-b")
+    rig.kueue.set("team-b", "5")
+    rig.vote(override_id)
+    rig.run()
+    assert rig.row(override_id).phase == OverridePhase.FAILED
+    assert rig.said(override_id)["decision"] == (
+        "<@U0ALICE> this cannot be done: The nominal quota of ClusterQueue team-b would be -1. "
+        "Nothing was changed."
+    )
+
+
+def test_requester_is_told_at_decision_and_end(rig: Rig) -> None:
+    override_id = rig.approved("+8", length=DAY)
+    rig.pass_time(DAY + SOON)
+    assert rig.said(override_id) == {
+        "decision": (
+            "<@U0ALICE> approved by <@U0CAROL>: nominal quota 4 → 12 GPUs of h100, until "
+            "<!date^1795348800^{date_short_pretty} {time}|2026-11-22 12:00 UTC>."
+        ),
+        "ended": (
+            "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100."
+        ),
+    }
+
+
+def test_runs_above_quota_are_kept_and_named(rig: Rig) -> None:
+    override_id = rig.approved("+8", length=DAY)
+    rig.kueue.hold(workload("lane", 12, admitted="2026-11-21T13:00:00Z"))
+    rig.pass_time(DAY + SOON)
+    assert rig.stopped.names == []
+    assert rig.said(override_id)["ended"] == (
+        "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100. "
+        "Above quota now, running until others reclaim it: `lane`."
+    )
+
+
+def test_runs_above_quota_are_stopped_after_notice(rig: Rig) -> None:
+    rig.policy = settings(after_end="stop", stop_notice="30m")
+    override_id = rig.approved("+8", length=DAY)
+    rig.kueue.hold(
+        workload("old", 4, admitted="2026-11-21T12:30:00Z"),
+        workload("new", 6, admitted="2026-11-21T13:00:00Z"),
+    )
+    rig.pass_time(DAY - timedelta(minutes=20))
+    assert rig.said(override_id)["notice"] == (
+        "<@U0ALICE> this override ends "
+        "<!date^1795348800^{date_short_pretty} {time}|2026-11-22 12:00 UTC>. "
+        "What is then above quota will be stopped: `new`."
+    )
+    assert rig.stopped.names == []
+    rig.pass_time(timedelta(minutes=30))
+    assert rig.stopped.names == ["job-new: the quota override of team-a has ended"]
+    assert rig.said(override_id)["ended"] == (
+        "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100. "
+        "Stopped, because above quota: `new`."
+    )

@@ -1,0 +1,44 @@
+"""A strict Slack on loopback, for every test of what speaks to Slack."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from bot.slack.transports import Transport
+from tests.bot.slack.desks import Desk, by_http, by_sockets
+from tests.bot.slack.senders import Office, office
+from tests.playground.slack.conftest import slack, stage
+from tests.playground.slack.served import Served, Stage
+
+__all__ = ["slack", "stage"]
+
+Open = Callable[[Desk], AbstractContextManager[Transport]]
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+@pytest.fixture(params=["sockets", "http"])
+def opened(request: pytest.FixtureRequest, slack: Served, free_port: int) -> Open:
+    """Opens a desk to the workspace, once by each transport."""
+    if request.param == "http":
+        return lambda desk: by_http(slack, desk, free_port)
+    return lambda desk: by_sockets(slack, desk)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def post(request: pytest.FixtureRequest, stage: Stage, tmp_path: Path) -> Iterator[Office]:
+    """A sender between a database of its own and a workspace of its own."""
+    url = f"sqlite:///{tmp_path}/bot.db"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres_url")
+    with office(stage, url, admin_channel="C0APPROVE") as opened:
+        yield opened

@@ -1,0 +1,132 @@
+"""Desks that say what a test wants, in front of a real transport and a strict Slack."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from bot.config import Secrets, Settings
+from bot.http import Pages, Server, application
+from bot.slack.card import Reply
+from bot.slack.client import SlackClient
+from bot.slack.incoming import Incoming
+from bot.slack.markup import plain
+from bot.slack.transports import Transport
+from bot.turns import Courtesy
+from playground.slack.delivery import RequestUrls
+from tests.playground.slack.served import PATIENCE_SECONDS, Served
+
+T = TypeVar("T")
+
+COMMANDS = ("train", "quota", "qm")
+
+
+def begin(slack: Served, act: Coroutine[Any, Any, T]) -> "Future[T]":
+    """Lets somebody in the workspace do something without waiting for what comes of it."""
+    return asyncio.run_coroutine_threadsafe(act, slack._loop)
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Looks again and again."""
+    end, pause = time.monotonic() + PATIENCE_SECONDS, threading.Event()
+    while not condition():
+        assert time.monotonic() < end, "it did not become true"
+        pause.wait(0.01)
+
+
+def say(text: str) -> Reply:
+    """A reply of one line."""
+    return Reply(lines=(plain(text),))
+
+
+@dataclass
+class Desk:
+    """Remembers what came in and answers with what `reply` makes of it."""
+
+    reply: Callable[[Incoming], Reply | None] = field(
+        default=lambda incoming: say(f"You said {incoming.words!r}.")
+    )
+    seen: list[Incoming] = field(default_factory=list)
+    courtesy: Courtesy = field(default_factory=Courtesy)
+
+    def answer(self, incoming: Incoming) -> Reply | None:
+        self.seen.append(incoming)
+        return self.reply(incoming)
+
+
+def settings_for(slack: Served, **more: object) -> Settings:
+    """Settings of the story's workspace, with its Slack on loopback."""
+    team = {"channels": ["C0TEAMA"], "namespace": "team-a", "local_queue": "team-a"}
+    return Settings.model_validate(
+        {
+            "workspace": "T0QM",
+            "slack": {"api_url": slack.api, **more},
+            "teams": {"team-a": team},
+        }
+    )
+
+
+def secrets_of(slack: Served) -> Secrets:
+    credentials = slack.workspace.credentials
+    return Secrets.model_validate(
+        {
+            "bot_token": credentials.bot_token,
+            "app_token": credentials.app_token,
+            "signing_secret": credentials.signing_secret,
+        }
+    )
+
+
+def client_of(slack: Served) -> SlackClient:
+    return SlackClient(slack.workspace.credentials.bot_token, slack.api, "T0QM")
+
+
+@contextmanager
+def by_sockets(slack: Served, desk: Desk) -> Iterator[Transport]:
+    """The desk behind Socket Mode, until the block ends."""
+    transport = _transport(slack, desk, settings_for(slack))
+    transport.start()
+    try:
+        slack.until(lambda: len(slack.workspace.sockets.open) == 2)
+        wait_until(lambda: transport.health() is None)
+        yield transport
+    finally:
+        transport.stop()
+
+
+@contextmanager
+def by_http(slack: Served, desk: Desk, port: int) -> Iterator[Transport]:
+    """The desk behind signed requests to the bot's own server, until the block ends."""
+    settings = settings_for(slack, transport="http")
+    transport = _transport(slack, desk, settings)
+    server = Server(application(Pages(ready={}, slack=transport.asgi)), f"127.0.0.1:{port}")
+    transport.start()
+    server.start()
+    url = f"http://127.0.0.1:{port}/slack/events"
+    slack.workspace.courier.urls = RequestUrls(url, url, url)
+    try:
+        yield transport
+    finally:
+        server.stop()
+        transport.stop()
+
+
+def _transport(slack: Served, desk: Desk, settings: Settings) -> Transport:
+    secrets, hurry = secrets_of(slack), desk.courtesy.hurry
+    return Transport(settings, secrets, client_of(slack), desk, COMMANDS, hurry)
+
+
+@dataclass
+class Gate:
+    """Something that holds threads up until it is opened."""
+
+    entered: threading.Event = field(default_factory=threading.Event)
+    opened: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self) -> None:
+        self.entered.set()
+        assert self.opened.wait(PATIENCE_SECONDS)

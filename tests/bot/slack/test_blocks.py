@@ -1,0 +1,292 @@
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.slack.blocks import card_blocks, reply_blocks
+from bot.slack.card import Button, Card, Confirm, Progress, Reply, Table, Tone
+from bot.slack.markup import Markup, code, person, plain, when
+from bot.slack.text import reply_text, text_of
+
+# What Slack documents, or refuses in practice: characters of text, or items.
+TEXT_OF = {"header": 150, "section": 3_000, "context": 3_000, "button": 75}
+FIELDS, FIELD = 10, 2_000
+ACTIONS, CONTEXT, BLOCKS, ROWS, COLUMNS = 25, 10, 50, 100, 20
+BLOCK_ID = ACTION_ID = 255
+VALUE = 2_000
+CONFIRM = {"title": 100, "text": 300, "confirm": 30, "deny": 30}
+MESSAGE = 12_000
+
+anything = st.one_of(st.text(max_size=40), st.text("a<&`*\n\U0001f600", max_size=5_000))
+markups = anything.map(plain)
+buttons = st.builds(
+    Button,
+    action=st.sampled_from(["train.stop", "train.logs"]),
+    label=anything,
+    value=anything,
+    style=st.sampled_from([None, "primary", "danger"]),
+    confirm=st.none() | st.builds(Confirm, anything, anything, anything, anything),
+)
+tables = st.builds(
+    Table,
+    st.lists(anything, max_size=30).map(tuple),
+    st.lists(st.lists(anything, max_size=30).map(tuple), max_size=130).map(tuple),
+)
+cards = st.builds(
+    Card,
+    title=anything,
+    state=anything,
+    tone=st.sampled_from(Tone),
+    lines=st.lists(markups, max_size=60).map(tuple),
+    facts=st.lists(st.tuples(anything, markups), max_size=30).map(tuple),
+    progress=st.none()
+    | st.builds(
+        Progress,
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.none() | st.floats(allow_nan=False, allow_infinity=False),
+        anything,
+    ),
+    table=st.none() | tables,
+    code=anything,
+    document=anything,
+    buttons=st.lists(buttons, max_size=40).map(tuple),
+    footer=st.lists(markups, max_size=20).map(tuple),
+)
+replies = st.builds(
+    Reply,
+    lines=st.lists(markups, max_size=60).map(tuple),
+    card=st.none() | cards,
+    buttons=st.lists(buttons, max_size=40).map(tuple),
+)
+
+
+def texts(content: object) -> Iterator[str]:
+    """Every text and value in blocks, at any depth."""
+    if isinstance(content, dict):
+        for key, inner in content.items():
+            if key in {"text", "value"} and isinstance(inner, str):
+                yield inner
+            yield from texts(inner)
+    elif isinstance(content, list):
+        for inner in content:
+            yield from texts(inner)
+
+
+def assert_accepted(blocks: list[dict[str, Any]]) -> None:
+    assert len(blocks) <= BLOCKS
+    assert sum(map(len, texts(blocks))) < MESSAGE
+    assert all(text for text in texts(blocks))
+    assert len({block["block_id"] for block in blocks}) == len(blocks)
+    assert sum(block["type"] == "table" for block in blocks) <= 1
+    for block in blocks:
+        assert len(block["block_id"]) <= BLOCK_ID
+        CHECKS[block["type"]](block)
+
+
+def accept_text(block: dict[str, Any]) -> None:
+    fields = block.get("fields", [])
+    assert len(fields) <= FIELDS
+    assert all(len(field["text"]) <= FIELD for field in fields)
+    if "text" in block:
+        assert 0 < len(block["text"]["text"]) <= TEXT_OF[block["type"]]
+
+
+def accept_context(block: dict[str, Any]) -> None:
+    assert 0 < len(block["elements"]) <= CONTEXT
+    assert all(len(each["text"]) <= TEXT_OF["context"] for each in block["elements"])
+
+
+def accept_table(block: dict[str, Any]) -> None:
+    assert 0 < len(block["rows"]) <= ROWS
+    assert len({len(row) for row in block["rows"]}) == 1
+    assert 0 < len(block["rows"][0]) <= COLUMNS
+    assert {cell["type"] for row in block["rows"] for cell in row} == {"raw_text"}
+
+
+def accept_actions(block: dict[str, Any]) -> None:
+    elements = block["elements"]
+    assert 0 < len(elements) <= ACTIONS
+    assert len({each["action_id"] for each in elements}) == len(elements)
+    for each in elements:
+        assert len(each["action_id"]) <= ACTION_ID
+        assert len(each["text"]["text"]) <= TEXT_OF["button"]
+        assert len(each.get("value", "")) <= VALUE
+        for part, most in CONFIRM.items():
+            assert "confirm" not in each or len(each["confirm"][part]["text"]) <= most
+
+
+CHECKS = {
+    "header": accept_text,
+    "section": accept_text,
+    "context": accept_context,
+    "table": accept_table,
+    "actions": accept_actions,
+}
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cards)
+def test_any_card_stays_within_slacks_limits(card: Card) -> None:
+    assert_accepted(card_blocks(card, key="run.7" * 100))
+    assert 0 < len(text_of(card)) <= 3_000
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(replies)
+def test_any_reply_stays_within_slacks_limits(reply: Reply) -> None:
+    assert_accepted(reply_blocks(reply, key="reply"))
+    assert 0 < len(reply_text(reply)) <= 3_000
+
+
+def test_too_much_of_everything_still_fits() -> None:
+    much = "<&`\n" * 2_000
+    confirm = Confirm(much, much, much, much)
+    stops = tuple(Button("train.stop", much, "7" * 36, confirm=confirm) for _ in range(40))
+    full = Card(
+        title=much,
+        state=much,
+        tone=Tone.BAD,
+        lines=(plain(much),) * 50,
+        facts=((much, plain(much)),) * 30,
+        progress=Progress(1e300, 1e308, much),
+        table=Table((much,) * 30, ((much,) * 30,) * 130),
+        code=much,
+        document=much,
+        buttons=stops,
+        footer=(plain(much),) * 20,
+    )
+    blocks = reply_blocks(Reply((plain(much),) * 50, full, stops), key="k")
+    assert_accepted(blocks)
+    kinds = [block["type"] for block in blocks]
+    assert {"header", "section", "table", "actions", "context"} == set(kinds)
+    assert any("```" in text for text in texts(blocks))
+
+
+LANE = Card(
+    title="lane",
+    state="Running",
+    tone=Tone.WORKING,
+    lines=(plain("epoch 1 <loss 0.3>"),),
+    facts=(("Owner", person("U0ALICE")), ("GPUs", plain("2"))),
+    progress=Progress(400, 1_000, "steps"),
+    table=Table(("queue", "GPUs"), (("team-a", "4"),)),
+    code="a ```b``` <c>\n",
+    buttons=(
+        Button("train.stop", "Stop", "7", "danger", Confirm("Stop?", "It ends.", "Stop it")),
+        Button("train.stop", "Stop all", "8"),
+    ),
+    footer=(when(datetime(2026, 11, 21, 8, 0, tzinfo=UTC)),),
+)
+
+
+def without_ids(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in block.items() if k != "block_id"} for block in blocks]
+
+
+def mrkdwn(text: str) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def words(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": True}
+
+
+def test_a_card_from_top_to_bottom() -> None:
+    confirm = {
+        "title": words("Stop?"),
+        "text": words("It ends."),
+        "confirm": words("Stop it"),
+        "deny": words("Cancel"),
+    }
+    stop = {"type": "button", "text": words("Stop"), "action_id": "train.stop", "value": "7"}
+    stop_all = {"type": "button", "text": words("Stop all"), "action_id": "train.stop:2"}
+    assert without_ids(card_blocks(LANE, key="run.7")) == [
+        {"type": "header", "text": {"type": "plain_text", "text": "▶️ lane · Running"}},
+        {"type": "section", "text": mrkdwn("▰▰▰▰▱▱▱▱▱▱▱▱ 40 % · 400 of 1,000 steps")},
+        {"type": "section", "text": mrkdwn("epoch 1 &lt;loss 0.3&gt;")},
+        {"type": "section", "fields": [mrkdwn("*Owner*\n<@U0ALICE>"), mrkdwn("*GPUs*\n2")]},
+        {
+            "type": "table",
+            "rows": [
+                [{"type": "raw_text", "text": "queue"}, {"type": "raw_text", "text": "GPUs"}],
+                [{"type": "raw_text", "text": "team-a"}, {"type": "raw_text", "text": "4"}],
+            ],
+        },
+        {
+            "type": "section",
+            "text": mrkdwn("```\na \u02cb\u02cb\u02cbb\u02cb\u02cb\u02cb &lt;c&gt;\n```"),
+        },
+        {
+            "type": "actions",
+            "elements": [
+                {**stop, "style": "danger", "confirm": confirm},
+                {**stop_all, "value": "8"},
+            ],
+        },
+        {
+            "type": "context",
+            "elements": [
+                mrkdwn("<!date^1795248000^{date_short_pretty} {time}|2026-11-21 08:00 UTC>")
+            ],
+        },
+    ]
+
+
+def test_block_ids_change_with_content_only() -> None:
+    first = [block["block_id"] for block in card_blocks(LANE, key="run.7")]
+    again = [block["block_id"] for block in card_blocks(LANE, key="run.7")]
+    later = card_blocks(Card("lane", "Running", Tone.WORKING), key="run.7")
+    assert first == again
+    assert later[0]["block_id"] == first[0]
+    assert first[0].startswith("run.7.0.")
+
+
+def test_half_a_surrogate_pair_is_shown_too() -> None:
+    assert card_blocks(Card("\ud83d"), key="k")[0]["text"]["text"] == "\ud83d"
+
+
+def test_long_tables_say_how_many_rows_are_left() -> None:
+    rows = tuple((f"run-{number}", "1") for number in range(110))
+    blocks = card_blocks(Card("Runs", table=Table(("run", "GPUs"), rows)), key="k")
+    assert len(blocks[1]["rows"]) == 100
+    assert blocks[2]["elements"] == [mrkdwn("_… 11 more rows_")]
+
+
+def test_long_lists_say_how_many_lines_are_left() -> None:
+    lines = tuple(plain(f"{number:03} " + "x" * 96) for number in range(200))
+    blocks = card_blocks(Card("Runs", lines=lines), key="k")
+    shown = "\n".join(block["text"]["text"] for block in blocks[1:]).splitlines()
+    assert shown[-1] == f"_… {200 - len(shown) + 1} more lines_"
+    assert len(shown) > 100
+
+
+def test_too_many_buttons_are_counted() -> None:
+    buttons = tuple(Button("train.stop", "Stop", str(number)) for number in range(30))
+    blocks = card_blocks(Card("Runs", buttons=buttons), key="k")
+    assert len(blocks[1]["elements"]) == 25
+    assert blocks[2]["elements"] == [mrkdwn("_… 5 more buttons_")]
+
+
+def test_cuts_never_break_mentions_or_escapes() -> None:
+    line = Markup("x" * 2_990 + str(person("U0ALICE")) + "&amp;" + str(code("y")))
+    (section,) = card_blocks(Card("", lines=(line,)), key="k")
+    assert section["text"]["text"] == "x" * 2_990 + "…"
+
+
+def test_a_reply_shows_lines_card_and_buttons() -> None:
+    reply = Reply((plain("Sure?"),), Card("lane"), (Button("train.stop", "Stop", "7"),))
+    assert [block["type"] for block in reply_blocks(reply, key="k")] == [
+        "section",
+        "header",
+        "actions",
+    ]
+    assert reply_blocks(Reply(), key="k") == []
+    assert reply_text(Reply()) == "Done."
+
+
+def test_the_fallback_reads_like_a_sentence() -> None:
+    assert text_of(LANE) == "▶️ lane · Running. Owner: <@U0ALICE>. GPUs: 2."
+    assert text_of(Card("lane", lines=(plain("It waits."),))) == "lane. It waits."
+    assert text_of(Card("")) == "Quartermaster."

@@ -1,0 +1,136 @@
+"""Slack's answers come back typed, and its refusals as sentences that say what to do."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.errors import ChatError
+from bot.slack.client import Conversation, Draft, Identity, Place, SlackClient, Spot
+from playground.ledger import Fault
+from playground.slack.faults import Down
+from tests.bot.slack.desks import client_of
+from tests.playground.slack.served import Served
+
+TEAM_A = Place("C0TEAMA")
+TEAM = Conversation("team-a", is_member=True, is_archived=False)
+
+
+@pytest.fixture
+def client(slack: Served) -> SlackClient:
+    return client_of(slack)
+
+
+def failure(client: SlackClient) -> ChatError:
+    """What a post to #team-a fails with."""
+    with pytest.raises(ChatError) as caught:
+        client.post(TEAM_A, Draft("hello"), mark="m1")
+    return caught.value
+
+
+def test_the_client_knows_who_it_is(slack: Served, client: SlackClient) -> None:
+    assert client.auth_test() == Identity("T0QM", "U0QM", "quartermaster")
+    assert client.scopes() == slack.workspace.scopes
+
+
+def test_channels_say_whether_we_are_in(slack: Served, client: SlackClient) -> None:
+    assert client.conversation_info("C0TEAMA") == TEAM
+    slack.call(lambda: slack.workspace.remove_bot("C0TEAMA"))
+    slack.call(lambda: slack.workspace.archive("C0TEAMA"))
+    assert client.conversation_info("C0TEAMA") == replace(TEAM, is_member=False, is_archived=True)
+
+
+def test_a_post_is_found_by_its_mark(client: SlackClient) -> None:
+    since = datetime.now(UTC) - timedelta(minutes=1)
+    posted = client.post(TEAM_A, Draft("one"), mark="m1")
+    assert client.find_by_metadata(TEAM_A, "m1", since) == posted.ts
+    assert client.find_by_metadata(TEAM_A, "m2", since) is None
+    assert client.find_by_metadata(TEAM_A, "m1", since + timedelta(minutes=2)) is None
+
+
+def test_a_reply_is_found_in_its_thread(client: SlackClient) -> None:
+    since = datetime.now(UTC) - timedelta(minutes=1)
+    parent = client.post(TEAM_A, Draft("one"), mark="m1")
+    thread = Place("C0TEAMA", parent.ts, broadcast=True)
+    reply = client.post(thread, Draft("two"), mark="m2")
+    assert client.find_by_metadata(thread, "m2", since) == reply.ts
+
+
+def test_a_mark_is_found_pages_back(slack: Served, client: SlackClient) -> None:
+    since = datetime.now(UTC) - timedelta(minutes=1)
+    posted = client.post(TEAM_A, Draft("one"), mark="m1")
+    for number in range(250):
+        slack.act(slack.workspace.mention("U0ALICE", "C0TEAMA", f"chatter {number}"))
+    assert client.find_by_metadata(TEAM_A, "m1", since) == posted.ts
+
+
+def test_updates_replace_text_and_blocks(slack: Served, client: SlackClient) -> None:
+    block = {"type": "header", "block_id": "b", "text": {"type": "plain_text", "text": "Run"}}
+    spot = client.post(TEAM_A, Draft("one", [block]), mark="m1")
+    client.update(spot, Draft("two"))
+    [message] = slack.workspace.channels["C0TEAMA"].messages
+    assert (message.text, message.blocks) == ("two", [])
+
+
+def test_a_refused_connection_sent_nothing() -> None:
+    nobody = SlackClient("xoxb-secret", "http://127.0.0.1:9/api/", "T0QM")
+    error = failure(nobody)
+    assert error.code == "unreachable"
+    assert error.message == "Slack could not be reached (chat.postMessage, URLError)."
+
+
+def test_a_lost_answer_leaves_doubt(slack: Served, client: SlackClient) -> None:
+    slack.workspace.ledger.by_name["chat.postMessage"] = [Fault.LOSE_ANSWER]
+    error = failure(client)
+    assert error.code == "no_answer"
+    assert error.message.startswith("Slack did not answer (chat.postMessage, ")
+
+
+def test_an_unavailable_slack_leaves_doubt(slack: Served, client: SlackClient) -> None:
+    slack.workspace.faults.down = Down.UNAVAILABLE
+    error = failure(client)
+    assert error.code == "server_error"
+    assert error.message == "Slack answered server_error to chat.postMessage."
+
+
+def test_a_limited_call_says_how_long(slack: Served, client: SlackClient) -> None:
+    slack.workspace.faults.limited = {"chat.postMessage": 17}
+    error = failure(client)
+    assert (error.code, error.retry_after_seconds) == ("ratelimited", 17.0)
+
+
+def test_a_closed_channel_names_the_invitation(slack: Served, client: SlackClient) -> None:
+    slack.call(lambda: slack.workspace.remove_bot("C0TEAMA"))
+    error = failure(client)
+    assert error.message == "Slack answered not_in_channel to chat.postMessage."
+    assert error.hint == "Type `/invite @Quartermaster` in <#C0TEAMA>."
+
+
+def test_a_missing_scope_names_the_doctor(slack: Served, client: SlackClient) -> None:
+    slack.workspace.scopes -= {"chat:write"}
+    error = failure(client)
+    assert error.code == "missing_scope"
+    assert error.hint.startswith("Run `quartermaster doctor`")
+
+
+def test_tokens_stay_out_of_errors(slack: Served) -> None:
+    stranger = SlackClient("xoxb-very-secret", slack.api, "T0QM")
+    error = failure(stranger)
+    assert error.code == "invalid_auth"
+    assert "secret" not in repr(error) + error.message + error.hint
+
+
+def test_response_urls_end_after_five_answers(slack: Served, client: SlackClient) -> None:
+    path = slack.workspace.response_urls.issue("U0ALICE", "C0TEAMA")
+    for number in range(5):
+        client.respond(slack.url + path, Draft(f"answer {number}"))
+    with pytest.raises(ChatError) as caught:
+        client.respond(slack.url + path, Draft("one too many"))
+    assert caught.value.message == "Slack answered http_404 to response_url."
+    assert len(slack.call(lambda: slack.texts("U0ALICE", "C0TEAMA"))) == 5
+
+
+def test_messages_that_are_not_there_are_named(client: SlackClient) -> None:
+    with pytest.raises(ChatError) as caught:
+        client.update(Spot("C0TEAMA", "1.000001"), Draft("two"))
+    assert caught.value.code == "message_not_found"

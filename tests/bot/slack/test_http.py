@@ -1,0 +1,122 @@
+"""Only Slack's own, recent and reasonable requests reach the desk over HTTP."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from bot.http import Pages, Server, application
+from bot.slack.answers import Answers
+from bot.slack.card import Reply
+from bot.slack.http import SlackHttp
+from bot.slack.listeners import Listeners, bolt_app
+from tests.bot.slack.desks import COMMANDS, Desk, Gate, by_http, client_of, say
+from tests.playground.slack.served import PATIENCE_SECONDS, Served
+
+COMMAND = (
+    "command=%2Ftrain&text=list&team_id=T0QM&user_id=U0ALICE&channel_id=C0TEAMA&trigger_id=1.2.3"
+)
+
+
+def signed(slack: Served, body: str, age_seconds: int = 0) -> dict[str, str]:
+    stamp = str(int(time.time()) - age_seconds)
+    secret = slack.workspace.credentials.signing_secret.encode()
+    digest = hmac.new(secret, f"v0:{stamp}:{body}".encode(), hashlib.sha256).hexdigest()
+    return {
+        "content-type": "application/x-www-form-urlencoded",
+        "x-slack-request-timestamp": stamp,
+        "x-slack-signature": f"v0={digest}",
+    }
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+def address(slack: Served, desk: Desk, free_port: int) -> Iterator[str]:
+    with by_http(slack, desk, free_port):
+        yield f"http://127.0.0.1:{free_port}/slack/events"
+
+
+def post(address: str, body: str, headers: dict[str, str]) -> httpx.Response:
+    with httpx.Client(trust_env=False, timeout=PATIENCE_SECONDS) as client:
+        return client.post(address, content=body, headers=headers)
+
+
+def test_signed_requests_are_answered(slack: Served, address: str) -> None:
+    answer = post(address, COMMAND, signed(slack, COMMAND))
+    assert answer.status_code == 200
+    assert answer.json()["response_type"] == "ephemeral"
+    assert answer.json()["text"] == "You said 'list'."
+
+
+def test_forged_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
+    headers = signed(slack, COMMAND)
+    forged = post(address, COMMAND.replace("ALICE", "CAROL"), headers)
+    unsigned = post(address, COMMAND, {"content-type": headers["content-type"]})
+    assert (forged.status_code, unsigned.status_code) == (401, 401)
+    assert desk.seen == []
+
+
+def test_old_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
+    answer = post(address, COMMAND, signed(slack, COMMAND, age_seconds=301))
+    assert answer.status_code == 401
+    assert desk.seen == []
+
+
+def test_huge_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
+    body = COMMAND + "x" * 1_000_000
+    assert post(address, body, signed(slack, body)).status_code == 413
+    assert desk.seen == []
+
+
+def test_only_posts_are_taken(address: str) -> None:
+    with httpx.Client(trust_env=False, timeout=PATIENCE_SECONDS) as client:
+        assert client.get(address).status_code == 405
+
+
+def test_the_url_check_is_answered(slack: Served, address: str) -> None:
+    body = '{"type": "url_verification", "challenge": "c0ffee", "token": "x"}'
+    headers = {**signed(slack, body), "content-type": "application/json"}
+    assert post(address, body, headers).json() == {"challenge": "c0ffee"}
+
+
+def test_repeated_deliveries_are_marked(slack: Served, address: str, desk: Desk) -> None:
+    headers = {**signed(slack, COMMAND), "x-slack-retry-num": "1"}
+    assert post(address, COMMAND, headers).status_code == 200
+    assert desk.seen[0].doubted
+
+
+def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
+    gate = Gate()
+
+    def answer(_incoming: object) -> Reply:
+        gate.wait()
+        return say("Done.")
+
+    answers = Answers(client_of(slack))
+    secret = slack.workspace.credentials.signing_secret
+    asgi = SlackHttp(
+        bolt_app(Listeners(Desk(reply=answer), answers), COMMANDS, secret), workers=1, most=1
+    )
+    server = Server(application(Pages(ready={}, slack=asgi)), f"127.0.0.1:{free_port}")
+    server.start()
+    address = f"http://127.0.0.1:{free_port}/slack/events"
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(post, address, COMMAND, signed(slack, COMMAND))
+            assert gate.entered.wait(PATIENCE_SECONDS)
+            assert post(address, COMMAND, signed(slack, COMMAND)).status_code == 503
+            gate.opened.set()
+            assert first.result().status_code == 200
+    finally:
+        gate.opened.set()
+        server.stop()
+        asgi.stop()
+        answers.stop()

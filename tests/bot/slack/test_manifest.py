@@ -1,0 +1,90 @@
+import json
+
+import pytest
+
+from bot.errors import LimitError
+from bot.slack.declarations import Command
+from bot.slack.manifest import SCOPES, manifest
+from bot.slack.registry import Registry
+from tests.bot.slack.commands import Right, declare_quota, declare_train
+from tests.bot.slack.test_declarations import answer
+
+REGISTRY = Registry([declare_train(), declare_quota()], prefix="qm")
+URL = "https://bot.example/slack/events"
+
+
+def command(name: str) -> Command:
+    declared = Command(name, "What it is for")
+    declared.verb("list", "Show", right=Right.LOOK, examples=("list",))(answer)
+    return declared
+
+
+def test_socket_mode_needs_no_addresses() -> None:
+    made = manifest(REGISTRY)
+    assert made["features"]["slash_commands"] == [
+        {
+            "command": "/qm",
+            "description": "Everything Quartermaster does, under one name",
+            "usage_hint": "train | quota | help",
+            "should_escape": True,
+        },
+        {
+            "command": "/qm-train",
+            "description": "Training runs: submit, follow, stop",
+            "usage_hint": "submit | logs | list | help",
+            "should_escape": True,
+        },
+        {
+            "command": "/qm-quota",
+            "description": "GPU quota: what your team may use, uses and waits for",
+            "usage_hint": "request | help",
+            "should_escape": True,
+        },
+    ]
+    assert made["settings"] == {
+        "event_subscriptions": {"bot_events": ["app_home_opened", "app_mention"]},
+        "interactivity": {"is_enabled": True},
+        "org_deploy_enabled": False,
+        "socket_mode_enabled": True,
+        "token_rotation_enabled": False,
+    }
+    assert "http" not in json.dumps(made)
+
+
+def test_http_sends_everything_to_one_address() -> None:
+    made = manifest(REGISTRY, "http", URL)
+    assert {entry["url"] for entry in made["features"]["slash_commands"]} == {URL}
+    assert made["settings"]["event_subscriptions"]["request_url"] == URL
+    assert made["settings"]["interactivity"] == {"is_enabled": True, "request_url": URL}
+    assert made["settings"]["socket_mode_enabled"] is False
+
+
+def test_http_without_an_address_is_refused() -> None:
+    with pytest.raises(LimitError) as caught:
+        manifest(REGISTRY, "http")
+    assert caught.value.message == "Over HTTP Slack needs the address of this bot."
+
+
+def test_texts_fit_the_published_schema() -> None:
+    made = manifest(REGISTRY)
+    about = made["display_information"]
+    assert len(about["name"]) <= 35
+    assert len(about["description"]) <= 140
+    assert 174 <= len(about["long_description"]) <= 4_000
+    assert made["oauth_config"]["scopes"]["bot"] == sorted(SCOPES)
+    assert all(SCOPES.values())
+
+
+def test_refuses_more_commands_than_slack_takes() -> None:
+    with pytest.raises(LimitError) as caught:
+        manifest(Registry(command(f"c{number}") for number in range(50)))
+    assert caught.value.message == "An app may have 50 slash commands; these are 51."
+
+
+def test_refuses_names_longer_than_slack_takes() -> None:
+    with pytest.raises(LimitError) as caught:
+        manifest(Registry([command("train")], prefix="quartermaster-of-acme-berlin"))
+    assert (caught.value.message, caught.value.hint) == (
+        "`/quartermaster-of-acme-berlin-train` is longer than the 32 characters Slack takes.",
+        "Choose a shorter `slack.command_prefix`.",
+    )

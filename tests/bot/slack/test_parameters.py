@@ -1,0 +1,145 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.slack.container_parameters import (
+    ClaimMount,
+    CodeVersion,
+    CpuQuantity,
+    EnvironmentPair,
+    ImageReference,
+    MemoryQuantity,
+    SecretPair,
+)
+from bot.slack.parameters import (
+    Choice,
+    Duration,
+    GpuAmount,
+    GpuCount,
+    Kind,
+    NodeCount,
+    RunName,
+    RunReference,
+    TeamName,
+    WholeNumber,
+    Words,
+)
+
+KINDS: list[Kind[Any]] = [
+    ClaimMount(),
+    CodeVersion(),
+    CpuQuantity(),
+    EnvironmentPair(),
+    ImageReference(),
+    MemoryQuantity(),
+    SecretPair(),
+    Choice("low", "high"),
+    Duration(),
+    Duration(minimum=timedelta(days=2)),
+    GpuAmount(),
+    GpuCount(),
+    GpuCount(maximum=1),
+    NodeCount(),
+    RunName(),
+    RunReference(),
+    TeamName(),
+    WholeNumber(1, 200),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
+def test_every_kind_reads_its_own_example(kind: Kind[Any]) -> None:
+    kind.read(kind.example)
+    assert kind.word
+    assert kind.form
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (RunReference(), "lane", ("lane", None)),
+        (RunReference(), "lane#2", ("lane", 2)),
+        (NodeCount(), "3", (3, 3)),
+        (NodeCount(), "1:3", (1, 3)),
+        (GpuAmount(), "+8", (8, True)),
+        (GpuAmount(), "-2", (-2, True)),
+        (GpuAmount(), "12", (12, False)),
+        (Duration(), "15m", timedelta(minutes=15)),
+        (Duration(), "1d12h", timedelta(days=1, hours=12)),
+        (EnvironmentPair(), "A=b=c d", ("A", "b=c d")),
+        (EnvironmentPair(), "A=", ("A", "")),
+        (SecretPair(), "KEY=wandb/api-key", ("KEY", "wandb", "api-key")),
+        (ClaimMount(), "imagenet:/data", ("imagenet", "/data", False)),
+        (ClaimMount(), "imagenet:/data/x:ro", ("imagenet", "/data/x", True)),
+        (ClaimMount(), "azurenetappfiles:100Gi:/mnt", ("azurenetappfiles", "100Gi", "/mnt")),
+        (CodeVersion(), "github.com/acme/lane@3f2a9c1", "github.com/acme/lane@3f2a9c1"),
+        (ImageReference(), "localhost:5000/a/b", "localhost:5000/a/b"),
+        (Choice("low", "high"), "HIGH", "high"),
+        (Words(), " two words ", "two words"),
+        (CpuQuantity(), "500m", "500m"),
+        (MemoryQuantity(), "1.5Ti", "1.5Ti"),
+    ],
+)
+def test_reads_values_as_written(kind: Kind[Any], text: str, value: object) -> None:
+    assert kind.read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (RunName(), "Lane"),
+        (RunName(), "a" * 31),
+        (RunName(), "lane-"),
+        (RunName(), "lane\n"),
+        (RunReference(), "lane#0"),
+        (GpuAmount(), "+0"),
+        (GpuAmount(), "eight"),
+        (GpuAmount(), "٣"),
+        (NodeCount(), "0"),
+        (NodeCount(), "3:1"),
+        (NodeCount(), "0:3"),
+        (NodeCount(), "1:513"),
+        (NodeCount(), "1-3"),
+        (GpuCount(), "0"),
+        (GpuCount(), "0.0"),
+        (GpuCount(), "0.125"),
+        (GpuCount(maximum=64), "64.5"),
+        (WholeNumber(1, 200), "201"),
+        (Duration(), "3"),
+        (Duration(), ""),
+        (Duration(maximum=timedelta(days=14)), "15d"),
+        (Duration(), "9" * 40 + "d"),
+        (EnvironmentPair(), "1A=b"),
+        (EnvironmentPair(), "A"),
+        (SecretPair(), "KEY=hunter2"),
+        (ClaimMount(), "imagenet:data"),
+        (ClaimMount(), "azurenetappfiles:100:/mnt"),
+        (ClaimMount(), "azurenetappfiles:0Gi:/mnt"),
+        (ClaimMount(), "azurenetappfiles:100Gi:/mnt:ro"),
+        (ClaimMount(), "imagenet:/data/../etc"),
+        (CodeVersion(), "acme/lane@main"),
+        (ImageReference(), "ghcr.io/Acme Lane"),
+        (ImageReference(), "-x"),
+        (MemoryQuantity(), "64"),
+        (MemoryQuantity(), "0Gi"),
+        (CpuQuantity(), "0"),
+        (Choice("low", "high"), "middle"),
+        (Words(maximum=3), "four"),
+        (Words(), "  "),
+    ],
+)
+def test_refuses_values_of_other_forms(kind: Kind[Any], text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        kind.read(text)
+
+
+def test_limits_are_part_of_the_form() -> None:
+    assert GpuCount(maximum=64).form == (
+        "a number of GPUs from 1 to 64, or a part of one such as `0.5`"
+    )
+    assert WholeNumber(1, 64).form == "a whole number from 1 to 64"
+    assert Duration(maximum=timedelta(days=14)).form == (
+        "a length of time such as `15m`, `8h` or `1d12h`, from 1m to 14d"
+    )
+    assert Choice("low", "high").form == "one of `low`, `high`"

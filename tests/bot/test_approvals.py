@@ -1,0 +1,259 @@
+"""Requests that people decide: never one's own, counted anew, ended in time."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import pytest
+from sqlmodel import select
+
+from bot.access import Access, Caller, Place, Role
+from bot.approvals import (
+    Approval,
+    ApprovalController,
+    ApprovalPhase,
+    Approvals,
+    Request,
+    Verdict,
+)
+from bot.clock import Clock
+from bot.config import Circle, Settings
+from bot.database.database import Database, Session
+from bot.due import Due
+from bot.errors import ConflictError, LimitError, NotAllowedError, QuartermasterError
+from bot.people import Person
+from bot.slack.markup import when
+from bot.slack.messages import Message, Subject, show_card
+
+T = TypeVar("T")
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"
+
+
+def settings(*approvers: str, needed: int = 1) -> Settings:
+    return Settings.model_validate(
+        {
+            "workspace": "T0QM",
+            "admins": {"people": [CAROL]},
+            "teams": {"team-a": {"namespace": "team-a", "local_queue": "team-a"}},
+            "approvals": {
+                "channel": "C0APPROVE",
+                "quota_override": {
+                    "approvers": {"people": list(approvers)},
+                    "needed": needed,
+                    "expires": "24h",
+                    "remind": "4h",
+                },
+            },
+        }
+    )
+
+
+class Office:
+    """Approvals on a database, under a policy that a test can change."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.policy = settings(CAROL)
+        self.access = Access(lambda: self.policy)
+        self.approvals = Approvals(lambda: self.policy, self.access)
+
+        def meet(session: Session) -> None:
+            for user in (ALICE, BOB, CAROL, DAN, ERIN):
+                session.add(
+                    Person(
+                        workspace_id="T0QM",
+                        user_id=user,
+                        is_guest=user == DAN,
+                        is_stranger=False,
+                        refreshed_at=NOW,
+                    )
+                )
+
+        database.transaction(meet)
+
+    def do(self, work: Callable[[Session], T]) -> T:
+        return self.database.transaction(work)
+
+    def ask(self) -> str:
+        request = Request("override", "row1", "lane", "quota_override", "d1", caller(ALICE), "CVPR")
+        return self.do(lambda session: self.approvals.ask(session, request, NOW)).id
+
+    def vote(self, approval: str, who: str, verdict: Verdict = Verdict.APPROVE) -> str:
+        return self.do(
+            lambda session: self.approvals.vote(session, approval, caller(who), verdict, NOW)
+        ).phase
+
+    def use(self, approval: str, digest: str = "d1") -> tuple[bool, str]:
+        def work(session: Session) -> tuple[bool, str]:
+            row = session.get_one(Approval, approval)
+            return self.approvals.use(session, row, digest, NOW), row.phase
+
+        return self.do(work)
+
+    def wakes(self, kind: str, row: str) -> int:
+        found = self.do(lambda session: session.get(Due, (kind, row)))
+        return found.wakes if found else 0
+
+
+def caller(person: str, *roles: Role) -> Caller:
+    return Caller("T0QM", person, "C0TEAMA", Place.TEAM, "team-a", frozenset(roles))
+
+
+def words(error: QuartermasterError) -> str:
+    return f"{error.message} {error.hint}"
+
+
+@pytest.fixture
+def office(database: Database) -> Office:
+    return Office(database)
+
+
+def test_one_approver_is_enough_by_default(office: Office) -> None:
+    asked = office.ask()
+    assert office.vote(asked, CAROL) == ApprovalPhase.APPROVED
+    assert office.wakes("override", "row1") == 1
+    assert office.use(asked) == (True, ApprovalPhase.USED)
+    assert office.use(asked) == (True, ApprovalPhase.USED)
+
+
+def test_nobody_decides_their_own_request(office: Office) -> None:
+    office.policy = settings(ALICE, CAROL)
+    asked = office.ask()
+    with pytest.raises(NotAllowedError) as caught:
+        office.vote(asked, ALICE)
+    assert words(caught.value) == (
+        "You cannot decide your own request. Somebody else of the approvers has to."
+    )
+
+
+@pytest.mark.parametrize("who", [BOB, DAN])
+def test_only_named_approvers_can_decide(office: Office, who: str) -> None:
+    asked = office.ask()
+    with pytest.raises(NotAllowedError) as caught:
+        office.vote(asked, who)
+    assert words(caught.value) == (
+        "You are not an approver of this."
+        " The approvers are named in the configuration; ask an admin."
+    )
+
+
+def test_two_different_people_where_two_are_needed(office: Office) -> None:
+    office.policy = settings(BOB, CAROL, needed=2)
+    asked = office.ask()
+    assert office.vote(asked, CAROL) == ApprovalPhase.ASKED
+    assert office.vote(asked, CAROL) == ApprovalPhase.ASKED
+    assert office.vote(asked, BOB) == ApprovalPhase.APPROVED
+
+
+def test_one_denial_ends_it(office: Office) -> None:
+    office.policy = settings(BOB, CAROL, needed=2)
+    asked = office.ask()
+    assert office.vote(asked, CAROL, Verdict.DENY) == ApprovalPhase.DENIED
+    with pytest.raises(ConflictError) as caught:
+        office.vote(asked, BOB)
+    assert words(caught.value) == (
+        "This request is denied already by <@U0CAROL>. Nothing was changed by your click."
+    )
+
+
+def test_a_hopeless_request_is_refused_at_once(office: Office) -> None:
+    office.policy = settings(ALICE, DAN)
+    with pytest.raises(LimitError) as caught:
+        office.ask()
+    assert caught.value.message == (
+        "Nobody could approve this: it takes 1 approver(s) other than you and there are 0."
+    )
+
+
+def test_a_former_approvers_vote_does_not_count(office: Office) -> None:
+    office.policy = settings(BOB, CAROL)
+    asked = office.ask()
+    office.vote(asked, BOB)
+    office.policy = settings(CAROL)
+    assert office.use(asked) == (False, ApprovalPhase.ASKED)
+    assert office.vote(asked, CAROL) == ApprovalPhase.APPROVED
+    assert office.use(asked) == (True, ApprovalPhase.USED)
+
+
+def test_a_changed_subject_voids_the_approval(office: Office) -> None:
+    asked = office.ask()
+    office.vote(asked, CAROL)
+    assert office.use(asked, "another digest") == (False, ApprovalPhase.VOIDED)
+    note = office.do(lambda session: session.get_one(Approval, asked).note)
+    assert note == "Void: what was asked for has changed since."
+
+
+def test_breaking_the_glass_takes_an_admin(office: Office) -> None:
+    asked = office.ask()
+    with pytest.raises(NotAllowedError):
+        office.do(lambda s: office.approvals.break_glass(s, asked, caller(BOB, Role.LEAD), NOW))
+    admin = caller(CAROL, Role.ADMIN)
+    broken = office.do(lambda s: office.approvals.break_glass(s, asked, admin, NOW))
+    assert (broken.phase, broken.is_break_glass) == (ApprovalPhase.APPROVED, True)
+
+
+def test_breaking_the_glass_needs_no_second_person(office: Office) -> None:
+    office.policy = settings(CAROL)
+    admin = caller(CAROL, Role.ADMIN)
+    request = Request(
+        "override", "row1", "lane", "quota_override", "d1", admin, "fire", breaks_glass=True
+    )
+    asked = office.do(lambda session: office.approvals.ask(session, request, NOW)).id
+    office.do(lambda s: office.approvals.break_glass(s, asked, admin, NOW))
+    assert office.use(asked) == (True, ApprovalPhase.USED)
+
+
+def test_a_broken_glass_of_no_admin_is_void(office: Office) -> None:
+    asked = office.ask()
+    admin = caller(CAROL, Role.ADMIN)
+    office.do(lambda s: office.approvals.break_glass(s, asked, admin, NOW))
+    office.policy = office.policy.model_copy(update={"admins": Circle()})
+    assert office.use(asked) == (False, ApprovalPhase.ASKED)
+
+
+def test_two_approvers_at_once_have_one_effect(office: Office) -> None:
+    office.policy = settings(BOB, CAROL)
+    for _ in range(100):
+        asked = office.ask()
+        before = office.wakes("override", "row1")
+
+        def click(who: str, asked: str = asked) -> str:
+            try:
+                return office.vote(asked, who)
+            except ConflictError as error:
+                return error.message
+
+        with ThreadPoolExecutor(2) as pool:
+            outcomes = sorted(pool.map(click, (BOB, CAROL)))
+        assert outcomes[1] == ApprovalPhase.APPROVED or outcomes[0] == ApprovalPhase.APPROVED
+        assert sum(outcome == ApprovalPhase.APPROVED for outcome in outcomes) == 1
+        assert office.wakes("override", "row1") == before + 1
+
+
+def test_waiting_requests_are_reminded_then_expire(office: Office) -> None:
+    asked = office.ask()
+    subject = Subject("T0QM", "override", "row1")
+    office.do(lambda s: show_card(s, subject, "C0APPROVE", NOW, live=False))
+    clock = Clock()
+    controller = ApprovalController(office.database, clock, lambda: office.policy, office.approvals)
+
+    def look(at: datetime) -> datetime | None:
+        clock.shift(at - datetime.now(UTC))
+        step = controller.step(asked)
+        office.do(step.save)
+        return step.again
+
+    assert look(NOW) == NOW + timedelta(hours=4)
+    assert look(NOW + timedelta(hours=5)) == NOW + timedelta(hours=24)
+    assert look(NOW + timedelta(hours=6)) == NOW + timedelta(hours=24)
+    reminder = select(Message).where(Message.purpose == "reminder")
+    (sent,) = office.do(lambda session: session.exec(reminder).all())
+    assert sent.content == [
+        f"<@U0CAROL> this still waits for a decision, until {when(NOW + timedelta(hours=24))}."
+    ]
+    assert look(NOW + timedelta(hours=25)) is None
+    assert office.do(lambda s: s.get_one(Approval, asked).phase) == ApprovalPhase.EXPIRED
+    with pytest.raises(ConflictError):
+        office.vote(asked, CAROL)

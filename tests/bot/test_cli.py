@@ -1,0 +1,204 @@
+"""The command line as its users meet it: real processes, whole answers, exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.slack.manifest import SCOPES
+from playground.cluster.kai_story import kai_cluster
+from tests.playground.cluster.served import BOT_TOKEN, Runner
+from tests.playground.cluster.served import Served as ServedCluster
+from tests.playground.slack.served import Served as ServedSlack
+from tests.playground.slack.served import Stage
+
+SETTINGS = """\
+workspace: {workspace}
+database: {{url: "sqlite:///{folder}/bot.db"}}
+clusters: {{default: {{kubeconfig: {folder}/kubeconfig}}}}
+admins: {{people: [U0CAROL]}}
+teams:
+  team-a:
+    channels: [C0TEAMA]
+    members: {{people: [U0ALICE]}}
+    namespace: team-a
+    local_queue: team-a
+"""
+TOKENS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "SLACK_API_URL")
+
+
+class Terminal:
+    """A folder with a configuration, and the program run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {k: v for k, v in os.environ.items() if k not in TOKENS}  # noqa: TID251  # a child inherits it
+        self.configure("T0QM")
+        (folder / "kubeconfig").write_text("{}")
+
+    def configure(self, workspace: str) -> None:
+        text = SETTINGS.format(workspace=workspace, folder=self.folder)
+        (self.folder / "quartermaster.yaml").write_text(text)
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "bot", *words],
+            cwd=self.folder,
+            env=self.environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path)
+
+
+@pytest.fixture
+def slack() -> Iterator[ServedSlack]:
+    stage = Stage()
+    with stage.running(), stage.workspace() as running:
+        yield running
+
+
+@pytest.fixture
+def cluster() -> Iterator[ServedCluster]:
+    runner = Runner()
+    with runner.running(), ServedCluster(runner).serving() as running:
+        yield running
+
+
+def test_every_command_explains_itself_with_examples(terminal: Terminal) -> None:
+    code, overview, _ = terminal.run("--help")
+    assert code == 0
+    for name in ("serve", "playground", "console", "doctor", "migrate", "manifest"):
+        assert f"  {name} " in overview
+    for name in ("serve", "console", "doctor", "migrate", "manifest"):
+        assert "Examples:\n    quartermaster" in terminal.run(name, "--help")[1]
+
+
+def test_a_migration_is_safe_to_repeat(terminal: Terminal) -> None:
+    said = (0, "The database schema is up to date.\n", "")
+    assert terminal.run("migrate") == said
+    assert terminal.run("migrate") == said
+
+
+def test_serving_an_old_schema_names_the_command(terminal: Terminal) -> None:
+    terminal.environment |= {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
+    code, out, error = terminal.run("serve")
+    assert (code, out) == (1, "")
+    assert error.splitlines()[-2:] == [
+        "quartermaster: The database schema is older than this server.",
+        "Run `quartermaster migrate`.",
+    ]
+
+
+def test_missing_tokens_are_named_before_anything_starts(terminal: Terminal) -> None:
+    code, _, error = terminal.run("serve")
+    assert code == 2
+    assert error.splitlines()[0] == "quartermaster: SLACK_BOT_TOKEN and SLACK_APP_TOKEN missing."
+
+
+def test_a_wrong_line_is_named_with_its_number(terminal: Terminal) -> None:
+    path = terminal.folder / "quartermaster.yaml"
+    path.write_text(path.read_text().replace("channels:", "chanels:"))
+    code, _, error = terminal.run("migrate")
+    assert code == 2
+    assert error.splitlines()[0] == (
+        "quartermaster: quartermaster.yaml line 7: teams.team-a has no key chanels;"
+        " did you mean channels?"
+    )
+
+
+def test_the_manifest_takes_the_prefix_and_address(terminal: Terminal) -> None:
+    url = "https://bot.example.com/slack/events"
+    code, out, _ = terminal.run("manifest", "--prefix", "qm", "--url", url)
+    assert code == 0
+    document = json.loads(out)
+    commands = {each["command"]: each["url"] for each in document["features"]["slash_commands"]}
+    assert {"/qm", "/qm-train", "/qm-quota"} <= commands.keys()
+    assert set(commands.values()) == {url}
+    assert set(document["oauth_config"]["scopes"]["bot"]) == set(SCOPES)
+
+
+def test_the_doctor_finds_a_healthy_installation(
+    terminal: Terminal, slack: ServedSlack, cluster: ServedCluster
+) -> None:
+    credentials = slack.workspace.credentials
+    terminal.environment |= {
+        "SLACK_BOT_TOKEN": credentials.bot_token,
+        "SLACK_APP_TOKEN": credentials.app_token,
+        "SLACK_API_URL": slack.api,
+    }
+    cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
+    terminal.run("migrate")
+    code, out, error = terminal.run("doctor")
+    assert (code, error) == (0, ""), out
+    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 9
+
+
+def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> None:
+    credentials = slack.workspace.credentials
+    terminal.environment |= {
+        "SLACK_BOT_TOKEN": credentials.bot_token,
+        "SLACK_APP_TOKEN": credentials.app_token,
+        "SLACK_API_URL": slack.api,
+    }
+    slack.workspace.scopes.discard("files:write")
+    slack.call(lambda: slack.workspace.remove_bot("C0TEAMA"))
+    code, out, _ = terminal.run("doctor", "--json")
+    assert code == 1
+    failed = {each["about"]: each for each in json.loads(out) if each["state"] == "failed"}
+    assert failed["database"]["remedy"] == "Run `quartermaster migrate`."
+    assert failed["slack scopes"]["says"] == "missing: files:write (show charts and long logs)"
+    assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
+    assert "cluster default" in failed
+    assert credentials.bot_token not in out
+
+
+@pytest.mark.parametrize(
+    ("engine", "code", "words"),
+    [
+        ("kai", 0, "Queue team-a is below research"),
+        ("kueue", 1, "Set clusters.default.engine: kai, which is there."),
+    ],
+)
+def test_the_doctor_knows_both_engines(
+    terminal: Terminal, slack: ServedSlack, engine: str, code: int, words: str
+) -> None:
+    credentials = slack.workspace.credentials
+    terminal.environment |= {
+        "SLACK_BOT_TOKEN": credentials.bot_token,
+        "SLACK_APP_TOKEN": credentials.app_token,
+        "SLACK_API_URL": slack.api,
+    }
+    settings = terminal.folder / "quartermaster.yaml"
+    settings.write_text(
+        settings.read_text().replace("{kubeconfig:", f"{{engine: {engine}, kubeconfig:")
+    )
+    terminal.run("migrate")
+    runner = Runner()
+    with runner.running(), ServedCluster(runner, make=kai_cluster).serving() as cluster:
+        cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
+        found, out, _ = terminal.run("doctor")
+    assert (found, words in out) == (code, True), out
+
+
+def test_the_console_answers_like_slack(terminal: Terminal, cluster: ServedCluster) -> None:
+    cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
+    terminal.run("migrate")
+    asked = ("console", "--as", "U0ALICE", "--in", "C0TEAMA")
+    assert terminal.run(*asked, "train", "list") == (
+        0,
+        "Checking who you are.\nTry again in a few seconds.\n",
+        "",
+    )

@@ -1,0 +1,166 @@
+"""The due loop: one step at a time, poison does not spread, wake-ups are not lost."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from bot import due
+from bot.clock import Clock
+from bot.controller import Loop, Step, Trouble
+from bot.database.database import Database, Session
+from bot.due import Due
+from bot.errors import ClusterError
+from tests.bot.cluster.api_server import PATIENCE_SECONDS
+
+
+class Rows:
+    """A controller that does what a test tells it, and keeps what happened."""
+
+    kind = "run"
+
+    def __init__(self, act: Callable[[str], Step]) -> None:
+        self._act = act
+        self.seen: list[str] = []
+        self.troubles: list[tuple[str, Trouble]] = []
+        self._changed = threading.Condition()
+
+    def step(self, row_id: str) -> Step:
+        with self._changed:
+            self.seen.append(row_id)
+            self._changed.notify_all()
+        return self._act(row_id)
+
+    def troubled(self, _session: Session, row_id: str, trouble: Trouble) -> None:
+        with self._changed:
+            self.troubles.append((row_id, trouble))
+            self._changed.notify_all()
+
+    def until(self, holds: Callable[["Rows"], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: holds(self), timeout=PATIENCE_SECONDS)
+
+
+@contextmanager
+def running(database: Database, rows: Rows, clock: Clock | None = None) -> Iterator[Loop]:
+    loop = Loop(database, clock or Clock(), [rows])
+    loop.start()
+    try:
+        yield loop
+    finally:
+        loop.stop()
+
+
+def wake(database: Database, row: str, lane: str = "lane") -> None:
+    now = Clock().now()
+    database.transaction(lambda session: due.wake(session, "run", row, lane, now))
+
+
+def rest(_row: str) -> Step:
+    return Step(None)
+
+
+def test_a_woken_row_gets_its_step_at_once(database: Database) -> None:
+    rows = Rows(rest)
+    with running(database, rows):
+        wake(database, "a")
+        rows.until(lambda r: r.seen == ["a"])
+
+
+def test_a_wake_during_a_step_brings_another(database: Database) -> None:
+    def wake_myself(row: str) -> Step:
+        if len(rows.seen) == 1:
+            wake(database, row)
+        return Step(None)
+
+    rows = Rows(wake_myself)
+    with running(database, rows):
+        wake(database, "a")
+        rows.until(lambda r: r.seen == ["a", "a"])
+
+
+def test_poison_backs_off_and_blocks_nobody(database: Database) -> None:
+    def act(row: str) -> Step:
+        if row == "poison":
+            raise ZeroDivisionError
+        return Step(None)
+
+    rows = Rows(act)
+    with running(database, rows):
+        wake(database, "poison")
+        rows.until(lambda r: len(r.troubles) == 1)
+        wake(database, "healthy")
+        rows.until(lambda r: "healthy" in r.seen)
+    row, trouble = rows.troubles[0]
+    assert row == "poison"
+    assert trouble.attempts == 1
+    assert trouble.sentence.startswith("Something broke on our side. Reference ")
+    kept = database.read(lambda session: session.get_one(Due, ("run", "poison")))
+    assert kept.attempts >= 1
+    assert kept.token is None
+
+
+def test_an_outside_failure_is_told_in_its_words(database: Database) -> None:
+    def act(_row: str) -> Step:
+        raise ClusterError("The cluster did not answer.")
+
+    rows = Rows(act)
+    loop = Loop(database, Clock(), [rows])
+    wake(database, "a")
+    assert loop.run_due() == 1
+    loop.stop()
+    assert rows.troubles == [("a", Trouble("The cluster did not answer.", 1))]
+
+
+def test_a_dead_lane_leaves_workers_for_others(database: Database) -> None:
+    stuck = threading.Event()
+
+    def act(row: str) -> Step:
+        if row.startswith("dead"):
+            stuck.wait(PATIENCE_SECONDS)
+        return Step(None)
+
+    rows = Rows(act)
+    with running(database, rows):
+        for number in range(10):
+            wake(database, f"dead{number}", "cluster:dead")
+        rows.until(lambda r: len(r.seen) == 4)
+        wake(database, "alive", "cluster:alive")
+        rows.until(lambda r: "alive" in r.seen)
+        assert sum(row.startswith("dead") for row in rows.seen) == 4
+        stuck.set()
+        rows.until(lambda r: len(r.seen) == 11)
+
+
+def test_two_processes_never_share_a_row(database: Database) -> None:
+    inside: set[str] = set()
+    clashes: list[str] = []
+    lock = threading.Lock()
+
+    def act(row: str) -> Step:
+        with lock:
+            if row in inside:
+                clashes.append(row)
+            inside.add(row)
+        with lock:
+            inside.discard(row)
+        return Step(None)
+
+    rows = Rows(act)
+    with running(database, rows), running(database, rows):
+        for number in range(40):
+            wake(database, f"row{number}")
+        rows.until(lambda r: set(r.seen) == {f"row{number}" for number in range(40)})
+    assert clashes == []
+
+
+def test_a_shifted_clock_makes_rows_due(database: Database) -> None:
+    clock = Clock()
+    tomorrow = clock.now() + timedelta(days=1)
+    rows = Rows(lambda _row: Step(tomorrow if len(rows.seen) == 1 else None))
+    with running(database, rows, clock) as loop:
+        wake(database, "a")
+        rows.until(lambda r: r.seen == ["a"])
+        clock.shift(timedelta(days=1))
+        loop.nudge()
+        rows.until(lambda r: r.seen == ["a", "a"])

@@ -1,0 +1,60 @@
+"""Settings that change while the bot runs: good ones are taken, bad ones are not."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.config import ConfigurationFile
+from bot.current import CurrentSettings
+
+GOOD = """\
+workspace: T0QM
+admins: {people: [U0CAROL]}
+teams:
+  team-a:
+    channels: [C0TEAMA]
+    members: {people: [U0ALICE]}
+    namespace: team-a
+    local_queue: team-a
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "quartermaster.yaml"
+    path.write_text(GOOD)
+    return path
+
+
+@pytest.fixture
+def current(path: Path) -> CurrentSettings:
+    file = ConfigurationFile(path)
+    return CurrentSettings(file, file.load())
+
+
+def test_a_new_member_counts_without_a_restart(path: Path, current: CurrentSettings) -> None:
+    told: list[str] = []
+    current.on_change(lambda: told.append("changed"))
+    current.refresh()
+    path.write_text(GOOD.replace("[U0ALICE]", "[U0ALICE, U0ERIN]"))
+    current.refresh()
+    assert told == ["changed"]
+    assert current().teams["team-a"].members.people == ("U0ALICE", "U0ERIN")
+
+
+def test_a_bad_file_changes_nothing_and_is_told(path: Path, current: CurrentSettings) -> None:
+    path.write_text(GOOD.replace("namespace:", "namespase:"))
+    current.refresh()
+    assert current().teams["team-a"].namespace == "team-a"
+    assert "line 7" in str(current.problem)
+    path.write_text(GOOD + "quotas: {longest: 2d}\n")
+    current.refresh()
+    assert current.problem is None
+    assert current().quotas.longest.days == 2
+
+
+def test_what_needs_a_restart_stays_as_it_was(path: Path, current: CurrentSettings) -> None:
+    path.write_text(GOOD + "http: {listen: '127.0.0.1:9999'}\nquotas: {longest: 2d}\n")
+    current.refresh()
+    assert current().http.listen == "127.0.0.1:8080"
+    assert current().quotas.longest.days == 2

@@ -1,0 +1,87 @@
+"""The bot's own server: health for machines, sentences for people."""
+
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from bot.errors import ConfigurationError
+from bot.http import Pages, Server, application
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def served(pages: Pages) -> Iterator[str]:
+    listen = f"127.0.0.1:{free_port()}"
+    server = Server(application(pages), listen)
+    server.start()
+    try:
+        yield f"http://{listen}"
+    finally:
+        server.stop()
+
+
+def get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_readiness_names_the_part_that_is_not() -> None:
+    troubles: dict[str, str | None] = {"database": None, "slack": "no socket answers"}
+    pages = Pages(ready={name: lambda name=name: troubles[name] for name in troubles})
+    with served(pages) as url:
+        assert get(f"{url}/healthz") == (200, "alive\n")
+        assert get(f"{url}/readyz") == (503, "database: ready\nslack: no socket answers\n")
+        troubles["slack"] = None
+        assert get(f"{url}/readyz") == (200, "database: ready\nslack: ready\n")
+
+
+def test_metrics_are_brought_up_to_date_first() -> None:
+    looked: list[str] = []
+    pages = Pages(ready={}, refresh_metrics=lambda: looked.append("looked"))
+    with served(pages) as url:
+        status, body = get(f"{url}/metrics")
+    assert (status, looked) == (200, ["looked"])
+    assert "# TYPE process_max_fds gauge" in body
+
+
+def test_the_pulse_is_for_playgrounds_only() -> None:
+    with served(Pages(ready={})) as url:
+        assert get(f"{url}/pulse")[0] == 404
+    with served(Pages(ready={}, pulse=lambda: {"quiet": True})) as url:
+        assert get(f"{url}/pulse") == (200, '{"quiet":true}')
+
+
+def test_unknown_pages_say_which_exist() -> None:
+    with served(Pages(ready={})) as url:
+        assert get(f"{url}/admin") == (
+            404,
+            "Nothing is here. Try /healthz, /readyz or /metrics.\n",
+        )
+
+
+def test_a_taken_address_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        server = Server(application(Pages(ready={})), address)
+        with pytest.raises(ConfigurationError) as caught:
+            server.start()
+    assert (caught.value.message, caught.value.hint) == (
+        f"Cannot listen on {address}.",
+        "Is another process there? Set http.listen.",
+    )

@@ -1,0 +1,97 @@
+"""Slots of time: each once, in the right zone, and none that never comes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from sqlmodel import select
+
+from bot.database.database import Database, Session
+from bot.errors import UsageError
+from bot.schedule import ScheduledJob, ScheduleRun, claim_slot, install, next_slot
+from jobs.timetable import Timetable
+from tests.bot.quotas.people import FrozenClock
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def slots(cron: str, zone: str, after: datetime, count: int) -> list[str]:
+    found = []
+    for _ in range(count):
+        after = next_slot(cron, zone, after)
+        found.append(after.astimezone(UTC).strftime("%a %d %b %H:%M"))
+    return found
+
+
+def test_weekday_numbers_begin_on_sunday() -> None:
+    assert slots("0 9 * * 1", "UTC", NOON, 2) == ["Mon 23 Nov 09:00", "Mon 30 Nov 09:00"]
+    assert slots("0 9 * * 0", "UTC", NOON, 1) == slots("0 9 * * 7", "UTC", NOON, 1)
+
+
+def test_a_repeated_hour_counts_once() -> None:
+    before = datetime(2026, 10, 31, 12, 0, tzinfo=UTC)
+    assert slots("30 1 * * *", "America/New_York", before, 2) == [
+        "Sun 01 Nov 05:30",
+        "Mon 02 Nov 06:30",
+    ]
+
+
+def test_hourly_patterns_go_on_through_it() -> None:
+    before = datetime(2026, 11, 1, 5, 15, tzinfo=UTC)
+    assert slots("30 * * * *", "America/New_York", before, 2) == [
+        "Sun 01 Nov 05:30",
+        "Sun 01 Nov 06:30",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cron", "message"),
+    [
+        ("0 2 31 2 *", "'0 2 31 2 *' never comes."),
+        ("0 2 1 * mon", "'0 2 1 * mon' names both a day of the month and a weekday."),
+        ("@daily", "'@daily' does not have five fields."),
+        ("0 2 * * */2", "'*/2' steps through weekdays."),
+    ],
+)
+def test_misleading_patterns_are_refused(cron: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        next_slot(cron, "UTC", NOON)
+    assert caught.value.message == message
+
+
+def test_each_slot_is_claimed_once(database: Database) -> None:
+    done: list[datetime] = []
+
+    def work(_session: Session, now: datetime) -> None:
+        done.append(now)
+
+    job = ScheduledJob("sweep", "*/5 * * * *", "UTC", work)
+    database.transaction(lambda session: install(session, [job], NOON))
+    late = datetime(2026, 11, 21, 12, 17, tzinfo=UTC)
+
+    def claim(_number: int) -> bool:
+        return database.transaction(lambda session: claim_slot(session, job, late))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(claim, range(8))) == [False] * 7 + [True]
+    runs = database.read(lambda session: session.exec(select(ScheduleRun)).all())
+    assert [run.slot for run in runs] == [datetime(2026, 11, 21, 12, 5, tzinfo=UTC)]
+
+
+def test_the_timetable_looks_at_shifted_time(database: Database) -> None:
+    done: list[datetime] = []
+    job = ScheduledJob("daily", "0 0 * * *", "UTC", lambda _session, now: done.append(now))
+    clock = FrozenClock()
+    timetable = Timetable(database, clock, [job])
+    timetable.start()
+    try:
+        timetable.look_at_all()
+        assert done == []
+        tomorrow = timetable.next_at()
+        assert tomorrow is not None
+        clock.moment = tomorrow
+        timetable.look_at_all()
+        # It looks by itself, too, and may have to repeat what collided.
+        assert set(done) == {tomorrow}
+    finally:
+        timetable.stop()

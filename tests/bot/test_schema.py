@@ -1,0 +1,103 @@
+"""The schema's version: brought up to date once, refused when it does not fit."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, inspect, text
+from sqlmodel import SQLModel
+
+import bot.serving  # noqa: F401  # with it every table is declared
+from bot.app import version
+from bot.database import schema
+from bot.database.connection import engines
+from bot.database.database import Database
+from bot.database.schema import Installation
+from bot.errors import DatabaseError
+
+VERSION = version()
+
+
+def tables(url: str) -> set[str]:
+    write, read = engines(url)
+    names = set(inspect(read).get_table_names())
+    write.dispose()
+    read.dispose()
+    return names
+
+
+def execute(url: str, statement: str) -> None:
+    write, read = engines(url)
+    with write.begin() as connection:
+        connection.execute(text(statement))
+    write.dispose()
+    read.dispose()
+
+
+def differences(engine: Engine) -> list[object]:
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, SQLModel.metadata))
+
+
+def refusal(url: str, version: str = VERSION) -> str:
+    database = Database(url)
+    try:
+        with pytest.raises(DatabaseError) as caught:
+            database.read(lambda session: schema.refuse_misfit(session, version))
+    finally:
+        database.close()
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_migrations_make_the_tables_of_the_code(database_url: str) -> None:
+    schema.upgrade(database_url)
+    schema.upgrade(database_url)
+    write, read = engines(database_url)
+    found = differences(write)
+    write.dispose()
+    read.dispose()
+    assert found == []
+
+
+def test_migrating_at_once_happens_once(database_url: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(schema.upgrade, [database_url] * 4))
+    assert {"runs", "overrides", "messages", "due"} <= tables(database_url)
+
+
+def test_an_empty_database_is_refused_with_the_command(database_url: str) -> None:
+    assert refusal(database_url) == (
+        "The database schema is older than this server. Run `quartermaster migrate`."
+    )
+
+
+def test_a_newer_schema_tells_which_server_it_needs(database_url: str) -> None:
+    schema.upgrade(database_url)
+    database = Database(database_url)
+    database.transaction(schema.installation)
+    execute(database_url, "UPDATE alembic_version SET version_num = 'from_the_future'")
+    database.read(lambda session: schema.refuse_misfit(session, VERSION))
+    execute(database_url, "UPDATE installation SET oldest_server = '9.2.0'")
+    database.close()
+    assert refusal(database_url) == (
+        f"The database schema needs a server of version 9.2.0 or newer; this is {VERSION}."
+        " Install a newer Quartermaster."
+    )
+
+
+def test_an_installation_keeps_its_id(database_url: str) -> None:
+    schema.upgrade(database_url)
+    database = Database(database_url)
+    first = database.transaction(schema.installation)
+    assert database.transaction(schema.installation) == first
+    assert database.read(lambda s: s.get_one(Installation, 1).installation_id) == first
+    database.close()
+
+
+def test_a_database_that_cannot_be_had_is_said() -> None:
+    with pytest.raises(DatabaseError) as caught:
+        schema.upgrade("postgresql://nobody@127.0.0.1:9/none")
+    assert caught.value.message.startswith("The schema could not be brought up to date: ")
+    assert caught.value.hint == "Nothing was changed. Check the database and run it again."

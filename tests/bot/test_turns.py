@@ -1,0 +1,127 @@
+"""People who wait go first, and what nobody waits for goes on all the same."""
+
+import itertools
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from bot.database.database import Database
+from bot.due import wake
+from bot.turns import Courtesy, Turns
+from tests.bot.test_due import NOW
+
+LONG_SECONDS = 60.0
+WAITERS = 14
+
+
+def queue_up(turns: Turns, order: list[str], *kinds: str) -> list[Future[None]]:
+    """Waiters that write down when they had their turn; they all wait when this returns."""
+
+    def wait(kind: str) -> None:
+        assert turns.take(LONG_SECONDS, hurried=kind == "hurried")
+        order.append(kind)
+        turns.give_back()
+
+    pool = ThreadPoolExecutor(WAITERS)
+    futures = [pool.submit(wait, kind) for kind in kinds]
+    while turns._hurried_waiting + turns._patient_waiting < len(kinds):
+        threading.Event().wait(0.001)
+    pool.shutdown(wait=False)
+    return futures
+
+
+def test_hurried_writers_go_before_patient_ones() -> None:
+    turns, order = Turns(), list[str]()
+    assert turns.take(0, hurried=False)
+    futures = queue_up(turns, order, "patient", "patient", "hurried", "hurried")
+    turns.give_back()
+    for future in futures:
+        future.result(LONG_SECONDS)
+    assert order == ["hurried", "hurried", "patient", "patient"]
+
+
+def test_after_eight_hurried_comes_a_patient_one() -> None:
+    turns, order = Turns(), list[str]()
+    assert turns.take(0, hurried=False)
+    futures = queue_up(turns, order, "patient", *["hurried"] * 12)
+    turns.give_back()
+    for future in futures:
+        future.result(LONG_SECONDS)
+    assert order == [*["hurried"] * 8, "patient", *["hurried"] * 4]
+
+
+def test_a_turn_that_never_comes_is_given_up() -> None:
+    turns = Turns()
+    assert turns.take(0, hurried=True)
+    assert not turns.take(0.01, hurried=True)
+    assert not turns.take(0.01, hurried=False)
+    turns.give_back()
+    assert turns.take(0, hurried=False)
+
+
+def held_up(courtesy: Courtesy) -> None:
+    """As if much work had been done just now, so that more of it has to rest for long."""
+    courtesy._free_at = time.monotonic() + LONG_SECONDS
+
+
+def wait_until_it_rests(courtesy: Courtesy, work: Future[None]) -> None:
+    while not courtesy._calm._waiters and not work.done():  # type: ignore[attr-defined]  # not public
+        threading.Event().wait(0.001)
+
+
+def test_work_rests_until_nobody_waits(database: Database) -> None:
+    courtesy, order = database.courtesy, list[str]()
+
+    def work() -> None:
+        database.transaction(lambda session: wake(session, "run", "a", "lane", NOW))
+        order.append("work")
+
+    with ThreadPoolExecutor(1) as pool:
+        with courtesy.hurry():
+            held_up(courtesy)
+            under_way = pool.submit(work)
+            wait_until_it_rests(courtesy, under_way)
+            soon = time.monotonic() + LONG_SECONDS
+            database.transaction(
+                lambda session: wake(session, "run", "b", "lane", NOW), deadline=soon
+            )
+            order.append("answer")
+        under_way.result(LONG_SECONDS)
+    assert order == ["answer", "work"]
+
+
+def test_work_gets_on_while_people_wait() -> None:
+    courtesy = Courtesy(worked=itertools.count(step=0.001).__next__)
+
+    def work() -> None:
+        for _ in range(5):
+            courtesy.give_way()
+
+    with courtesy.hurry(), ThreadPoolExecutor(4) as pool:
+        for each in [pool.submit(work) for _ in range(4)]:
+            each.result(LONG_SECONDS)
+
+
+def test_spells_together_take_a_fifth() -> None:
+    courtesy = Courtesy(monotonic=lambda: 100.0)
+    assert [courtesy._seconds_to_rest(0.01) for _ in range(3)] == [
+        pytest.approx(0.04),
+        pytest.approx(0.09),
+        pytest.approx(0.14),
+    ]
+
+
+def test_a_long_spell_counts_in_part() -> None:
+    courtesy = Courtesy(worked=itertools.count(step=7.0).__next__)
+    courtesy.give_way()
+    assert courtesy._spent() == 0.05
+
+
+def test_rest_is_forgotten_once_nobody_waits() -> None:
+    courtesy = Courtesy()
+    with courtesy.hurry():
+        held_up(courtesy)
+    with courtesy.hurry():
+        assert courtesy._seconds_to_rest(0.0) <= 0

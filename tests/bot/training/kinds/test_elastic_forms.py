@@ -1,0 +1,171 @@
+"""Elastic runs as objects of Kubeflow's operators."""
+
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.training.kinds.fate import with_nodes
+from bot.training.kinds.pytorchjob import PyTorchJobKind
+from bot.training.kinds.trainjob import TrainJobKind, as_before
+from bot.training.spec import SHM_PATH, RunSpec, to_row
+from tests.bot.training.kinds.definitions import needs_definitions, validate
+from tests.bot.training.objects import RUN_ID, pod, run
+from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION
+
+NAME = "lane-124a67dc90"
+SPEC = RunSpec(
+    kind="elastic",
+    form="pytorchjob",
+    nodes=3,
+    nodes_range=(1, 3),
+    image=IMAGE,
+    command=("python", "train.py"),
+    gpus=Decimal(2),
+    cpu="16",
+    memory="128Gi",
+    shm="16Gi",
+    env=(EnvironmentVariable("BATCH_SIZE", "33"),),
+    secrets=(SecretReference("TOKEN", "hub", "token"),),
+    mounts=(VolumeMount("data", "/data", read_only=True),),
+    service_account="trainer",
+    pull_secrets=("registry",),
+    time_limit_seconds=7200,
+)
+LABELS = {
+    "app.kubernetes.io/managed-by": "quartermaster",
+    "quartermaster.dev/installation": INSTALLATION,
+    "quartermaster.dev/run": RUN_ID,
+    "quartermaster.dev/team": "team-a",
+    "quartermaster.dev/person": ALICE,
+}
+NAMED = {"quartermaster.dev/name": "lane"}
+METADATA = {"name": NAME, "namespace": "team-a", "labels": LABELS, "annotations": NAMED}
+ENV = [
+    {"name": "BATCH_SIZE", "value": "33"},
+    {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}},
+]
+LARGE = {"memory": "144Gi", "nvidia.com/gpu": "2"}
+RESOURCES = {"requests": {"cpu": "16", **LARGE}, "limits": LARGE}
+MOUNTS = [
+    {"name": "dshm", "mountPath": SHM_PATH},
+    {"name": "claim-0", "mountPath": "/data", "readOnly": True},
+]
+VOLUMES = [
+    {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "16Gi"}},
+    {"name": "claim-0", "persistentVolumeClaim": {"claimName": "data"}},
+]
+OVERRIDE = {
+    "metadata": {"labels": LABELS, "annotations": NAMED},
+    "spec": {
+        "volumes": VOLUMES,
+        "serviceAccountName": "trainer",
+        "imagePullSecrets": [{"name": "registry"}],
+        "containers": [{"name": "node", "volumeMounts": MOUNTS}],
+    },
+}
+
+
+def pytorch_job() -> dict[str, Any]:
+    return PyTorchJobKind().manifest(run(spec=to_row(SPEC)), INSTALLATION)
+
+
+def train_job(**more: Any) -> dict[str, Any]:
+    spec = replace(SPEC, form="trainjob", nodes_range=None, **more)
+    return TrainJobKind().manifest(run(spec=to_row(spec)), INSTALLATION)
+
+
+def test_a_run_becomes_an_elastic_pytorch_job() -> None:
+    container = {
+        "name": "pytorch",
+        "image": IMAGE,
+        "command": ["torchrun", "train.py"],
+        "env": ENV,
+        "resources": RESOURCES,
+        "volumeMounts": MOUNTS,
+    }
+    template = {
+        "metadata": {"labels": LABELS, "annotations": NAMED},
+        "spec": {
+            "automountServiceAccountToken": True,
+            "serviceAccountName": "trainer",
+            "imagePullSecrets": [{"name": "registry"}],
+            "containers": [container],
+            "volumes": VOLUMES,
+        },
+    }
+    worker = {"replicas": 3, "restartPolicy": "OnFailure", "template": template}
+    policy = {"rdzvBackend": "c10d", "rdzvId": NAME, "minReplicas": 1, "maxReplicas": 3}
+    assert pytorch_job() == {
+        "metadata": METADATA,
+        "spec": {
+            "elasticPolicy": {**policy, "maxRestarts": 10},
+            "nprocPerNode": "2",
+            "runPolicy": {
+                "suspend": True,
+                "cleanPodPolicy": "Running",
+                "backoffLimit": 3,
+                "ttlSecondsAfterFinished": 259200,
+                "activeDeadlineSeconds": 7200,
+            },
+            "pytorchReplicaSpecs": {"Worker": worker},
+        },
+    }
+
+
+def test_a_run_becomes_a_train_job() -> None:
+    job = {"name": "node", "template": {"spec": {"template": OVERRIDE}}}
+    runtime = {"template": {"spec": {"replicatedJobs": [job]}}}
+    assert train_job() == {
+        "metadata": METADATA,
+        "spec": {
+            "suspend": True,
+            "runtimeRef": {
+                "apiGroup": "trainer.kubeflow.org",
+                "kind": "ClusterTrainingRuntime",
+                "name": "torch-distributed",
+            },
+            "trainer": {
+                "numNodes": 3,
+                "numProcPerNode": 2,
+                "image": IMAGE,
+                "command": ["torchrun", "train.py"],
+                "env": ENV,
+                "resourcesPerNode": RESOURCES,
+            },
+            "runtimePatches": [
+                {"manager": "quartermaster.dev", "trainingRuntimeSpec": runtime},
+            ],
+            "activeDeadlineSeconds": 7200,
+        },
+    }
+
+
+def test_an_older_trainer_gets_overrides() -> None:
+    spec = as_before(train_job())["spec"]
+    assert spec["podTemplateOverrides"] == [{"targetJobs": [{"name": "node"}], **OVERRIDE}]
+    assert set(spec) == {"suspend", "runtimeRef", "trainer", "podTemplateOverrides"}
+
+
+@needs_definitions
+def test_both_fit_the_operators_schemas() -> None:
+    validate(pytorch_job(), "pytorchjobs.kubeflow.org", "v1")
+    validate(train_job(), "trainjobs.trainer.kubeflow.org", "v1alpha1")
+    validate(
+        train_job(command=(), shm="0", mounts=()), "trainjobs.trainer.kubeflow.org", "v1alpha1"
+    )
+
+
+def test_a_patch_changes_the_workers() -> None:
+    assert with_nodes(PyTorchJobKind().root, 2) == {
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}
+    }
+
+
+def test_the_first_of_the_workers_speaks() -> None:
+    first = pod(labels={"training.kubeflow.org/replica-index": "0"})
+    second = pod(labels={"training.kubeflow.org/replica-index": "1"})
+    assert PyTorchJobKind().speakers([second, first]) == [first]
+    node = pod(labels={"batch.kubernetes.io/job-completion-index": "0"})
+    assert TrainJobKind().speakers([second, node]) == [node]

@@ -1,0 +1,110 @@
+"""The objects beside a root: made with an owner, removed one by one, never those of others."""
+
+from datetime import datetime
+
+from bot.cluster.objects import ClusterObject, ObjectMeta
+from bot.cluster.resources import JOBS, SECRETS, SERVICES
+from bot.training.acting import act
+from bot.training.decision import (
+    Await,
+    Clear,
+    CompanionSeen,
+    Delete,
+    End,
+    Follow,
+    Furnish,
+    Prepare,
+    Rest,
+    Seen,
+    decide,
+)
+from bot.training.kinds.fate import root_of
+from bot.training.kinds.kind import Companion
+from bot.training.state import State
+from bot.training.tables import Phase
+from tests.bot.training.objects import RUN_ID, UID, later, root, run, standing
+from tests.bot.training.rig import INSTALLATION, START, Rig
+
+SECRET = Companion(SECRETS, "lane-ssh", lambda: {"stringData": {"key": "value"}})
+SERVICE = Companion(SERVICES, "lane", lambda: {"spec": {"clusterIP": "None"}})
+MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
+OVER = {"job_uid": UID, "ended_at": later(minutes=1), "phase": Phase.STOPPED}
+TAKEN = "Namespace team-a has a Service lane already that is not ours. Nothing of it was touched."
+
+
+def there(uid: str = "uid-2", leaving: datetime | None = None) -> ClusterObject:
+    return ClusterObject(metadata=ObjectMeta(uid=uid, deletion_timestamp=leaving))
+
+
+def seen(*companions: CompanionSeen) -> Seen:
+    return Seen(root(suspend=True), standing(), companions=companions)
+
+
+def test_missing_companions_are_made_in_order() -> None:
+    both = seen(CompanionSeen(SECRET), CompanionSeen(SERVICE))
+    assert decide(run(**MADE), both, START) == Furnish(SECRET, State(Phase.PENDING))
+    one = seen(CompanionSeen(SECRET, there()), CompanionSeen(SERVICE))
+    assert decide(run(**MADE), one, START) == Furnish(SERVICE, State(Phase.PENDING))
+
+
+def test_a_run_with_everything_is_followed() -> None:
+    whole = seen(CompanionSeen(SECRET, there()))
+    assert decide(run(**MADE), whole, START) == Follow(State(Phase.PENDING))
+
+
+def test_a_companion_of_others_ends_the_run() -> None:
+    other = seen(CompanionSeen(SERVICE, there(), is_ours=False))
+    assert decide(run(**MADE), other, START) == Prepare(Phase.FAILED, TAKEN)
+    before = Seen(None, companions=other.companions)
+    assert decide(run(), before, START) == End(State(Phase.FAILED, reason=TAKEN))
+
+
+def test_what_is_left_goes_one_by_one() -> None:
+    left = (
+        CompanionSeen(SECRET, there("uid-2", START)),
+        CompanionSeen(SERVICE, there("uid-3")),
+    )
+    assert decide(run(**OVER), Seen(None, companions=left), START) == Clear(SERVICE, "uid-3")
+    assert decide(run(**OVER), Seen(None, companions=left[:1]), START) == Await()
+    gone = (CompanionSeen(SECRET), CompanionSeen(SERVICE, there(), is_ours=False))
+    assert decide(run(**OVER), Seen(None, companions=gone), START) == Rest()
+
+
+def test_a_late_root_goes_before_its_companions() -> None:
+    late = Seen(root(), companions=(CompanionSeen(SECRET, there()),))
+    assert decide(run(ended_at=START, phase=Phase.STOPPED), late, START) == Delete()
+
+
+def test_a_companion_belongs_to_its_root(rig: Rig) -> None:
+    run_id = rig.submit()
+    rig.run()
+    row = rig.get(run_id)
+    job = rig.cluster.get(JOBS, row.job_name, "team-a")
+    assert job is not None
+    furnish = Furnish(SECRET)
+    now = Seen(root_of(JOBS, job))
+    assert act(rig.cluster, rig.engine, row, now, furnish) == (furnish, now)
+    made = rig.world.get("secrets", "lane-ssh", "team-a")
+    assert made is not None
+    assert made["data"] == {"key": "dmFsdWU="}
+    assert made["metadata"]["ownerReferences"] == [
+        {"apiVersion": "batch/v1", "kind": "Job", "name": job.name, "uid": job.uid}
+    ]
+    assert made["metadata"]["labels"]["quartermaster.dev/run"] == run_id
+    assert made["metadata"]["labels"]["quartermaster.dev/installation"] == INSTALLATION
+    assert act(rig.cluster, rig.engine, row, now, furnish) == (Await(), now)
+    act(rig.cluster, rig.engine, row, now, Clear(SECRET, "another"))
+    assert rig.world.get("secrets", "lane-ssh", "team-a") is not None
+    act(rig.cluster, rig.engine, row, now, Clear(SECRET, made["metadata"]["uid"]))
+    assert rig.world.get("secrets", "lane-ssh", "team-a") is None
+
+
+def test_a_companion_that_is_refused_ends_the_run(rig: Rig) -> None:
+    row = run(id=RUN_ID, **MADE)
+    wrong = Companion(SERVICES, "Not_A_Name", lambda: {"spec": {"clusterIP": "None"}})
+    decision, _ = act(rig.cluster, rig.engine, row, Seen(root()), Furnish(wrong))
+    assert isinstance(decision, Prepare)
+    assert decision.outcome == Phase.FAILED
+    assert decision.reason.startswith("Creating Service Not_A_Name in namespace team-a on cluster")
+    decision, _ = act(rig.cluster, rig.engine, row, Seen(None), Furnish(wrong))
+    assert isinstance(decision, End)

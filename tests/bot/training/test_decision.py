@@ -1,0 +1,188 @@
+"""What to do next with a run: one table."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from bot.cluster.objects import Pod
+from bot.training.decision import (
+    Await,
+    Create,
+    Decision,
+    Delete,
+    End,
+    Follow,
+    Prepare,
+    Rest,
+    Seen,
+    decide,
+    is_late,
+    vanished,
+)
+from bot.training.state import State
+from bot.training.tables import Phase, Run, Wanted
+from tests.bot.training.objects import (
+    UID,
+    condition,
+    later,
+    pod,
+    root,
+    run,
+    stamp,
+    standing,
+)
+from tests.bot.training.rig import START
+
+MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
+STOP = {"wanted": Wanted.STOP, "stop_at": START, "stop_why": "Its override has ended."}
+LEAVING: dict[str, Any] = {"metadata": {"deletionTimestamp": "2026-11-21T12:00:30Z"}}
+OVER = {"ended_at": later(minutes=1), "phase": Phase.STOPPED}
+UNMANAGED = "Kueue did not take charge of the Job."
+TAKEN = (
+    "Namespace team-a has a Job lane-124a67dc90 already that is not ours."
+    " Nothing of it was touched."
+)
+GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
+
+
+@pytest.mark.parametrize(
+    ("row", "seen", "expected"),
+    [
+        (run(), Seen(None), Create()),
+        (run(**STOP), Seen(None), End(State(Phase.STOPPED, reason="Its override has ended."))),
+        (run(), Seen(None, is_taken=True), End(State(Phase.FAILED, reason=TAKEN))),
+        (run(**MADE), Seen(None), End(State(Phase.VANISHED, reason=vanished(run())))),
+        (run(), Seen(root(suspend=True), standing()), Follow(State(Phase.PENDING))),
+        (
+            run(**MADE),
+            Seen(root(suspend=True), unmanaged=UNMANAGED),
+            Prepare(Phase.UNMANAGED, UNMANAGED),
+        ),
+        (
+            run(**MADE, workload="job-lane"),
+            Seen(root(suspend=True), unmanaged=UNMANAGED),
+            Follow(State(Phase.PENDING)),
+        ),
+        (
+            run(**MADE, **STOP),
+            Seen(root(), standing(condition("Admitted")), (pod(),)),
+            Prepare(Phase.STOPPED, "Its override has ended."),
+        ),
+        (
+            run(**MADE, **STOP),
+            Seen(root(condition("Complete"))),
+            End(State(Phase.SUCCEEDED, ended_at=later(minutes=5))),
+        ),
+        (
+            run(**MADE),
+            Seen(root(suspend=True), standing(GAVE_UP, active=False)),
+            Prepare(Phase.FAILED, "Kueue gave up after too many attempts to start it."),
+        ),
+        (run(**MADE, removing=Phase.STOPPED), Seen(root()), Delete()),
+        (run(**MADE, removing=Phase.STOPPED), Seen(root(**LEAVING)), Await()),
+        (run(**MADE, removing=Phase.STOPPED), Seen(None, pods=(pod(),)), Await()),
+        (
+            run(**MADE, removing=Phase.UNMANAGED, reason="Kueue did not."),
+            Seen(None, pods=(pod("Failed", ended={}),)),
+            End(State(Phase.UNMANAGED, reason="Kueue did not.")),
+        ),
+        (run(**OVER), Seen(None), Rest()),
+        (run(**OVER, job_uid=UID), Seen(root()), Rest()),
+        (run(**OVER), Seen(root(suspend=True)), Delete()),
+        (run(**OVER), Seen(root(**LEAVING)), Rest()),
+    ],
+)
+def test_each_situation_has_its_next_step(row: Run, seen: Seen, expected: Decision) -> None:
+    assert decide(row, seen, later(seconds=30)) == expected
+
+
+def test_kueue_has_thirty_seconds_to_manage() -> None:
+    missing = Seen(root(suspend=True), unmanaged=UNMANAGED)
+    assert decide(run(**MADE), missing, later(seconds=29)) == Follow(State(Phase.PENDING))
+
+
+@pytest.mark.parametrize(
+    ("row", "moment"),
+    [
+        (run(), later(minutes=2)),
+        (run(phase=Phase.PENDING), later(hours=24)),
+        (run(phase=Phase.CREATING), later(minutes=15)),
+        (run(phase=Phase.RUNNING, **STOP), later(minutes=5)),
+        (
+            run(
+                phase=Phase.RUNNING,
+                started_at=START,
+                spec={"time_limit_seconds": 3600},
+            ),
+            later(hours=1, minutes=10),
+        ),
+    ],
+)
+def test_every_phase_has_a_longest_age(row: Run, moment: datetime) -> None:
+    assert [is_late(row, moment - later(seconds=1) + START), is_late(row, moment)] == [False, True]
+
+
+def test_a_run_without_limit_is_never_late() -> None:
+    assert not is_late(run(phase=Phase.RUNNING, started_at=START), later(days=400))
+
+
+PATIENT: dict[str, Any] = {"metadata": {"annotations": {"quartermaster.dev/attempts": "1"}}}
+HOUR = {"spec": {"time_limit_seconds": 3600}, "phase": Phase.RUNNING, "started_at": START}
+BUSY: dict[str, Any] = {"status": {"active": 1, "ready": 1, "startTime": stamp(START)}}
+
+
+def failed(name: str, **more: Any) -> Pod:
+    return pod("Failed", name, ended={"exitCode": 3}, **more)
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        ((failed("lane-1"), pod(name="lane-2")), None),
+        ((failed("lane-1", is_leaving=True), failed("lane-2"), pod(name="lane-3")), None),
+        (
+            (failed("lane-1"), failed("lane-2")),
+            Prepare(
+                Phase.FAILED,
+                "Its program ended with exit code 3. This was attempt 2.",
+                (
+                    "Its last lines tell what went wrong; Resubmit starts it again when that is"
+                    " mended."
+                ),
+            ),
+        ),
+    ],
+    ids=["one-failure", "pushed-out", "two-failures"],
+)
+def test_failures_count_where_evictions_look_like_them(
+    pods: tuple[Pod, ...], expected: Decision | None
+) -> None:
+    row, moment = run(**MADE | {"phase": Phase.RUNNING}), later(seconds=30)
+    found = decide(row, Seen(root(**PATIENT), standing(condition("Admitted")), pods), moment)
+    assert found == expected or (expected is None and isinstance(found, Follow))
+    usual = decide(row, Seen(root(), standing(condition("Admitted")), pods), moment)
+    assert isinstance(usual, Follow)
+
+
+@pytest.mark.parametrize(
+    ("more", "moment", "expected"),
+    [
+        ({}, later(minutes=59), Follow),
+        ({}, later(minutes=60), Prepare),
+        ({"activeDeadlineSeconds": 3600}, later(minutes=60), Follow),
+    ],
+    ids=["in-time", "over-time", "limit-of-the-job"],
+)
+def test_time_limits_are_kept_for_jobs_without(
+    more: dict[str, Any], moment: datetime, expected: type[Decision]
+) -> None:
+    found = decide(
+        run(**MADE | HOUR),
+        Seen(root(**BUSY, **more), standing(condition("Admitted")), (pod(),)),
+        moment,
+    )
+    assert isinstance(found, expected)
+    if isinstance(found, Prepare):
+        longer = "Submit it with a longer `--time`, so that it goes on from its last checkpoint."
+        assert found == Prepare(Phase.FAILED, "It reached its time limit of 1h.", longer)

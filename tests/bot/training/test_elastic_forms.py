@@ -1,0 +1,118 @@
+"""Elastic runs under Kubeflow's operators, in a cluster over HTTP."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.errors import ConflictError, UsageError
+from bot.slack.parameters import Nodes
+from bot.training.scaling import Offer
+from bot.training.tables import Phase
+from playground.cluster.objects.errors import ApiError
+from playground.ledger import Fault
+from tests.bot.training.rig import ALICE, Rig
+from tests.bot.training.test_scaling import requeue, scale, size
+
+COMMAND = ("python", "train.py", "--epochs", "30")
+
+
+def submit(rig: Rig, form: str, fewest: int, most: int) -> str:
+    nodes = Nodes(fewest, most)
+    return rig.submit("wide", kind="elastic", form=form, nodes=nodes, gpus=1, command=COMMAND)
+
+
+def manage_pytorch_jobs(rig: Rig) -> None:
+    """What an administrator does for Kueue to manage PyTorchJobs."""
+    inside = rig.world.inside
+    names = inside.kueue.frameworks | {"pytorchjobs.kubeflow.org"}
+    inside.kueue = replace(inside.kueue, frameworks=names)
+
+
+def test_a_missing_operator_is_told_before(rig: Rig) -> None:
+    with pytest.raises(ConflictError) as refused:
+        submit(rig, "pytorchjob", 1, 3)
+    assert refused.value.message == "Cluster default does not know pytorchjobs."
+    assert refused.value.hint == (
+        "A platform admin has to install the training operator, which serves kubeflow.org/v1."
+        " Without `--form` the run needs no operator."
+    )
+
+
+def test_a_kueue_without_pytorch_jobs_is_told(rig: Rig) -> None:
+    rig.world.install("training-operator")
+    rig.look()
+    run_id = submit(rig, "pytorchjob", 1, 3)
+    rig.run()
+    why = (
+        "Kueue does not manage PyTorchJobs here, so none was made. A platform admin has to enable"
+        " the integration kubeflow.org/pytorchjob in Kueue's configuration. Without `--form` the"
+        " run is a Job, which Kueue manages."
+    )
+    assert (rig.get(run_id).phase, rig.get(run_id).reason) == (Phase.UNMANAGED, why)
+    assert rig.world.list("pytorchjobs", "team-a") == []
+
+
+@pytest.mark.parametrize("request_number", [1, 2])
+@pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
+def test_a_pytorch_job_runs_to_its_end(rig: Rig, fault: Fault, request_number: int) -> None:
+    rig.world.install("training-operator")
+    manage_pytorch_jobs(rig)
+    rig.look()
+    # The first one is the trial by which Kueue is asked whether it manages them.
+    rig.outside.ledger.by_number[request_number] = fault
+    run_id = submit(rig, "pytorchjob", 1, 3)
+    rig.pass_time(minutes=2)
+    assert size(rig, run_id) == "3 of 3 nodes run; it may have 1 to 3"
+    assert len(rig.world.list("pytorchjobs", "team-a")) == 1
+    rig.pass_time(hours=2)
+    assert rig.get(run_id).phase == Phase.SUCCEEDED
+
+
+def test_a_pytorch_job_starts_anew_to_scale(rig: Rig) -> None:
+    rig.world.install("training-operator")
+    manage_pytorch_jobs(rig)
+    rig.look()
+    run_id = submit(rig, "pytorchjob", 1, 3)
+    rig.pass_time(minutes=1)
+    why = "Kueue does not change the nodes of a PyTorchJob while it runs."
+    assert scale(rig, run_id, 2) == Offer(rig.get(run_id), 2, why)
+    requeue(rig, run_id, 2)
+    rig.pass_time(minutes=2)
+    assert rig.notes(run_id)["again"] == "Started again as wide#2."
+    (job,) = rig.world.list("pytorchjobs", "team-a")
+    assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+
+
+def test_a_train_job_keeps_its_nodes(rig: Rig) -> None:
+    rig.world.install("trainer")
+    rig.look()
+    with pytest.raises(UsageError):
+        submit(rig, "trainjob", 1, 2)
+    run_id = submit(rig, "trainjob", 2, 2)
+    rig.pass_time(minutes=1)
+    assert (rig.get(run_id).phase, len(rig.get(run_id).nodes)) == (Phase.RUNNING, 1)
+    why = "A TrainJob keeps the nodes it starts with."
+    assert scale(rig, run_id, 3) == Offer(rig.get(run_id), 3, why)
+    requeue(rig, run_id, 3)
+    rig.pass_time(minutes=2)
+    (job,) = rig.world.list("trainjobs", "team-a")
+    assert job["spec"]["trainer"]["numNodes"] == 3
+    rig.pass_time(hours=2)
+    assert rig.notes(run_id)["ended"].startswith(f"<@{ALICE}> wide was stopped by Alice")
+
+
+def test_an_older_trainer_gets_what_it_knows(rig: Rig) -> None:
+    rig.world.install("trainer")
+    rig.look()
+
+    def older(kind: Any, obj: Any, old: Any) -> None:
+        if kind.plural == "trainjobs" and old is None and "runtimePatches" in obj["spec"]:
+            words = 'strict decoding error: unknown field "spec.runtimePatches"'
+            raise ApiError(400, "BadRequest", words)
+
+    rig.world.inside.operations.admissions.append(older)
+    submit(rig, "trainjob", 2, 2)
+    rig.run()
+    (job,) = rig.world.list("trainjobs", "team-a")
+    assert "podTemplateOverrides" in job["spec"]

@@ -1,0 +1,178 @@
+"""Tests of the network between nodes: what they measure, and what they are compared with."""
+
+import shlex
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from bot.config import Settings
+from bot.errors import ConflictError, LimitError, QuartermasterError, UsageError
+from bot.quotas.engines import Engines
+from bot.slack.parameters import Nodes
+from bot.training.service import TrainingService
+from bot.training.tables import Phase
+from playground.cluster.control.training import Training
+from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node
+from tests.bot.training.rig import ERIN, INSTALLATION, Rig
+
+PROGRAM = "/opt/nccl-tests/build/all_reduce_perf"
+ASKED: dict[str, Any] = {
+    "kind": "nccl", "nodes": Nodes(2, 2), "gpus": Decimal(6), "image": "", "command": (),
+}  # fmt: skip
+
+
+def measured(rig: Rig, name: str = "nccl", **more: Any) -> str:
+    """A test between both nodes that has ended; its id."""
+    run_id = rig.submit(name, **(ASKED | more))
+    rig.pass_time(minutes=5)
+    return run_id
+
+
+def behaves(rig: Rig, **more: Any) -> None:
+    """Says how tests of the network go."""
+    rig.world.behaviours["nccl-tests"] = Training(**more)
+
+
+def add_adapters(rig: Rig) -> None:
+    """Both nodes have EFA, which Kueue leaves out of quotas."""
+    excluded = ("vpc.amazonaws.com/", "hugepages-")
+    rig.world.inside.kueue = replace(rig.world.inside.kueue, excluded_prefixes=excluded)
+    more = {"vpc.amazonaws.com/efa": "4", "hugepages-2Mi": "10Gi"}
+    for name in ("gpu-1", "gpu-2"):
+        rig.world.remove_node(name)
+        add_node(rig.world, name, NODE_RESOURCES | more, PRODUCT)
+    rig.policy = Settings.model_validate(
+        rig.policy.model_dump() | {"clusters": {"default": {"excluded_resources": excluded}}}
+    )
+    engines = Engines(rig.settings, rig.clusters)
+    rig.service = TrainingService(rig.settings, engines.get, INSTALLATION, rig.words)
+    rig.look()
+
+
+def test_a_test_shows_what_it_measured(rig: Rig) -> None:
+    run_id = measured(rig)
+    run = rig.get(run_id)
+    assert run.results == {
+        "average bus bandwidth": "10.13 GB/s",
+        "maximum bus bandwidth": "41.74 GB/s",
+        "network": "efa",
+    }
+    assert run.reason == "It is the first test with so many GPUs of gpu-1, gpu-2."
+    assert rig.notes(run_id)["ended"].splitlines()[0] == (
+        "<@U0ALICE> nccl succeeded after 1m 6s. network efa · average bus bandwidth 10.13 GB/s"
+        " · maximum bus bandwidth 41.74 GB/s. It is the first test with so many GPUs of gpu-1,"
+        " gpu-2."
+    )
+
+
+def test_what_is_left_out_is_filled_in(rig: Rig) -> None:
+    run_id = rig.submit("nccl", **(ASKED | {"gpus": Decimal(0), "nodes": Nodes(1, 1)}))
+    spec = rig.get(run_id).spec
+    assert (spec["image"], spec["gpus"], spec["efa"], spec["time_limit_seconds"]) == (
+        "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1", "8", 0, 1800,
+    )  # fmt: skip
+    assert shlex.join(spec["command"]) == f"{PROGRAM} -b 8 -e 1G -f 2 -g 1 -c 1 -n 100"
+
+
+def test_a_test_is_compared_with_the_last(rig: Rig) -> None:
+    measured(rig)
+    behaves(rig, bandwidth=20.0)
+    again = rig.get(measured(rig, "again"))
+    assert again.reason == (
+        "The last test on these nodes, nccl (2026-11-21 12:01 UTC), had 10.13 GB/s on average: this"
+        " is 45 % less."
+    )
+
+
+def test_another_number_of_gpus_is_no_comparison(rig: Rig) -> None:
+    measured(rig)
+    other = rig.get(measured(rig, "other", gpus=Decimal(4)))
+    assert other.reason == "It is the first test with so many GPUs of gpu-1, gpu-2."
+
+
+def test_adapters_are_asked_for_and_used(rig: Rig) -> None:
+    add_adapters(rig)
+    run = rig.get(measured(rig))
+    container = rig.job(run.id)["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["limits"]["vpc.amazonaws.com/efa"] == "4"
+    assert {"name": "FI_PROVIDER", "value": "efa"} in container["env"]
+
+
+def test_adapters_that_were_not_used_are_said(rig: Rig) -> None:
+    add_adapters(rig)
+    behaves(rig, provider="socket")
+    assert rig.get(measured(rig)).reason == (
+        "EFA was not used, though gpu-1, gpu-2 have it: NCCL chose socket. The image needs"
+        " aws-ofi-nccl. It is the first test with so many GPUs of gpu-1, gpu-2."
+    )
+
+
+def test_a_test_without_adapters_is_possible(rig: Rig) -> None:
+    add_adapters(rig)
+    behaves(rig, provider="socket")
+    run = rig.get(measured(rig, efa=0))
+    assert run.spec["efa"] == 0
+    assert run.reason.partition(" It is")[0] == (
+        "EFA was not used, though gpu-1, gpu-2 have it: NCCL chose socket. The run needs `--efa`,"
+        " and its image aws-ofi-nccl."
+    )
+
+
+def test_the_log_of_a_failed_test_is_kept(rig: Rig) -> None:
+    behaves(rig, fails_after=5, exit_code=3)
+    run = rig.get(measured(rig))
+    assert (run.phase, run.reason) == (
+        Phase.FAILED,
+        "Its program ended with exit code 3. This was attempt 4.",
+    )
+
+
+def test_no_two_pods_share_a_node(rig: Rig) -> None:
+    run_id = rig.submit("nccl", **(ASKED | {"gpus": Decimal(1)}))
+    rig.pass_time(seconds=10)
+    pods = rig.world.list("pods", "team-a")
+    assert sorted(pod["spec"]["nodeName"] for pod in pods) == ["gpu-1", "gpu-2"]
+    assert rig.get(run_id).phase == Phase.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message", "hint"),
+    [
+        (
+            {"nodes": Nodes(3, 3), "gpus": Decimal(0)},
+            ConflictError,
+            "A test on 3 nodes needs as many with GPUs, and the cluster has 2.",
+            "Use `--nodes 2`.",
+        ),
+        (
+            {"gpus": Decimal("0.5")},
+            UsageError,
+            "This cluster gives out whole GPUs only, not 0.5.",
+            (
+                "Use `--gpus 1`. A platform admin can allow parts by `fractions` of the cluster in"
+                " quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts tenths."
+            ),
+        ),
+        (
+            {"gpus": Decimal(40)},
+            LimitError,
+            "80 GPUs are more than team-a may use in one run: 64.",
+            "Ask for `--gpus 64` or fewer, or ask an admin for a higher limit.",
+        ),
+    ],
+)
+def test_tests_that_cannot_be_are_refused(
+    rig: Rig, asked: dict[str, Any], error: type[QuartermasterError], message: str, hint: str
+) -> None:
+    with pytest.raises(error) as refused:
+        rig.submit("nccl", **(ASKED | asked))
+    assert (refused.value.message, refused.value.hint) == (message, hint)
+
+
+def test_nodes_without_gpus_do_not_count(rig: Rig) -> None:
+    add_node(rig.world, "cpu-1", {"cpu": "64", "memory": "256Gi", "pods": "110"}, {})
+    rig.look()
+    run_id = rig.submit("nccl", person=ERIN, **(ASKED | {"gpus": Decimal(0)}))
+    assert rig.get(run_id).spec["gpus"] == "8"

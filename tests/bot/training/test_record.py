@@ -1,0 +1,160 @@
+"""What is kept of a run: to be shown, exported, and set beside others."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+from sqlmodel import select
+
+from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.training.record import LONGEST_EXPORT, details, export_text, record_of
+from bot.training.spans import Times, times_of
+from bot.training.tables import Phase, Run, Span
+from playground.cluster.control.training import Training
+from playground.cluster.story import training_job
+from tests.bot.training.records import NOW, finished, took
+from tests.bot.training.rig import Rig
+
+RECORD: dict[str, Any] = {
+    "run": "lane",
+    "team": "team-a",
+    "person": "U0ALICE",
+    "kind": "job",
+    "form": None,
+    "preset": None,
+    "state": "succeeded",
+    "reason": None,
+    "exported_at": "2026-11-21T12:05:00Z",
+    "image": {"asked": "ghcr.io/acme/lane:3.1"},
+    "code": {"repository": "github.com/acme/lane", "commit": "3f2a9c1"},
+    "command": ["python", "train.py", "--epochs", "3"],
+    "env": {"BATCH": "32"},
+    "secrets": {"TOKEN": "wandb/token"},
+    "pvcs": [{"claim": "imagenet", "path": "/data", "read_only": True}],
+    "where": {
+        "cluster": "default",
+        "namespace": "team-a",
+        "queue": "team-a",
+        "flavor": "h100",
+        "nodes": ["gpu-1"],
+    },
+    "requests": {
+        "pods": 1,
+        "gpus": 2.0,
+        "of_each_pod": {"cpu": "16", "memory": "144Gi", "nvidia.com/gpu": "2"},
+        "priority": None,
+        "time_limit_seconds": None,
+    },
+    "times": {
+        "asked_at": "2026-11-21T12:00:00Z",
+        "admitted_at": "2026-11-21T12:00:00Z",
+        "started_at": "2026-11-21T12:00:03Z",
+        "ended_at": "2026-11-21T12:03:07Z",
+        "seconds": {"creating": 3, "running": 184},
+    },
+    "gpu_hours": 0.102,
+    "counts": {"admissions": 1, "preemptions": 0, "failed_attempts": 0},
+    "metrics": {"loss": "0.504", "accuracy": "0.832", "total images/sec": "812.4"},
+    "progress": {"done": 3.0, "total": 3, "unit": "epochs"},
+}
+
+
+def times(rig: Rig, run_id: str) -> Times:
+    """What its time went into."""
+    found, now = rig.get(run_id), rig.clock.now()
+    return rig.do(lambda session: times_of(session, found, now))
+
+
+def seconds(found: Times) -> dict[str, int]:
+    """The same in whole seconds."""
+    return {str(phase): int(lasted.total_seconds()) for phase, lasted in found.phases.items()}
+
+
+def test_the_time_in_each_state_is_kept(rig: Rig) -> None:
+    run_id = rig.submit(gpus=6)
+    rig.pass_time(seconds=70)
+    rig.world.create("jobs", training_job("theirs", 8, "team-b", epochs=2), "team-b")
+    rig.pass_time(minutes=10)
+    found = times(rig, run_id)
+    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert list(found.phases) == [Phase.CREATING, Phase.RUNNING, Phase.PREEMPTED]
+    assert sum(seconds(found).values()) == int(
+        ((rig.get(run_id).ended_at or NOW) - rig.get(run_id).asked_at).total_seconds()
+    )
+    ran = seconds(found)["running"]
+    assert found.gpu_hours == Decimal(6 * ran) / 3600
+    spans = rig.do(lambda session: len(session.exec(select(Span)).all()))
+    rig.pass_time(minutes=10)
+    assert rig.do(lambda session: len(session.exec(select(Span)).all())) == spans
+
+
+def test_a_run_that_goes_on_counts_until_now(rig: Rig) -> None:
+    rig.world.behaviours["lane"] = Training(never_ends=True)
+    run_id = rig.submit()
+    rig.pass_time(minutes=5)
+    assert seconds(times(rig, run_id)) == {"creating": 3, "running": 297}
+
+
+def test_a_run_that_nobody_saw_running_ran(rig: Rig) -> None:
+    run_id = rig.submit()
+    rig.run()
+    rig.world.settle()
+    rig.outside.clock.moment += timedelta(minutes=10)
+    rig.pass_time(seconds=20)
+    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert seconds(times(rig, run_id)) == {"creating": 3, "running": 184}
+
+
+def test_runs_of_before_spans_tell_by_their_ends(rig: Rig) -> None:
+    run_id = rig.submit()
+    rig.pass_time(minutes=5)
+    rig.do(lambda session: session.connection().execute(delete(Span)))
+    assert seconds(times(rig, run_id)) == {"running": 184}
+    rig.do(lambda session: setattr(session.get_one(Run, run_id), "preemptions", 1))
+    assert times(rig, run_id) == Times({}, None, None)
+
+
+def test_a_record_says_all_but_secrets(rig: Rig) -> None:
+    run_id = rig.submit(
+        env=(EnvironmentVariable("BATCH", "32"),),
+        secret=(SecretReference("TOKEN", "wandb", "token"),),
+        pvc=(VolumeMount("imagenet", "/data", read_only=True),),
+        code="github.com/acme/lane@3f2a9c1",
+    )
+    rig.pass_time(minutes=5)
+    found, now = rig.get(run_id), rig.clock.now()
+    record = json.loads(export_text(found, times(rig, run_id), now))
+    assert record == record_of(found, times(rig, run_id), now)
+    digest = "8ad2f9e7b7b0ea23ae1d0b2ac1ac8fd31e62bb2b4cba3e0ffe56c76ab0eb0e69"
+    assert len(record["image"]["found"].rpartition("@sha256:")[2]) == len(digest)
+    del record["image"]["found"], record["where"]["uid"], record["metrics"]["images/sec"]
+    varying = {"id": run_id, "where": RECORD["where"] | {"object": f"Job/{found.job_name}"}}
+    assert record == RECORD | varying
+
+
+def test_what_looks_like_a_secret_is_masked() -> None:
+    env = [["API_KEY", "abcdefgh1234"], ["NOTE", "`a`"]]
+    command = ["python", "--token=hf_0123456789abcdefghij"]
+    spec = finished("lane", 1).spec | {"env": env, "command": command}
+    found = finished("lane", 1, spec=spec)
+    record = json.loads(export_text(found, took(timedelta(hours=1)), NOW))
+    assert record["env"] == {"API_KEY": "[hidden]", "NOTE": "`a`"}
+    assert record["command"] == ["python", "--token=[hidden]"]
+    said = dict(details(found, took(timedelta(hours=1))))
+    assert said["Command"] == "`python --token=[hidden]`"
+    assert said["Variables"] == "`API_KEY=[hidden] NOTE=\u02cba\u02cb`"
+
+
+@pytest.mark.parametrize(("words", "has_command"), [(150, True), (3000, False)])
+def test_a_long_record_stays_json_that_fits(words: int, has_command: bool) -> None:  # noqa: FBT001 - one of two
+    spec = finished("lane", 1).spec | {"command": ["--learning-rate"] * words}
+    nodes = [f"node-{number}" for number in range(500)]
+    found = finished("lane", 1, spec=spec, ran_on=nodes)
+    text = export_text(found, took(timedelta(hours=1)), NOW)
+    record = json.loads(text)
+    assert len(text) <= LONGEST_EXPORT
+    assert isinstance(record["command"], list) == has_command
+    assert record["where"]["nodes"][-1] == "and 460 more"

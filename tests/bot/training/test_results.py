@@ -1,0 +1,74 @@
+"""Figures and progress from log lines."""
+
+import pytest
+
+from bot.config import ResultPattern
+from bot.slack.card import Progress
+from bot.training.results import Reading, find_progress, read_log
+
+LOG = (
+    "Loading dataset from /data",
+    "epoch 1/3 step 360/400 loss 1.501 images/sec: 808.7",
+    "epoch 1/3 finished, accuracy 0.535, checkpoint saved",
+    "validation_loss=0.71",
+    "",
+    "Total images/sec: 812.4",
+    "",
+)
+
+
+def test_usual_figures_are_found_by_themselves() -> None:
+    assert read_log(LOG, (), Reading()) == Reading(
+        results={
+            "images/sec": "808.7",
+            "loss": "1.501",
+            "accuracy": "0.535",
+            "val loss": "0.71",
+            "total images/sec": "812.4",
+        },
+        progress=Progress(1, 3, "epochs"),
+        last_line="Total images/sec: 812.4",
+    )
+
+
+def test_configured_patterns_find_further_figures() -> None:
+    pattern = ResultPattern(name="tokens/s", pattern=r"throughput\s*:\s*(\S+)")
+    reading = read_log(["throughput    : 123.4 tokens/s"], (pattern,), Reading())
+    assert reading.results == {"tokens/s": "123.4"}
+
+
+def test_tests_of_the_network_tell_their_bandwidth() -> None:
+    said = ["NCCL INFO NET/Socket : Using [0]eth0:10.0.0.2<0>", "# Avg bus bandwidth    : 0.97"]
+    reading = read_log(said, (), Reading())
+    assert reading.results == {"average bus bandwidth": "0.97 GB/s", "network": "socket"}
+
+
+def test_what_is_not_mentioned_stays() -> None:
+    before = Reading({"loss": "0.5"}, Progress(2, 3, "epochs"), "the last line")
+    assert read_log(["  "], (), before) == before
+
+
+def test_steps_do_not_hide_known_epochs() -> None:
+    reading = read_log(["epoch 2/3", "step 10/400"], (), Reading())
+    assert reading.progress == Progress(1, 3, "epochs")
+
+
+@pytest.mark.parametrize(
+    ("line", "progress"),
+    [
+        ("epoch 2/3", Progress(1, 3, "epochs")),
+        ("Epoch [2/3] loss: 0.4", Progress(2, 3, "epochs")),
+        ("epoch 2/4 step 100/400", Progress(1.25, 4, "epochs")),
+        ("step 120/400", Progress(120, 400, "steps")),
+        ("Iteration 5 of 20", Progress(5, 20, "steps")),
+        (" 45%|####      | 9/20", Progress(45, 100, "%")),
+        ("progress: 45%", Progress(45, 100, "%")),
+        ("99.5% complete", Progress(99, 100, "%")),
+        ("accuracy 98.1%", None),
+        ("GPU use 33%", None),
+        ("step 500/400", None),
+        ("epoch 0/0", None),
+    ],
+)
+def test_progress_is_read_where_a_line_tells(line: str, progress: Progress | None) -> None:
+    assert find_progress(line) == progress

@@ -1,0 +1,161 @@
+"""Interactive sessions: for how long, who is reminded, and who makes them last longer."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.audit import lines_about
+from bot.training.sessions import SessionService
+from bot.training.tables import Phase
+from playground.cluster.story import training_job
+from tests.bot.training.notebooks import (
+    MADE,
+    NOTEBOOK,
+    begin,
+    buttons,
+    extend,
+    extend_until,
+    leap,
+    left,
+    refused,
+    running,
+    shown,
+    with_ingress,
+)
+from tests.bot.training.rig import ALICE, ERIN, START, Rig, settings
+
+
+@pytest.fixture
+def rig(rig: Rig) -> Rig:
+    """A cluster with a way in for browsers."""
+    return with_ingress(rig)
+
+
+def test_its_owner_is_reminded_twice(rig: Rig) -> None:
+    run_id = running(rig)
+    until = rig.get(run_id).until or START
+    leap(rig, until - timedelta(minutes=31))
+    assert list(rig.notes(run_id)) == ["admitted-1"]
+    leap(rig, until - timedelta(minutes=30))
+    leap(rig, until - timedelta(minutes=20))
+    assert rig.notes(run_id)["reminder-1"].splitlines() == [
+        (
+            f"<@{ALICE}> nb ends in 30m, {shown(until)}. Then its pod is gone, and what it kept"
+            " outside of PVCs."
+        ),
+        f"`/train extend nb 30m` makes it last longer, until {shown(until, hours=16)} at most.",
+    ]
+    assert [each["label"] for each in buttons(rig, run_id, "reminder-1")] == [
+        "Extend 1h",
+        "Extend 4h",
+    ]
+    leap(rig, until - timedelta(minutes=5))
+    leap(rig, until - timedelta(minutes=1))
+    assert list(rig.notes(run_id)) == ["admitted-1", "reminder-1", "reminder-2"]
+
+
+def test_an_extended_session_is_reminded_anew(rig: Rig) -> None:
+    run_id = running(rig)
+    until = rig.get(run_id).until or START
+    leap(rig, until - timedelta(minutes=10))
+    means = int(buttons(rig, run_id, "reminder-1")[0]["value"].partition(" ")[2])
+    assert means == int((until + timedelta(hours=1)).timestamp())
+    extend_until(rig, run_id, until + timedelta(hours=1))
+    extend_until(rig, run_id, until + timedelta(hours=1))
+    assert rig.get(run_id).until == until + timedelta(hours=1)
+    leap(rig, until)
+    assert list(rig.notes(run_id)) == ["admitted-1", "reminder-1"]
+    leap(rig, until + timedelta(minutes=30))
+    assert list(rig.notes(run_id)) == ["admitted-1", "reminder-1", "reminder-2"]
+    leap(rig, until + timedelta(hours=1))
+    rig.pass_time(minutes=1)
+    assert (rig.get(run_id).phase, left(rig, run_id)) == (Phase.EXPIRED, [])
+
+
+def test_short_sessions_are_not_reminded_at_once(rig: Rig) -> None:
+    run_id = running(rig, time=timedelta(minutes=20))
+    assert list(rig.notes(run_id)) == ["admitted-1"]
+    leap(rig, START + timedelta(minutes=16))
+    assert list(rig.notes(run_id)) == ["admitted-1", "reminder-1"]
+
+
+def test_an_extension_beats_the_end_it_met(rig: Rig) -> None:
+    run_id = running(rig)
+    until = rig.get(run_id).until or START
+    rig.outside.clock.moment = until
+    step = rig.controller.step(run_id)
+    extend_until(rig, run_id, until + timedelta(hours=1))
+    rig.do(step.save)
+    rig.run()
+    run = rig.get(run_id)
+    assert (run.phase, run.removing, rig.effects()) == (Phase.RUNNING, None, MADE)
+
+
+def test_no_session_outlasts_what_its_team_allows(rig: Rig) -> None:
+    assert refused(lambda: begin(rig, time=timedelta(days=2))) == (
+        "2d is longer than sessions of team-a may last: 1d. Use `--time 1d` or less."
+    )
+    run_id = running(rig)
+    extend(rig, run_id, timedelta(hours=15))
+    assert refused(lambda: extend(rig, run_id, timedelta(hours=2))) == (
+        "nb may last 1d in all. `/train extend nb 1h` is as long as it can be."
+    )
+    leap(rig, START + timedelta(hours=22, minutes=40))
+    assert [each["label"] for each in buttons(rig, run_id, "reminder-1")] == ["Extend 1h"]
+    extend(rig, run_id, timedelta(hours=1))
+    assert refused(lambda: extend(rig, run_id, timedelta(minutes=1))) == (
+        "nb may last 1d in all. Start another one when it has ended."
+    )
+    leap(rig, START + timedelta(hours=23, minutes=40))
+    assert "It cannot be extended" in rig.notes(run_id)["reminder-2"]
+
+
+def test_an_extension_is_audited(rig: Rig) -> None:
+    run_id = running(rig)
+    extend(rig, run_id, timedelta(hours=1), person=ERIN)
+    audit = rig.do(lambda session: lines_about(session, run_id))
+    assert [(line.verb, line.person, line.facts) for line in audit][1:] == [
+        ("run.extend", ERIN, {"name": "nb", "until": "2026-11-21T21:00+00:00"})
+    ]
+
+
+def test_what_does_not_run_is_not_extended(rig: Rig) -> None:
+    run_id, lane = begin(rig), rig.submit()
+    sessions, alice = SessionService(rig.words), rig.caller()
+    waits = (
+        "nb does not run yet, and its time counts from when it does."
+        " `/train why nb` says what it waits for."
+    )
+    assert refused(lambda: sessions.refuse_opening(alice, rig.get(run_id))) == waits
+    assert refused(lambda: extend(rig, run_id, timedelta(hours=1))) == waits
+    assert refused(lambda: extend(rig, lane, timedelta(hours=1))) == (
+        "lane is no session: it was not started with `--kind interactive`."
+        " `/train show lane` shows what it is."
+    )
+    rig.stop(run_id)
+    rig.pass_time(seconds=30)
+    assert refused(lambda: sessions.refuse_opening(alice, rig.get(run_id))) == (
+        "nb has ended. `/train resubmit nb` starts it again."
+    )
+
+
+def test_the_usual_priority_is_taken_where_it_is(rig: Rig) -> None:
+    rig.policy = settings(defaults={"interactive_priority": "interactive"})
+    first = begin(rig)
+    rig.policy = settings(defaults={"interactive_priority": "unheard-of"})
+    second = rig.submit("other", kind="interactive", image=NOTEBOOK, command=())
+    third = rig.submit("third", kind="interactive", image=NOTEBOOK, priority="low")
+    found = [rig.get(each).spec["priority"] for each in (first, second, third)]
+    assert found == ["interactive", None, "low"]
+
+
+def test_the_time_counts_anew_after_a_preemption(rig: Rig) -> None:
+    run_id = running(rig, gpus=8, priority="low")
+    rig.world.create("jobs", training_job("base", 8, "team-b", epochs=1), "team-b")
+    rig.pass_time(seconds=20)
+    run = rig.get(run_id)
+    assert (run.phase, run.until) == (Phase.PREEMPTED, None)
+    rig.pass_time(minutes=5)
+    run = rig.get(run_id)
+    assert (run.phase, run.until) == (Phase.RUNNING, run.since + timedelta(hours=8))
+    assert run.since > START + timedelta(minutes=1)

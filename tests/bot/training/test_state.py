@@ -1,0 +1,202 @@
+"""A Job, its Workload and its pods as one state."""
+
+import pytest
+
+from bot.cluster.objects import Pod
+from bot.quotas.standing import Standing
+from bot.training.kinds.fate import Root
+from bot.training.state import State, state_of
+from bot.training.tables import Phase
+from tests.bot.training.objects import condition, later, pod, root, standing
+from tests.bot.training.rig import START
+
+ADMITTED = condition("Admitted")
+EVICTED = condition("Evicted", "Preempted", "Preempted to accommodate a workload")
+NO_IMAGE = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "lane:3.1"'}
+UNSCHEDULED = condition("PodScheduled", "Unschedulable", "0/2 nodes are available", "False")
+FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        ((root(suspend=True), None, ()), State(Phase.PENDING)),
+        ((root(suspend=True), standing(), ()), State(Phase.PENDING)),
+        (
+            (root(suspend=True), standing(active=False), ()),
+            State(Phase.PENDING, reason="It is on hold: its Workload was deactivated."),
+        ),
+        (
+            (root(suspend=True), standing(EVICTED, condition("Preempted", "InClusterQueue")), ()),
+            State(
+                Phase.PREEMPTED,
+                reason="Its GPUs were needed for a workload of higher priority in the same queue.",
+                since=later(minutes=5),
+            ),
+        ),
+        (
+            (root(suspend=True), standing(condition("Evicted", "NodeFailures", "node gone")), ()),
+            State(Phase.PENDING, reason="It was sent back to its queue: node gone."),
+        ),
+        ((root(), standing(ADMITTED), ()), State(Phase.CREATING, since=later(minutes=5))),
+        (
+            (root(), standing(ADMITTED), (pod("Pending", waiting={"reason": "PodInitializing"}),)),
+            State(Phase.CREATING, since=later(minutes=5)),
+        ),
+        (
+            (root(), standing(ADMITTED), (pod(),)),
+            State(Phase.RUNNING, since=START, started_at=START),
+        ),
+        (
+            (root(condition("Complete")), standing(EVICTED), (pod("Succeeded", ended={}),)),
+            State(Phase.SUCCEEDED, started_at=START, ended_at=later(minutes=5)),
+        ),
+    ],
+)
+def test_objects_together_make_one_state(
+    seen: tuple[Root, Standing | None, tuple[Pod, ...]], expected: State
+) -> None:
+    found, waiting, pods = seen
+    assert state_of(found.fate, waiting, pods) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (
+            pod("Pending", waiting=NO_IMAGE),
+            'Its image cannot be pulled: Back-off pulling image "lane:3.1".',
+        ),
+        (
+            pod(
+                "Pending",
+                waiting={
+                    "reason": "CreateContainerConfigError",
+                    "message": 'secret "wandb" not found',
+                },
+            ),
+            'Its container cannot be set up: secret "wandb" not found.',
+        ),
+        (
+            pod("Pending", conditions=[UNSCHEDULED]),
+            "No node can take its pod: 0/2 nodes are available.",
+        ),
+        (pod("Pending", conditions=[UNSCHEDULED], is_leaving=True), ""),
+    ],
+)
+def test_a_pod_that_is_stuck_says_why(found: Pod, sentence: str) -> None:
+    assert state_of(root().fate, standing(ADMITTED), (found,)).obstacle == sentence
+
+
+@pytest.mark.parametrize(
+    ("seen", "sentence"),
+    [
+        (
+            (root(FAILED), (pod("Failed", ended={"exitCode": 3}),)),
+            "Its program ended with exit code 3.",
+        ),
+        (
+            (root(FAILED, status={"failed": 3}), (pod("Failed", ended={"exitCode": 3}),)),
+            "Its program ended with exit code 3. This was attempt 3.",
+        ),
+        (
+            (root(FAILED), (pod("Failed", ended={"exitCode": 137, "reason": "OOMKilled"}),)),
+            "Its program used more memory than the run asked for and was killed (OOMKilled).",
+        ),
+        (
+            (root(FAILED), ()),
+            "The cluster says: Job has reached the specified backoff limit.",
+        ),
+        (
+            (root(condition("Failed", "DeadlineExceeded"), activeDeadlineSeconds=7200), ()),
+            "It reached its time limit of 2h.",
+        ),
+    ],
+)
+def test_a_failure_is_told_in_a_sentence(seen: tuple[Root, tuple[Pod, ...]], sentence: str) -> None:
+    failed, pods = seen
+    assert state_of(failed.fate, standing(ADMITTED), pods).reason == sentence
+
+
+def test_kueue_giving_up_is_a_failure() -> None:
+    gave_up = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
+    assert state_of(root(suspend=True).fate, standing(gave_up, active=False), ()) == State(
+        Phase.FAILED,
+        reason="Kueue gave up after too many attempts to start it.",
+        is_unfinished=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "said", "advice"),
+    [
+        (
+            pod("Failed", ended={"exitCode": 137, "reason": "OOMKilled"}),
+            "Its program used more memory than the run asked for and was killed (OOMKilled).",
+            "Submit it with more `--memory`, or with smaller batches.",
+        ),
+        (
+            pod("Failed", ended={"exitCode": 137}),
+            "Its program ended with exit code 137.",
+            (
+                "It was killed, for memory most often. Submit it with more `--memory`, or with"
+                " smaller batches."
+            ),
+        ),
+        (
+            pod("Failed", ended={"exitCode": 139, "signal": 11}),
+            "Its program was ended by signal 11.",
+            "The program itself crashed: its last lines, or another version of it, may help.",
+        ),
+        (
+            pod("Failed", ended={"exitCode": 127}),
+            "Its program ended with exit code 127.",
+            "A command could not be found or run: check the words after `--` and the image.",
+        ),
+        (
+            pod("Failed", ended={"exitCode": 128, "reason": "StartError", "message": "no file"}),
+            "Its program could not be started: no file.",
+            "Check the words after `--`, and that the image has that program.",
+        ),
+        (
+            pod("Failed", ended={"exitCode": 3}),
+            "Its program ended with exit code 3.",
+            "Its last lines tell what went wrong; Resubmit starts it again when that is mended.",
+        ),
+        (pod("Failed"), "Its pod failed: no reason is known.", "Resubmit starts it again."),
+    ],
+)
+def test_every_failure_has_something_to_try(found: Pod, said: str, advice: str) -> None:
+    state = state_of(root(FAILED).fate, standing(ADMITTED), (found,))
+    assert (state.reason, state.advice) == (said, advice)
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        (
+            '0/2 nodes are available: persistentvolumeclaim "data" is being deleted.',
+            "Its PVC data is being deleted.",
+        ),
+        (
+            'persistentvolumeclaim "data" bound to non-existent persistentvolume "pv-1"',
+            "Its PVC data has lost its volume.",
+        ),
+        (
+            "2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+            "One of its PVCs has lost its volume.",
+        ),
+        (
+            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+            (
+                "Its PVC has no volume yet: 0/2 nodes are available: pod has unbound immediate"
+                " PersistentVolumeClaims."
+            ),
+        ),
+    ],
+)
+def test_a_claim_in_the_way_is_named(message: str, sentence: str) -> None:
+    stuck = pod(
+        "Pending", conditions=[condition("PodScheduled", "Unschedulable", message, "False")]
+    )
+    assert state_of(root().fate, standing(ADMITTED), (stuck,)).obstacle == sentence

@@ -1,0 +1,160 @@
+"""A real bot between the playground's Slack and the control plane of the tests.
+
+The story's clock moves on its own only when bot and cluster have been still for a while, and
+then to the next end of a pod, or without one to what the bot does next: Kubernetes itself lives
+in real time.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from typing_extensions import override
+
+from playground.opening import opened
+from playground.pace import LIMIT, ImpatientError, Pace
+from playground.settings import Setup, merged
+from playground.story import Story
+from playground.world import Options, World
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.lives import Lives
+from tests.cluster.site import JOBS
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 150.0
+# Longer than what Kueue, the Job controller and KWOK leave between two changes of one course.
+STILL_SECONDS, REST_SECONDS, _PAUSE_SECONDS = 4.0, 1.5, 0.5
+_LOOK_SECONDS = 0.1
+_NAMED = {"jobs": JOBS, "ingresses": "ingresses.networking.k8s.io"}
+_TICK = timedelta(milliseconds=1)
+
+
+@dataclass(kw_only=True)
+class RealTime(Pace):
+    """Waits for what happens elsewhere, and moves the clock only where nothing would."""
+
+    lives: Lives
+    _seen: tuple[int, int] = (-1, -1)
+    _since: float = 0.0
+
+    @override
+    async def until(self, predicate: Callable[[], T], limit: timedelta = LIMIT) -> T:
+        latest = self.clock.now() + limit
+        async with self._patience():
+            while not (value := predicate()):
+                self.check()
+                await self._leap(latest)
+                await self.changes.wait(_LOOK_SECONDS)
+            return value
+
+    @override
+    async def pass_until(self, moment: datetime) -> None:
+        while self.clock.now() < moment:
+            await self.rest(_PAUSE_SECONDS)
+            await self.clock.move_to(min([moment, *await self._dues(), *self._ends()]) + _TICK)
+        await self.rest()
+
+    @override
+    async def rest(self, seconds: float = REST_SECONDS) -> None:
+        async with self._patience():
+            while not await self._is_still(seconds):
+                self.check()
+                await self.changes.wait(_LOOK_SECONDS)
+
+    async def _leap(self, latest: datetime) -> None:
+        if await self._is_still(STILL_SECONDS):
+            upcoming = self._ends() or await self._dues()
+            if upcoming and min(upcoming) < latest:
+                await self.clock.move_to(min(upcoming) + _TICK)
+
+    def _ends(self) -> list[datetime]:
+        """When the next pod ends, if one will."""
+        end = self.lives.next_end()
+        return [] if end is None else [end]
+
+    async def _dues(self) -> list[datetime]:
+        """When the bot acts next."""
+        pulses = await self._quiet_pulses() or ()
+        return [pulse.next_due for pulse in pulses if pulse.next_due is not None]
+
+    async def _is_still(self, seconds: float) -> bool:
+        """Whether nothing has changed for so long, and the bot knows of nothing to do."""
+        seen = (self.changes.count, self.lives.changes)
+        if seen != self._seen:
+            self._seen, self._since = seen, time.monotonic()
+        if time.monotonic() - self._since < seconds:
+            return False
+        return await self._quiet_pulses() is not None
+
+    @contextlib.asynccontextmanager
+    async def _patience(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self.patience_seconds):
+                yield
+        except TimeoutError:
+            raise ImpatientError(f"not within {self.patience_seconds:g} s") from None
+
+
+class RealStory(Story):
+    """A story whose cluster is a control plane."""
+
+    def __init__(self, world: World, plane: ControlPlane, lives: Lives) -> None:
+        super().__init__(world)
+        self._plane = plane
+        self._lives = lives
+        self._asked_before = len(plane.audited())
+
+    @override
+    def trains(self, image: str, **behaviour: Any) -> None:
+        super().trains(image, **behaviour)
+        self._lives.holds(image)
+
+    @override
+    def objects(self, plural: str, namespace: str) -> list[str]:
+        found = self._plane.api.list(_NAMED.get(plural, plural), namespace)
+        return [each["metadata"]["name"] for each in found]
+
+    @override
+    def _writes(self) -> list[str]:
+        asked = self._plane.audited()[self._asked_before :]
+        verbs = {"create", "delete", "deletecollection", "patch", "update"}
+        made = {f"{each.verb} {each.resource}" for each in asked if each.verb in verbs}
+        return [f"the cluster was asked to {name}" for name in sorted(made - self.allowed_writes)]
+
+
+@contextlib.asynccontextmanager
+async def opened_story(
+    plane: ControlPlane,
+    out: Path,
+    settings: dict[str, Any] | None = None,
+    setup: Setup | None = None,
+    telling: type[RealStory] = RealStory,
+) -> AsyncIterator[RealStory]:
+    """A story whose bot works on a control plane; `settings` are laid over its configuration.
+
+    The teams of the stories are those of `playground.settings`; their namespaces and queues,
+    team-a and team-b, have to be added to the control plane.
+    """
+    setup = setup or Setup()
+    real = {"clusters": {"default": {"kubeconfig": str(plane.bot_kubeconfig)}}}
+    whole = merged(merged(setup.settings, real), settings or {})
+    async with opened(Options(out, replace(setup, settings=whole))) as world:
+        lives = Lives(plane, world.clock, world.cluster.behaviours)
+        lives.start()
+        try:
+            world.pace = _real_time(world, lives)
+            await world.start_bots()
+            yield telling(world, plane, lives)
+        finally:
+            await asyncio.to_thread(lives.stop)
+
+
+def _real_time(world: World, lives: Lives) -> RealTime:
+    same = {each.name: getattr(world.pace, each.name) for each in fields(Pace)}
+    return RealTime(**same | {"patience_seconds": PATIENCE_SECONDS, "lives": lives})

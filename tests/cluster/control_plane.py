@@ -1,0 +1,189 @@
+"""A control plane on loopback: Kubernetes, Kueue and KWOK, with the bot's rights as deployed."""
+
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+import httpx
+import yaml
+
+from tests.cluster import kubernetes
+from tests.cluster.api import Api, ApiError, Object, wait_for
+from tests.cluster.building import Built
+from tests.cluster.kueue import Kueue
+from tests.cluster.kwok import Kwok
+from tests.cluster.processes import Processes
+from tests.cluster.provisioner import Provisioner
+
+DEPLOYED = Path(__file__).parents[2] / "deploy" / "kubernetes"
+BOT = "quartermaster"
+BOT_USER = f"system:serviceaccount:{BOT}:{BOT}"
+_BOT_DAYS = 86_400
+_API_SERVER = "kube-apiserver"
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_DEFINED = ("kueue", "kwok", "snapshots")
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One request as the API server's audit log tells it."""
+
+    user: str
+    verb: str
+    group: str
+    resource: str  # with its subresource: "pods/log"
+    namespace: str
+    name: str
+    status: int
+    agent: str
+    at: str  # RFC 3339, in UTC
+
+
+class ControlPlane:
+    """A cluster of one's own; `running` starts and ends one."""
+
+    is_own = True
+
+    def __init__(self, built: Built, processes: Processes) -> None:
+        self._built = built
+        self._processes = processes
+        ports = _free_ports(7)
+        self._etcd_ports, self._port, kwok = ports[:2], ports[2], ports[3]
+        self.url = f"https://127.0.0.1:{self._port}"
+        self.folder = processes.folder
+        self.kubeconfig = self.folder / "admin.kubeconfig"
+        self.bot_kubeconfig = self.folder / "bot.kubeconfig"
+        kubernetes.write_files(self.folder, self.url)
+        self.api = Api.to(self.kubeconfig)
+        self.kueue = Kueue(self.api, built, processes, (ports[4], ports[5], ports[6]))
+        self.kwok = Kwok(self.api, built, processes, kwok)
+        self.provisioner = Provisioner(self.api)
+
+    def start(self) -> None:
+        """Starts everything; returns when Jobs can be queued and pods can run."""
+        client, peer = self._etcd_ports
+        self._processes.start("etcd", self._built.program("server"), *kubernetes.etcd(client, peer))
+        self.start_api_server()
+        for name, arguments in (
+            ("kube-controller-manager", kubernetes.controller_manager()),
+            ("kube-scheduler", kubernetes.scheduler()),
+        ):
+            self._processes.start(name, self._built.program(name), *arguments)
+        self.define(*_DEFINED)
+        self.provisioner.start()
+        self.kwok.start()
+        self.kueue.install()
+        self.kueue.configure()
+        self._admit_bot()
+
+    def start_api_server(self) -> None:
+        """Starts the API server, again if it was stopped; returns when it is ready."""
+        self.launch_api_server()
+        self.wait_until_it_answers()
+
+    def launch_api_server(self) -> None:
+        """Starts the API server; it is ready some seconds later."""
+        arguments = kubernetes.api_server(self._port, self._etcd_ports[0])
+        self._processes.start(_API_SERVER, self._built.program(_API_SERVER), *arguments)
+
+    def wait_until_it_answers(self) -> None:
+        """Returns when the API server is ready."""
+        wait_for(self._is_ready, "the API server")
+
+    def stop_api_server(self) -> None:
+        """Kills the API server; etcd keeps everything until it is started again."""
+        self._processes.kill(_API_SERVER)
+
+    def log_tail(self, name: str) -> str:
+        """The end of what a program said, by its name (kueue, kwok, kube-apiserver, ...)."""
+        return self._processes.log_tail(name)
+
+    def audited(self, user: str = BOT_USER) -> list[Audited]:
+        """The requests of a user so far, the bot's unless another is named."""
+        with (self.folder / "audit.log").open(encoding="utf-8") as log:
+            events = [json.loads(line) for line in log if user in line and line.endswith("\n")]
+        found = (_audited(event) for event in events if "objectRef" in event)
+        return [each for each in found if each.user == user]
+
+    def _is_ready(self) -> bool:
+        ended = self._processes.ended()
+        assert ended is None, ended
+        try:
+            return self.api.client.get("/readyz").is_success
+        except httpx.TransportError:
+            return False
+
+    def define(self, *names: str) -> None:
+        """Adds resource definitions: jobset, mpi, mpi-v1, trainer, training; returns when served.
+
+        Those that are there already stay as they are.
+        """
+        paths = [path for name in names for path in self._built.manifests(f"crds/{name}")]
+        with ThreadPoolExecutor(4) as pool:
+            defined = set(pool.map(self._define, paths))
+        wait_for(lambda: all(map(self.api.serves, defined)), "the resource definitions")
+
+    def _define(self, path: Path) -> str:
+        request = {"content": path.read_bytes(), "headers": {"Content-Type": "application/yaml"}}
+        try:
+            name: str = self.api.ask("POST", _CRDS, **request)["metadata"]["name"]
+        except ApiError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            name = error.body["details"]["name"]
+        return name
+
+    def _admit_bot(self) -> None:
+        """Applies deploy/'s namespace and roles; the bot's token is its service account's."""
+        for name in ("00-namespace.yaml", "10-access.yaml", "15-kai.yaml"):
+            for body in yaml.safe_load_all((DEPLOYED / name).read_text("utf-8")):
+                self.api.apply(body)
+        path = f"/api/v1/namespaces/{BOT}/serviceaccounts/{BOT}/token"
+        asked = self.api.ask("POST", path, json={"spec": {"expirationSeconds": _BOT_DAYS}})
+        kubernetes.write_kubeconfig(self.bot_kubeconfig, self.url, asked["status"]["token"])
+
+
+@contextmanager
+def running(built: Built) -> Iterator[ControlPlane]:
+    """A control plane that has started; nothing of it is left after the block."""
+    processes = Processes()
+    try:
+        plane = ControlPlane(built, processes)
+        try:
+            plane.start()
+            yield plane
+        finally:
+            plane.provisioner.stop()
+            plane.api.close()
+    finally:
+        processes.close()
+
+
+def _audited(event: Object) -> Audited:
+    reference = event["objectRef"]
+    parts = (reference.get("resource", ""), reference.get("subresource"))
+    return Audited(
+        user=event["user"]["username"],
+        verb=event["verb"],
+        group=reference.get("apiGroup", ""),
+        resource="/".join(part for part in parts if part),
+        namespace=reference.get("namespace", ""),
+        name=reference.get("name", ""),
+        status=event.get("responseStatus", {}).get("code", 0),
+        agent=event.get("userAgent", ""),
+        at=event["requestReceivedTimestamp"],
+    )
+
+
+def _free_ports(count: int) -> list[int]:
+    """So many different ports that nobody listens on now."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

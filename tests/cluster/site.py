@@ -1,0 +1,151 @@
+"""What a test adds to a cluster, and takes away at its end: teams, queues, nodes, claims."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from playground.cluster import story
+from tests.cluster.api import Api, Object, wait_for
+from tests.cluster.kwok import MANAGED
+
+JOBS = "jobs.batch"
+WORKLOADS = "workloads.kueue.x-k8s.io"
+CLUSTER_QUEUES = "clusterqueues.kueue.x-k8s.io"
+LOCAL_QUEUES = "localqueues.kueue.x-k8s.io"
+FLAVORS = "resourceflavors.kueue.x-k8s.io"
+ZONE = "topology.kubernetes.io/zone"
+_UNIQUE = "quartermaster-test-"
+_BINDINGS = "rolebindings.rbac.authorization.k8s.io"
+_RUNS = (JOBS, "mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org")
+_TEAM_ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+# Taken away in this order; a queue stays as long as its workloads do.
+_ORDER = ("namespaces", CLUSTER_QUEUES, "cohorts.kueue.x-k8s.io", FLAVORS)
+
+
+@dataclass
+class Site:
+    """One test's part of a cluster; every `add_` names what it made, `close` removes all of it.
+
+    Only namespaces and what lives in them may be added to a cluster that is not our own.
+    """
+
+    api: Api
+    _made: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, resource: str, body: Object) -> str:
+        """Adds an object of the whole cluster."""
+        self.api.create(resource, body)
+        name: str = body["metadata"]["name"]
+        self._made.append((resource, name))
+        return name
+
+    def add_namespace(self, name: str = "", labels: Mapping[str, str] | None = None) -> str:
+        """Adds a namespace in which pods can run, with a name of its own unless one is given."""
+        name = name or f"{_UNIQUE}{secrets.token_hex(3)}"
+        self.add("namespaces", {"metadata": {"name": name, "labels": dict(labels or {})}})
+        wait_for(lambda: self.api.get("serviceaccounts", "default", name), "the service account")
+        return name
+
+    def add_team(self, gpus: str, name: str = "", cohort: str = "gpus", **more: str) -> str:
+        """Adds a namespace with queues of its name, where the bot has a team's rights.
+
+        `more` is what `playground.cluster.story.cluster_queue` takes, such as borrowing="8".
+        """
+        name = self.add_namespace(name)
+        self.add_queue(story.cluster_queue(name, gpus, cohort, **more))
+        self.let_bot_into(name)
+        return name
+
+    def add_queue(self, body: Object) -> None:
+        """Adds a ClusterQueue, and in the namespace of its name a LocalQueue that leads there."""
+        name = self.add(CLUSTER_QUEUES, body)
+        local = {"metadata": {"name": name}, "spec": {"clusterQueue": name}}
+        self.api.create(LOCAL_QUEUES, local, name)
+
+    def let_bot_into(self, namespace: str) -> None:
+        """Gives the bot a team's rights in a namespace."""
+        binding = {
+            "metadata": {"name": "quartermaster"},
+            "roleRef": {**_TEAM_ROLE, "name": "quartermaster-team"},
+            "subjects": [
+                {"kind": "ServiceAccount", "name": "quartermaster", "namespace": "quartermaster"}
+            ],
+        }
+        self.api.create(_BINDINGS, binding, namespace)
+
+    def add_flavor(self, name: str = "h100", labels: dict[str, str] | None = None) -> str:
+        """Adds a ResourceFlavor, of the usual GPU nodes unless labels are given."""
+        return self.add(FLAVORS, story.flavor(name, labels))
+
+    def add_node(
+        self, name: str, gpus: int = 8, more: Mapping[str, str] | None = None, **labels: str
+    ) -> str:
+        """Adds a node that KWOK plays, with `more` resources; returns when it is ready.
+
+        Labels are those of the usual H100 nodes, of zone "a", and `labels` over them.
+        """
+        every = {**story.PRODUCT, ZONE: "a", **labels}
+        resources = {**story.NODE_RESOURCES, story.GPU: str(gpus), **(more or {})}
+        body = story.node_body(name, resources, every, datetime.now(UTC))
+        body["metadata"]["annotations"] = dict(MANAGED)
+        del body["status"]["conditions"], body["status"]["addresses"]
+        self.add("nodes", body)
+        wait_for(lambda: self._is_ready(name), f"node {name}")
+        return name
+
+    def add_claim(self, namespace: str, name: str, size: str = "1Ti", **spec: Any) -> None:
+        """Adds a bound PersistentVolumeClaim, ReadWriteMany unless `spec` says otherwise."""
+        claim = story.claim(name, size)
+        claim["spec"] |= spec
+        self.api.create("persistentvolumeclaims", claim, namespace)
+        wait_for(lambda: self._is_bound(namespace, name), f"claim {name}")
+
+    def job(self, namespace: str, body: Object) -> Object:
+        """Creates a Job."""
+        return self.api.create(JOBS, body, namespace)
+
+    def condition(self, resource: str, name: str, namespace: str, kind: str) -> Object | None:
+        """A condition of an object that is True now, or None."""
+        found = self.api.get(resource, name, namespace) or {}
+        conditions = found.get("status", {}).get("conditions", ())
+        true = (each for each in conditions if each["type"] == kind and each["status"] == "True")
+        return next(true, None)
+
+    def empty(self, namespace: str) -> None:
+        """Takes away the runs of a namespace; returns when nothing of them is left."""
+        for resource in _RUNS:
+            if self.api.serves(resource):
+                self.api.delete(resource, "", namespace)
+        for resource in ("pods", WORKLOADS):
+            wait_for(lambda: not self.api.list(resource, namespace), f"the end of all {resource}")  # noqa: B023  # it is called before the next turn
+
+    def close(self) -> None:
+        """Takes everything away; returns when it is gone.
+
+        Namespaces are empty then; those whose names nobody uses again go in their own time.
+        """
+        for resource, name in self._made:
+            if resource == "namespaces":
+                self.empty(name)
+        known = [resource for resource in _ORDER if any(r == resource for r, _ in self._made)]
+        others = [resource for resource, _ in self._made if resource not in known]
+        for resource in [*known, *dict.fromkeys(others)]:
+            names = [name for made, name in self._made if made == resource]
+            for name in names:
+                self.api.delete(resource, name)
+            for name in names:
+                if not name.startswith(_UNIQUE):
+                    wait_for(lambda: self._is_gone(resource, name), f"the end of {resource} {name}")  # noqa: B023  # it is called before the next turn
+        self._made.clear()
+
+    def _is_gone(self, resource: str, name: str) -> bool:
+        return self.api.get(resource, name) is None
+
+    def _is_ready(self, node: str) -> bool:
+        return self.condition("nodes", node, "", "Ready") is not None
+
+    def _is_bound(self, namespace: str, name: str) -> bool:
+        found = self.api.get("persistentvolumeclaims", name, namespace) or {}
+        return bool(found.get("status", {}).get("phase") == "Bound")

@@ -1,0 +1,93 @@
+"""The bot on a real control plane: its view, its requests, and a run from Slack to its end."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.connection import Connection
+from bot.cluster.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, NODES, PODS, WORKLOADS
+from playground.cluster.story import GPU, training_job
+from playground.scenes import ends_well, is_admitted, submits
+from tests.cluster.api import wait_for
+from tests.cluster.bots import opened_story
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.site import Site
+
+
+@pytest.fixture
+def seen(plane: ControlPlane) -> Iterator[Cluster]:
+    """The cluster as the bot sees it, with the bot's rights."""
+    cluster = Cluster("default", Connection.to(str(plane.bot_kubeconfig)), "installation-1")
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.mark.usefixtures("gpus")
+def test_the_view_shows_nodes_and_queues(seen: Cluster, site: Site) -> None:
+    team = site.add_team("4")
+    wait_for(lambda: seen.view.synced, "the first lists")
+    wait_for(lambda: seen.view.get(LOCAL_QUEUES, team, team), "the LocalQueue")
+    # Kinds that were defined a moment ago answer a watch with 429 until their storage is ready.
+    assert "workloads.kueue.x-k8s.io" in {each.resource for each in seen.watches() if each.served}
+    wait_for(lambda: not _failing(seen), "watches without an error")
+    assert sorted(each.name for each in seen.view.all(NODES)) == ["gpu-1", "gpu-2"]
+    assert [each.status.allocatable[GPU] for each in seen.view.all(NODES)] == [8, 8]
+    queue = seen.view.get(CLUSTER_QUEUES, team)
+    assert queue is not None
+    assert queue.spec.cohort == "gpus"
+
+
+def _failing(seen: Cluster) -> list[str]:
+    return [each.error for each in seen.watches() if each.error and each.served]
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_job_is_followed_to_its_end(seen: Cluster, site: Site) -> None:
+    team = site.add_team("4")
+    body = training_job("lane", 2, queue=team, suspend=True)
+    body["spec"]["template"]["metadata"] = {"labels": {labels.RUN: "run-lane"}}
+    created = seen.create(JOBS, body, team)
+    assert created.spec.suspend
+    wait_for(lambda: seen.view.owned_by(WORKLOADS, created.uid), "the Workload")
+    assert seen.view.owned_by(WORKLOADS, created.uid)[0].requested(GPU) == 2
+
+    def pod_phase() -> str:
+        pods = seen.view.labelled(PODS, labels.RUN, "run-lane")
+        return pods[0].status.phase if pods else ""
+
+    wait_for(lambda: pod_phase() == "Succeeded", "the pod's success")
+
+
+@pytest.mark.usefixtures("gpus")
+def test_who_waits_has_a_place_in_the_queue(seen: Cluster, site: Site) -> None:
+    team = site.add_team("4")
+    seen.create(JOBS, training_job("lane", 16, queue=team, suspend=True), team)
+    places = wait_for(lambda: seen.pending_workloads(team), "the place in the queue")
+    assert [(each.position_in_cluster_queue, each.local_queue_name) for each in places] == [
+        (0, team)
+    ]
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_run_goes_from_slack_to_its_end(plane: ControlPlane, site: Site, tmp_path: Path) -> None:
+    for name, quota in (("team-a", "4"), ("team-b", "8")):
+        site.add_team(quota, name)
+
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            command = "--image ghcr.io/acme/lane:3.1 --gpus 2 --env TEST_SECONDS=3s"
+            card = await submits(
+                story, alice, "#team-a", "lane", f"{command} -- python train.py --epochs 3"
+            )
+            await is_admitted(story, card)
+            await ends_well(alice, "#team-a", card, "lane")
+
+    asyncio.run(play())

@@ -1,0 +1,59 @@
+"""What the bot asked for in all tests before, compared with what deploy/ lets it do.
+
+These tests run last (conftest.py).
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cluster.control_plane import DEPLOYED, Audited, ControlPlane
+
+Right = tuple[str, str, str]  # group, resource, verb
+
+# What deploy/ grants for something that no test here does, and why none does.
+NOT_PLAYED: dict[Right, str] = {}
+
+
+def granted() -> set[Right]:
+    """All that the roles of deploy/ say."""
+    roles = [role for path in sorted(DEPLOYED.glob("1*.yaml")) for role in _roles(path)]
+    return {
+        (group, resource, verb)
+        for role in roles
+        for rule in role.get("rules", ())
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def _roles(path: Path) -> list[dict[str, list[dict[str, list[str]]]]]:
+    return [each for each in yaml.safe_load_all(path.read_text("utf-8")) if "rules" in each]
+
+
+def asked(plane: ControlPlane) -> list[Audited]:
+    """What bots asked for; not what a test asked in a bot's name."""
+    return [each for each in plane.audited() if not each.agent.startswith("python-httpx")]
+
+
+def spelled(rights: set[Right]) -> list[str]:
+    return [f"{verb} {resource}.{group}".rstrip(".") for group, resource, verb in sorted(rights)]
+
+
+def test_the_bot_is_never_refused_for_want_of_a_right(plane: ControlPlane) -> None:
+    missing = {
+        (each.group, each.resource, each.verb) for each in asked(plane) if each.status == 403
+    }
+    assert spelled(missing) == []
+
+
+def test_every_right_is_used(plane: ControlPlane, request: pytest.FixtureRequest) -> None:
+    every = set(Path(__file__).parent.glob("test_*.py"))
+    if request.session.testsfailed or not every <= {item.path for item in request.session.items}:
+        pytest.skip("only all tests of this folder together use every right")
+    used = {(each.group, each.resource, each.verb) for each in asked(plane) if each.status < 300}
+    unused = granted() - used
+    assert spelled(unused - NOT_PLAYED.keys()) == []
+    assert spelled(NOT_PLAYED.keys() - unused) == [], "these are used now"

@@ -1,0 +1,80 @@
+"""The playground's stories, told as they are written on a real control plane."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from playground import scenarios
+from playground.cluster.story import TEAMS, cluster_queue
+from playground.scenarios import Scenario
+from tests.cluster.bots import opened_story
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.scenery import furnish
+from tests.cluster.site import CLUSTER_QUEUES, Site
+
+# What is not told here, and why.
+EXCEPTED = {
+    "elastic": "its Kueue resizes Jobs, which is off unless enabled; its TrainJob needs a controller",
+    "elastic-kai": "no KAI scheduler runs here",
+    "fairness": "is told by test_fairness, on queues and nodes of its own",
+    "kai": "no KAI scheduler runs here; test_kai writes in its place",
+    "mpi": "no MPI operator runs here; test_kinds shows that Kueue takes its runs in",
+    "nccl": "its nodes have network adapters that its Kueue does not count",
+    "operator-missing": "other tests have defined the operators' kinds on this control plane",
+    "things-break": "it breaks nodes and volumes by hand inside the playground",
+    "two-clusters": "there is one control plane; its second cluster is one with KAI",
+}
+TOLD = [name for name in scenarios.summaries() if name not in EXCEPTED]
+
+
+@pytest.fixture(scope="module")
+def scenery(plane: ControlPlane) -> Iterator[None]:
+    """The stories' nodes, teams and queues, for all of them."""
+    site = Site(plane.api)
+    furnish(site)
+    yield
+    site.close()
+
+
+@pytest.fixture
+def cleared(scenery: None, site: Site) -> Iterator[None]:
+    """Takes away what a story leaves behind: its runs, and quotas that it raised."""
+    del scenery
+    yield
+    for team, gpus in TEAMS.items():
+        site.empty(team)
+        site.api.patch(CLUSTER_QUEUES, team, {"spec": cluster_queue(team, gpus)["spec"]})
+
+
+@pytest.mark.usefixtures("cleared")
+@pytest.mark.parametrize("name", TOLD)
+def test_story_goes_on_a_cluster_as_it_is_told(
+    name: str, plane: ControlPlane, site: Site, tmp_path: Path
+) -> None:
+    scenario = scenarios.named(name)
+    for number, gpus in enumerate(scenario.setup.big_nodes, start=3):
+        site.add_node(f"gpu-{number}", gpus)
+    with _kueue(plane, manages_jobs=scenario.setup.kueue):
+        asyncio.run(_told(plane, scenario, tmp_path))
+
+
+@contextmanager
+def _kueue(plane: ControlPlane, *, manages_jobs: bool) -> Iterator[None]:
+    """Kueue as usual, or one that was told to leave Jobs alone."""
+    if manages_jobs:
+        yield
+        return
+    plane.kueue.configure(integrations={"frameworks": ["pod"]})
+    try:
+        yield
+    finally:
+        plane.kueue.configure()
+
+
+async def _told(plane: ControlPlane, scenario: Scenario, out: Path) -> None:
+    async with opened_story(plane, out, setup=scenario.setup) as story:
+        await scenario.play(story)
+        await story.ends()

@@ -1,0 +1,174 @@
+"""What deploy/ would create: well-formed, confined, and with no right too many."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from bot.cluster.cluster import WATCHED, WATCHED_WITH_KAI
+from bot.config import ConfigurationFile
+
+ROOT = Path(__file__).parents[2]
+OPENAPI = ROOT.parent / "shared" / "references" / "kubernetes-openapi.json"
+FILES = [*sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))]
+FILES.append(ROOT / "deploy" / "secret.example.yaml")
+
+
+def objects() -> list[dict[str, Any]]:
+    texts = [path.read_text(encoding="utf-8") for path in FILES]
+    return [each for text in texts for each in yaml.safe_load_all(text)]
+
+
+def the(kind: str, name: str = "quartermaster") -> dict[str, Any]:
+    return next(o for o in objects() if (o["kind"], o["metadata"]["name"]) == (kind, name))
+
+
+def rights(role: str) -> set[tuple[str, str, str]]:
+    return {
+        (group, resource, verb)
+        for rule in the("ClusterRole", role)["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """Kubernetes' own schema, made to refuse keys it does not know."""
+    definitions: dict[str, Any] = json.loads(OPENAPI.read_bytes())["definitions"]
+    for definition in definitions.values():
+        if "properties" in definition:
+            definition.setdefault("additionalProperties", False)
+        if definition.get("format") == "int-or-string":
+            definition["type"] = ["string", "integer"]
+    return definitions
+
+
+def schema_of(version: str, kind: str) -> dict[str, Any]:
+    group, _, version = version.rpartition("/")
+    asked = {"group": group, "kind": kind, "version": version}
+    name = next(
+        name
+        for name, definition in openapi().items()
+        if asked in definition.get("x-kubernetes-group-version-kind", ())
+    )
+    return {"$ref": f"#/definitions/{name}", "definitions": openapi()}
+
+
+@pytest.mark.skipif(not OPENAPI.exists(), reason="Kubernetes' OpenAPI document is not here")
+@pytest.mark.parametrize(
+    "manifest", objects(), ids=lambda o: f"{o['kind']}-{o['metadata']['name']}"
+)
+def test_every_object_fits_the_kubernetes_schema(manifest: dict[str, Any]) -> None:
+    schema = schema_of(manifest["apiVersion"], manifest["kind"])
+    errors = jsonschema.Draft4Validator(schema).iter_errors(manifest)
+    assert [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in errors] == []
+
+
+def test_the_bot_may_do_this_and_nothing_else() -> None:
+    operators = {("kubeflow.org", "mpijobs"), ("kubeflow.org", "pytorchjobs")}
+    operators |= {("trainer.kubeflow.org", "trainjobs")}
+    kueue = {"cohorts", "localqueues", "resourceflavors", "workloadpriorityclasses", "workloads"}
+    read = operators | {("batch", "jobs"), ("", "persistentvolumeclaims")}
+    read |= {("kueue.x-k8s.io", plural) for plural in ("clusterqueues", "localqueues")}
+    followed = read | {("", "nodes"), ("", "pods"), ("storage.k8s.io", "storageclasses")}
+    followed |= {("kueue.x-k8s.io", plural) for plural in kueue}
+    assert rights("quartermaster") == {
+        *((group, plural, verb) for group, plural in followed for verb in ("list", "watch")),
+        *((group, plural, "get") for group, plural in read),
+        ("kueue.x-k8s.io", "clusterqueues", "patch"),
+        ("visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads", "get"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
+    }
+    assert rights("quartermaster-team") == {
+        *(("batch", "jobs", verb) for verb in ("create", "delete", "patch")),
+        ("kubeflow.org", "mpijobs", "create"),
+        ("kubeflow.org", "mpijobs", "delete"),
+        *(("kubeflow.org", "pytorchjobs", verb) for verb in ("create", "delete", "patch")),
+        *(("trainer.kubeflow.org", "trainjobs", verb) for verb in ("create", "delete")),
+        ("", "pods/log", "get"),
+        *(("", "secrets", verb) for verb in ("create", "delete", "get")),
+        *(("", "services", verb) for verb in ("create", "delete", "get")),
+        *(("networking.k8s.io", "ingresses", verb) for verb in ("create", "delete", "get")),
+        ("", "events", "list"),
+        ("", "persistentvolumeclaims", "create"),
+        ("", "persistentvolumeclaims", "delete"),
+    }
+
+
+def test_everything_that_is_watched_may_be_watched() -> None:
+    needed = {
+        (resource.group, resource.plural, verb)
+        for resource in WATCHED
+        for verb in ("list", "watch")
+    }
+    assert needed - rights("quartermaster") == set()
+
+
+def test_kai_may_be_watched_where_it_is() -> None:
+    needed = {
+        (resource.group, resource.plural, verb)
+        for resource in WATCHED_WITH_KAI
+        for verb in ("list", "watch")
+    }
+    both = rights("quartermaster") | rights("quartermaster-kai")
+    assert needed - both == set()
+    assert {group for group, _, _ in rights("quartermaster-kai")} == {
+        "scheduling.run.ai",
+        "scheduling.k8s.io",
+    }
+
+
+def test_secrets_are_reached_in_teams_namespaces_only() -> None:
+    roles = [o["metadata"]["name"] for o in objects() if o["kind"] == "ClusterRole"]
+    reaching = {role for role in roles if any(name == "secrets" for _, name, _ in rights(role))}
+    assert reaching == {"quartermaster-team"}
+
+
+def test_no_role_has_wildcards_or_reaches_into_pods() -> None:
+    words = {
+        word
+        for o in objects()
+        for rule in o.get("rules", ())
+        for right in rule.values()
+        for word in right
+    }
+    assert words & {"*", "pods/exec", "impersonate", "bind", "escalate"} == set()
+
+
+def test_teams_namespaces_are_bound_one_by_one() -> None:
+    bound = {o["metadata"]["namespace"] for o in objects() if o["kind"] == "RoleBinding"}
+    assert bound == {"team-a", "team-b"}
+
+
+def test_the_configuration_in_the_manifest_loads(tmp_path: Path) -> None:
+    path = tmp_path / "quartermaster.yaml"
+    path.write_text(the("ConfigMap")["data"]["quartermaster.yaml"], encoding="utf-8")
+    settings = ConfigurationFile(path).load()
+    assert {team.namespace for team in settings.teams.values()} == {"team-a", "team-b"}
+
+
+def test_the_secret_template_holds_no_values() -> None:
+    assert set(the("Secret")["stringData"].values()) == {""}
+
+
+def test_every_container_is_confined_and_limited() -> None:
+    pod = the("Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    for container in [*pod["initContainers"], *pod["containers"]]:
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["resources"]["limits"] == {"memory": "512Mi"}
+
+
+def test_one_bot_at_a_time_has_the_volume() -> None:
+    spec = the("Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})

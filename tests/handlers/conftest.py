@@ -1,0 +1,28 @@
+"""An office that sees the cluster of the story."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.handlers.office import Office, opened
+from tests.playground.cluster.served import Runner, Served
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[Runner]:
+    started = Runner()
+    with started.running():
+        yield started
+
+
+@pytest.fixture
+def served(runner: Runner) -> Iterator[Served]:
+    with Served(runner).serving() as running:
+        yield running
+
+
+@pytest.fixture
+def office(tmp_path: Path, database_url: str, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, database_url, served) as open_office:
+        yield open_office

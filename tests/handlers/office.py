@@ -1,0 +1,119 @@
+"""The whole application without Slack and without threads, for asking its desk."""
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.app import Application
+from bot.config import ConfigurationFile
+from bot.current import CurrentSettings
+from bot.database import schema
+from bot.database.database import Session
+from bot.people import Person
+from bot.slack.incoming import Incoming
+from bot.slack.text import as_text
+from tests.bot.cluster.api_server import PATIENCE_SECONDS, eventually
+from tests.playground.cluster.served import BOT_TOKEN, Served
+
+ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"
+TEAM_A, TEAM_B, APPROVALS, ELSEWHERE = "C0TEAMA", "C0TEAMB", "C0APPROVE", "C0RANDOM"
+SETTINGS = """\
+workspace: T0QM
+database: {url: "URL"}
+clusters: {default: {kubeconfig: FOLDER/kubeconfig}}
+admins: {people: [U0CAROL]}
+teams:
+  team-a:
+    channels: [C0TEAMA]
+    members: {people: [U0ALICE]}
+    leads: {people: [U0ERIN]}
+    namespace: team-a
+    local_queue: team-a
+  team-b:
+    channels: [C0TEAMB]
+    leads: {people: [U0BOB]}
+    namespace: team-b
+    local_queue: team-b
+approvals:
+  channel: C0APPROVE
+  quota_override: {approvers: {people: [U0CAROL]}}
+  quota_base: {approvers: {people: [U0CAROL, U0ERIN]}}
+"""
+
+
+class Office:
+    """Asks the desk as a person would, in words."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self._numbers = itertools.count()
+
+    def says(self, person: str, channel: str, text: str, **how: str) -> str:
+        """The answer to a slash command, as text."""
+        name, _, words = text.removeprefix("/").partition(" ")
+        return self.answer(self.incoming(person, channel, command=name, words=words, **how))
+
+    def clicks(self, person: str, channel: str, action: str, value: str) -> str:
+        """The answer to a click."""
+        click = self.incoming(person, channel, kind="button", command=action, value=value)
+        return self.answer(click)
+
+    def answer(self, incoming: Incoming) -> str:
+        """The reply as text, empty where there is none."""
+        reply = self.application.desk.answer(incoming)
+        return as_text(reply) if reply else ""
+
+    def incoming(self, person: str, channel: str, **how: str) -> Incoming:
+        """A slash command unless told otherwise, delivered now for the first time."""
+        delivery = how.get("delivery", f"delivery-{next(self._numbers)}")
+        return Incoming(
+            kind="button" if how.get("kind") == "button" else "command",
+            workspace_id="T0QM",
+            person=person,
+            channel=channel,
+            thread_ts=None,
+            words=how.get("words", ""),
+            command=how.get("command", ""),
+            value=how.get("value", ""),
+            delivery=delivery,
+            trigger_id=delivery,
+            response_url=None,
+            message_ts=None,
+            received=time.monotonic() + PATIENCE_SECONDS,  # on a busy machine nothing is late
+            doubted=False,
+        )
+
+
+@contextmanager
+def opened(folder: Path, url: str, served: Served, more: str = "") -> Iterator[Office]:
+    """An office on a fresh database that sees the cluster of the story; `more` are settings."""
+    served.cluster.write_kubeconfig(folder / "kubeconfig", BOT_TOKEN)
+    path = folder / "quartermaster.yaml"
+    path.write_text(SETTINGS.replace("URL", url).replace("FOLDER", str(folder)) + more)
+    schema.upgrade(url)
+    file = ConfigurationFile(path)
+    application = Application(CurrentSettings(file, file.load()))
+    application.database.transaction(_meet_everybody)
+    try:
+        application.start_watching()
+        eventually(lambda: all(each.view.synced for each in application.clusters.values()))
+        yield Office(application)
+    finally:
+        application.close()
+
+
+def _meet_everybody(session: Session) -> None:
+    for user in (ALICE, BOB, CAROL, DAN, ERIN):
+        session.add(
+            Person(
+                workspace_id="T0QM",
+                user_id=user,
+                name=user.removeprefix("U0").capitalize(),
+                is_guest=user == DAN,
+                is_stranger=False,
+                refreshed_at=datetime.now(UTC),
+            )
+        )

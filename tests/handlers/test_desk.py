@@ -1,0 +1,136 @@
+"""Every request ends in words: done once, refused with what is right, never left open."""
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from sqlmodel import Session, col, func, select
+
+from bot.audit import AuditLine
+from bot.due import Due
+from bot.people import Person
+from bot.training.tables import Run
+from handlers.desk import AGAIN
+from tests.handlers.office import ALICE, BOB, CAROL, DAN, ELSEWHERE, TEAM_A, TEAM_B, Office
+
+SUBMIT = "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3"
+
+
+def count(office: Office, table: type[Run | AuditLine]) -> int:
+    def work(session: Session) -> int:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+    return office.application.database.read(work)
+
+
+def test_a_submitted_run_is_kept_with_its_audit(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, SUBMIT).startswith("Recorded: `lane` with 2 GPUs")
+    assert (count(office, Run), count(office, AuditLine)) == (1, 1)
+
+
+def test_a_delivery_that_comes_twice_counts_once(office: Office) -> None:
+    first = office.says(ALICE, TEAM_A, SUBMIT, delivery="trigger-1")
+    second = office.says(ALICE, TEAM_A, SUBMIT, delivery="trigger-1")
+    assert first.startswith("Recorded: ")
+    assert second == "This was received already. Nothing was done twice."
+    assert (count(office, Run), count(office, AuditLine)) == (1, 1)
+
+
+def test_the_same_words_again_are_asked_about(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    asked = office.says(ALICE, TEAM_A, SUBMIT)
+    assert asked.startswith("You sent the same command ")
+    assert "Was this one meant as well?" in asked
+    assert "Yes, do it again" in asked
+    assert count(office, Run) == 1
+
+
+def test_meaning_it_twice_does_it_twice(office: Office) -> None:
+    words = SUBMIT.removeprefix("/train ").replace("lane ", "one ", 1)
+    office.says(ALICE, TEAM_A, f"/train {words}")
+    value = json.dumps({"kind": "command", "command": "train", "words": words})
+    answer = office.clicks(ALICE, TEAM_A, AGAIN, value)
+    assert "live runs of a team have different names" in answer
+
+
+def test_a_refused_command_may_be_repeated(office: Office) -> None:
+    wrong = SUBMIT.replace("--gpus 2", "--gpus 900")
+    assert office.says(ALICE, TEAM_A, wrong) == office.says(ALICE, TEAM_A, wrong)
+    assert count(office, Run) == 0
+
+
+def test_somebody_new_is_asked_about_in_slack(office: Office) -> None:
+    def rows(session: Session) -> tuple[Person | None, Due | None]:
+        person = session.get(Person, ("T0QM", "U0NEW"))
+        return person, session.get(Due, ("person", "T0QM:U0NEW"))
+
+    assert office.says("U0NEW", TEAM_A, SUBMIT) == (
+        "Checking who you are.\nTry again in a few seconds."
+    )
+    person, due = office.application.database.read(rows)
+    assert person is not None
+    assert due is not None
+    assert count(office, Run) == 0
+
+
+@pytest.mark.parametrize(
+    ("person", "channel", "words"),
+    [
+        (DAN, TEAM_A, "Guests and people of other workspaces cannot use Quartermaster."),
+        (BOB, TEAM_A, "You are not a member of team-a."),
+        (ALICE, ELSEWHERE, "This channel belongs to no team, so this cannot be used here."),
+    ],
+)
+def test_who_may_not_is_told_so(office: Office, person: str, channel: str, words: str) -> None:
+    assert office.says(person, channel, SUBMIT).splitlines()[0] == words
+    assert count(office, Run) == 0
+
+
+def test_misspelled_verbs_are_guessed_with_an_example(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, "/train submti") == (
+        "`/train submti` is not a command.\n"
+        "Did you mean `/train submit`? For example `/train submit lane"
+        " --image ghcr.io/acme/lane:3.1 --gpus 2 --env BATCH_SIZE=33"
+        " -- python train.py --epochs 3`."
+    )
+
+
+def test_everybody_but_guests_gets_help(office: Office) -> None:
+    for person, channel in ((ALICE, TEAM_A), (BOB, TEAM_B), (CAROL, TEAM_A)):
+        assert "/train submit" in office.says(person, channel, "/train help")
+    assert office.says(ALICE, ELSEWHERE, "/train help") == (
+        "/train: Training runs: submit, follow, stop, and start again\n"
+        "Nothing of it works for you in this channel."
+        " Use your team's channel, or ask a platform admin for a role."
+    )
+
+
+def test_every_example_of_the_help_runs(office: Office) -> None:
+    registry = office.application.registry
+    for name, text in registry.examples():
+        answer = office.says(CAROL, TEAM_A, f"/{name} {text}")
+        assert "is not a command" not in answer
+        assert "Something broke" not in answer
+        assert "For example" not in answer, (name, text, answer)
+
+
+def test_a_late_request_changes_nothing(office: Office) -> None:
+    late = office.incoming(ALICE, TEAM_A, command="train", words=SUBMIT.removeprefix("/train "))
+    late = replace(late, received=time.monotonic() - 3)
+    assert office.answer(late) == "This took too long.\nNothing was done. Try again in a moment."
+    assert count(office, Run) == 0
+
+
+def test_no_secret_reaches_rows_or_audit(office: Office) -> None:
+    answer = office.says(
+        ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--env WANDB_API_KEY=s3cr3tvalue --gpus 2")
+    )
+    assert "s3cr3tvalue" not in answer
+    assert "--secret WANDB_API_KEY=" in answer
+    office.says(ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--env MODE=fast --gpus 2"))
+
+    def facts(session: Session) -> list[dict[str, str]]:
+        return list(session.scalars(select(col(AuditLine.facts))))
+
+    assert "fast" not in json.dumps(office.application.database.read(facts))

@@ -1,0 +1,124 @@
+"""/quota and /approval as people use them: asked, decided, ended, refused."""
+
+import re
+
+import pytest
+from sqlmodel import select
+
+from bot.approvals import Approval
+from bot.quotas.tables import Override
+from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office
+
+REQUEST = '/quota request +8 --for 3d --reason "CVPR deadline"'
+OWN = "You cannot decide your own request.\nSomebody else of the approvers has to."
+NO_APPROVER = (
+    "You are not an approver of this.\nThe approvers are named in the configuration; ask an admin."
+)
+GUEST = (
+    "Guests and people of other workspaces cannot use Quartermaster.\n"
+    "Ask a full member of the team to do this for you."
+)
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
+
+
+def approval_of(office: Office) -> str:
+    return office.application.database.read(lambda s: s.exec(select(Approval)).one().id)
+
+
+def number_of(office: Office) -> str:
+    return office.application.database.read(lambda s: s.exec(select(Override)).one().id)[-6:]
+
+
+def asked(number: str) -> str:
+    what = "nominal quota 4 → 12 GPUs of h100"
+    return f"`{number}` team-a: {what} (CVPR deadline), asked by @U0ALICE TIME"
+
+
+def test_status_shows_the_channels_team(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, "/quota status").splitlines() == [
+        "GPU quota of team-a",
+        "  GPU type  Nominal  In use  Borrowed  Free to borrow  Pending",
+        "  h100      4        0       0         8               0",
+    ]
+
+
+def test_status_of_all_teams_side_by_side(office: Office) -> None:
+    for person, channel, text in (
+        (ALICE, TEAM_A, "/quota status --all"),
+        (CAROL, APPROVALS, "/quota status"),
+    ):
+        assert office.says(person, channel, text).splitlines() == [
+            "GPU quota of all teams",
+            "  Team    GPU type  Nominal  In use  Borrowed  Free to borrow  Pending",
+            "  team-a  h100      4        0       0         8               0",
+            "  team-b  h100      8        0       0         4               0",
+        ]
+
+
+def test_request_is_received_with_its_way_back(office: Office) -> None:
+    answer = office.says(ALICE, TEAM_A, REQUEST)
+    number = number_of(office)
+    assert re.sub(TIME, "TIME", answer).splitlines() == [
+        "Asked: team-a, nominal quota 4 → 12 GPUs of h100, for 3d.",
+        "It is decided in #C0APPROVE until TIME.",
+        f"`/quota revoke {number}` takes it back.",
+    ]
+    assert re.sub(TIME, "TIME", office.says(ALICE, TEAM_A, "/quota history")).splitlines() == [
+        "Quota overrides of team-a",
+        f"{asked(number)}, asked.",
+    ]
+    assert office.says(ALICE, TEAM_A, f"/quota revoke {number}") == (
+        "Quota override for team-a: +8 h100 is revoked. It had not begun."
+    )
+
+
+@pytest.mark.parametrize(
+    ("person", "answer"),
+    [
+        (CAROL, "You approved this."),
+        (ALICE, OWN),
+        (BOB, NO_APPROVER),
+        (DAN, GUEST),
+    ],
+)
+def test_only_approvers_can_approve(office: Office, person: str, answer: str) -> None:
+    office.says(ALICE, TEAM_A, REQUEST)
+    assert office.clicks(person, APPROVALS, "approval.approve", approval_of(office)) == answer
+
+
+def test_nobody_approves_what_they_asked_for(office: Office) -> None:
+    office.says(CAROL, TEAM_A, '/quota set 8 --team team-a --reason "new nodes"')
+    assert office.clicks(CAROL, APPROVALS, "approval.approve", approval_of(office)) == OWN
+
+
+def test_denying_answers_and_lists_nothing_more(office: Office) -> None:
+    office.says(ALICE, TEAM_A, REQUEST)
+    waiting = office.says(CAROL, APPROVALS, "/approval list")
+    assert re.sub(TIME, "TIME", waiting).splitlines() == [
+        "Requests that wait",
+        asked(number_of(office)),
+    ]
+    approval = approval_of(office)
+    assert office.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
+        "You denied this. Nothing is changed."
+    )
+    assert office.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
+        "This request is denied already by @U0CAROL.\nNothing was changed by your click."
+    )
+
+
+def test_setting_a_base_is_for_admins(office: Office) -> None:
+    assert office.says(BOB, TEAM_B, "/quota set 12") == (
+        "This takes the right quota.set, which you do not have here.\nIt belongs to: admin."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("/quota request +8", "`--reason TEXT` is missing."),
+        ("/quota statsu", "`/quota statsu` is not a command."),
+    ],
+)
+def test_wrong_words_are_answered_with_right_ones(office: Office, text: str, answer: str) -> None:
+    assert office.says(ALICE, TEAM_A, text).splitlines()[0] == answer

@@ -1,0 +1,113 @@
+"""/train open and extend as people use them; what lets anybody in is shown to one person."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from sqlmodel import Session, col, select
+
+from bot.database import schema
+from bot.training.kinds.interactive import door_name
+from bot.training.tables import Phase, Run
+from tests.handlers.office import ALICE, BOB, CAROL, ERIN, TEAM_A, TEAM_B, Office
+from tests.handlers.test_train import later, newest
+from tests.playground.cluster.served import Served
+
+SUBMIT = "/train submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17"
+TOKEN = "only-for-alice"  # noqa: S105 - opens nothing
+PRIVATE = [
+    f"nb is a session of @{ALICE}.",
+    "How it is opened is shown to its owner alone, because it lets anybody in.",
+]
+
+
+@pytest.fixture
+def run(office: Office, served: Served) -> Run:
+    """Alice's notebook, running, with its Secret in the cluster."""
+    office.says(ALICE, TEAM_A, SUBMIT)
+    installation = office.application.database.transaction(schema.installation)
+    found = newest(office)
+    labels = {"quartermaster.dev/run": found.id, "quartermaster.dev/installation": installation}
+    secret = {
+        "metadata": {"name": door_name(found), "labels": labels},
+        "stringData": {"token": TOKEN},
+    }
+    served.cluster.create("secrets", secret, "team-a")
+    office.application.database.transaction(lambda session: _starts(session, office))
+    return newest(office)
+
+
+def _starts(session: Session, office: Office) -> None:
+    row = session.scalars(select(Run).order_by(col(Run.id).desc())).first()
+    assert row is not None
+    row.phase, row.since = Phase.RUNNING, office.application.clock.now()
+    row.until = row.since + timedelta(hours=8)
+
+
+def shown(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def test_its_owner_is_shown_the_way_in(office: Office, run: Run) -> None:
+    said = later(office, ALICE, command="train", words="open nb")
+    assert said.splitlines() == [
+        (
+            f"Run `kubectl port-forward -n team-a service/session-{run.job_name} 8888:80` and"
+            " leave it running."
+        ),
+        f"Browser: http://localhost:8888/team-a/{run.job_name}/?token={TOKEN}",
+        "Only you see this. The address lets anybody in, so keep it for you.",
+    ]
+    assert later(office, ALICE, kind="button", command="train.open", value=run.id) == said
+
+
+@pytest.mark.parametrize("person", [ERIN, CAROL])
+def test_leads_and_admins_are_not_let_in(office: Office, run: Run, person: str) -> None:
+    assert office.says(person, TEAM_A, "/train open nb").splitlines() == PRIVATE
+    assert office.clicks(person, TEAM_A, "train.open", run.id).splitlines() == PRIVATE
+
+
+def test_people_of_other_teams_are_not_let_in(office: Office, run: Run) -> None:
+    not_theirs = (
+        "You are not a member of team-a.\n"
+        "Ask an admin to add you to the team, or use your own team's channel."
+    )
+    assert office.clicks(BOB, TEAM_A, "train.open", run.id) == not_theirs
+    assert office.says(BOB, TEAM_B, "/train open nb").splitlines()[0] == "team-b has no run nb."
+    assert "a run of team-a" in office.clicks(BOB, TEAM_B, "train.extend", _later(run, hours=1))
+
+
+def test_one_button_extends_once(office: Office, run: Run) -> None:
+    assert run.until is not None
+    value, wanted = _later(run, hours=1), run.until + timedelta(hours=1)
+    answers = {office.clicks(ALICE, TEAM_A, "train.extend", value) for _ in range(2)}
+    most = run.since + timedelta(days=1)
+    assert answers == {
+        f"`nb` goes on until {shown(wanted)}.\nIt can last until {shown(most)} at most."
+    }
+    until = newest(office).until
+    assert until is not None
+    assert int(until.timestamp()) == int(wanted.timestamp())
+
+
+def test_a_command_extends_and_is_doubted_twice(office: Office, run: Run) -> None:
+    assert run.until is not None
+    wanted = run.until + timedelta(hours=2)
+    said = office.says(ALICE, TEAM_A, "/train extend nb 2h").splitlines()
+    assert said[0] == f"`nb` goes on until {shown(wanted)}."
+    assert office.says(ALICE, TEAM_A, "/train extend nb 2h").startswith("You sent the same command")
+    assert newest(office).until == wanted
+
+
+def test_leads_extend_what_others_may_not(office: Office, run: Run) -> None:
+    assert run.person == ALICE
+    assert office.says(ERIN, TEAM_A, "/train extend nb 1h").startswith("`nb` goes on until")
+    assert office.says(ALICE, TEAM_A, "/train extend nb 30h").splitlines() == [
+        "nb may last 1d in all.",
+        "`/train extend nb 15h` is as long as it can be.",
+    ]
+
+
+def _later(run: Run, **length: float) -> str:
+    """What a button of a reminder says."""
+    assert run.until is not None
+    return f"{run.id} {int((run.until + timedelta(**length)).timestamp())}"

@@ -1,0 +1,225 @@
+"""/train as people use it: submitted, listed, explained, stopped, started again."""
+
+import re
+from threading import Event
+
+import pytest
+from sqlmodel import col, select
+
+from bot.cluster.view import Change
+from bot.controller import Loop
+from bot.slack.text import as_text
+from bot.training.tables import Run
+from playground.cluster.story import training_job
+from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.handlers.office import ALICE, BOB, CAROL, ERIN, TEAM_A, TEAM_B, Office
+from tests.playground.cluster.served import Served
+
+DIRECT = "D0ALICE"
+SUBMIT = (
+    "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 --env BATCH_SIZE=33"
+    " -- python train.py --epochs 3"
+)
+RECEIPT = [
+    "Recorded: `lane` with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a.",
+    "Its card in this channel follows it. `/train stop lane` stops it.",
+]
+AGAIN = ["Recorded: `lane#2`" + RECEIPT[0].removeprefix("Recorded: `lane`"), RECEIPT[1]]
+NOT_THEIRS = "lane is a run of team-a.\nUse the card in that team's channel."
+
+
+def newest(office: Office) -> Run:
+    newest_first = select(Run).order_by(col(Run.id).desc())
+    found = office.application.database.read(lambda s: s.exec(newest_first).first())
+    assert found is not None
+    return found
+
+
+def work(office: Office) -> None:
+    """Lets every row that is due take its steps."""
+    app = office.application
+    loop = Loop(app.database, app.clock, app.controllers(lambda *_: None))
+    while loop.run_due():
+        pass
+
+
+def plainly(answer: str) -> list[str]:
+    """The lines of an answer, without what is another each time."""
+    answer = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", answer)
+    return re.sub(r"-[0-9a-f]{10}", "-ID", answer).splitlines()
+
+
+def later(office: Office, person: str, **asked: str) -> str:
+    """What a read that looks outside answers after its acknowledgement."""
+    reply = office.application.desk.answer(office.incoming(person, TEAM_A, **asked))
+    assert reply is not None
+    assert reply.later is not None
+    return as_text(reply.later())
+
+
+def test_a_submission_is_received_with_its_way_back(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, SUBMIT).splitlines() == RECEIPT
+
+
+def test_more_gpus_than_a_node_are_warned_of(office: Office) -> None:
+    answer = office.says(ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--gpus 12"))
+    assert answer.splitlines()[2:] == [
+        (
+            "No node has 12 GPUs, the largest has 8, and a run is one pod; it waits until there is"
+            " such a node."
+        )
+    ]
+
+
+def test_a_run_is_shown_explained_and_listed(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    assert plainly(office.says(ALICE, TEAM_A, "/train show lane")) == [
+        "⏳ lane · Pending",
+        "Waiting since TIME.",
+        "  Image      `ghcr.io/acme/lane:3.1`",
+        "  GPUs       2",
+        "  By         Alice",
+        "  Where      `team-a/lane-ID`",
+        "  Submitted  TIME",
+        "  Command    `python train.py --epochs 3`",
+        "  Variables  `BATCH_SIZE=33`",
+        "  Queue      `team-a`",
+        "  [Stop]",
+    ]
+    assert plainly(office.says(ALICE, TEAM_A, "/train why lane")) == [
+        "⏳ lane · Pending",
+        "Waiting since TIME.",
+        "It is being handed to the cluster.",
+    ]
+    assert re.sub(r"\d+s", "0s", office.says(ALICE, TEAM_A, "/train list")).splitlines() == [
+        "Runs of team-a",
+        "  Run   State    GPUs  By     Age",
+        "  lane  Pending  2     Alice  0s",
+    ]
+
+
+def test_an_empty_list_says_so(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, "/train list") == "Runs of team-a\nThere are none."
+
+
+def test_a_run_is_stopped_and_started_again(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    assert office.says(ALICE, TEAM_A, "/train resubmit lane").splitlines() == [
+        "lane has not ended, and live runs of a team have different names.",
+        "Wait for its end, stop it with `/train stop lane`, or choose another name.",
+    ]
+    assert office.says(ALICE, TEAM_A, "/train stop lane") == (
+        "`lane` is being stopped; its last lines are kept. `/train resubmit lane` starts it again."
+    )
+    work(office)
+    assert plainly(office.says(ALICE, TEAM_A, "/train why lane")) == [
+        "⏹️ lane · Stopped",
+        "Stopped by Alice, TIME.",
+    ]
+    assert office.clicks(ALICE, TEAM_A, "train.resubmit", newest(office).id).splitlines() == AGAIN
+
+
+def test_logs_are_answered_after_the_acknowledgement(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    asked = later(office, ALICE, command="train", words="logs lane --tail 5")
+    assert asked == "Log of lane\nThere is no pod yet."
+    clicked = later(office, ALICE, kind="button", command="train.logs", value=newest(office).id)
+    assert clicked == asked
+    assert office.says(ALICE, TEAM_A, "/train logs nothing").splitlines() == [
+        "team-a has no run nothing.",
+        "It has: lane.",
+    ]
+
+
+def test_cards_are_for_their_team_only(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    run_id = newest(office).id
+    for action in ("train.logs", "train.stop", "train.resubmit"):
+        assert office.clicks(BOB, TEAM_B, action, run_id) == NOT_THEIRS
+    assert newest(office).wanted == "run"
+
+
+def test_a_card_in_direct_messages_works(office: Office) -> None:
+    office.says(ALICE, DIRECT, SUBMIT)
+    run_id = newest(office).id
+    assert office.clicks(ALICE, DIRECT, "train.stop", run_id).startswith("`lane` is being stopped")
+
+
+def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    run_id = newest(office).id
+    answer = office.clicks(CAROL, "D0CAROL", "train.stop", run_id)
+    assert answer.startswith("`lane` is being stopped")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (
+            "/train submit lane",
+            (
+                "`--image IMAGE` is missing, and no preset says which.\n"
+                "Name one, like `--image ghcr.io/acme/lane:3.1`."
+            ),
+        ),
+        (
+            "/train stop lnae",
+            (
+                "team-a has no run lnae.\nStart one: `/train submit lane --image"
+                " ghcr.io/acme/lane:3.1 -- python train.py`."
+            ),
+        ),
+        (
+            "/train submit lane --image a/b:1 --env WANDB_API_KEY=abcdef",
+            (
+                "`--env WANDB_API_KEY=...` looks like a secret. Nothing of it was stored.\n"
+                "Put it into a Secret of the team's namespace and name that:"
+                " `--secret WANDB_API_KEY=my-secret/wandb-api-key`."
+            ),
+        ),
+        (
+            "/train list --team team-b",
+            (
+                "You are not a member of team-b.\n"
+                "Ask an admin to add you to the team, or use your own team's channel."
+            ),
+        ),
+    ],
+)
+def test_refusals_say_what_is_right(office: Office, text: str, answer: str) -> None:
+    assert office.says(ALICE, TEAM_A, text) == answer
+
+
+def test_work_started_elsewhere_is_listed_and_stopped(office: Office, served: Served) -> None:
+    admitted = Event()
+
+    def look(_: Change) -> None:
+        if any(each.is_admitted for each in office.application.training.strangers("team-a")):
+            admitted.set()
+
+    office.application.clusters["default"].on_change(look)
+    served.cluster.create("jobs", training_job("notebook", 1, "team-a"), "team-a")
+    assert admitted.wait(PATIENCE_SECONDS)
+    listed = office.says(ALICE, TEAM_A, "/train list").splitlines()[2].split()
+    assert listed[0] == "notebook"
+    assert " ".join(listed[3:7]) == "unknown, not started here"
+    assert plainly(office.says(ALICE, TEAM_A, "/train why notebook"))[1:4] == [
+        "It was not started here.",
+        "  Kind   Job",
+        "  GPUs   1 GPU",
+    ]
+    assert office.says(ALICE, TEAM_A, "/train stop notebook").splitlines() == [
+        "notebook was started without Quartermaster.",
+        "A lead of the team or an admin can stop it.",
+    ]
+    assert office.says(ERIN, TEAM_A, "/train stop notebook") == (
+        "`notebook` is being stopped. It belongs to nobody that its labels name."
+    )
+
+
+def test_long_lists_count_what_they_leave_out(office: Office) -> None:
+    for number in range(42):
+        office.says(ALICE, TEAM_A, f"/train submit run{number} --image ghcr.io/acme/lane:3.1")
+    listed = office.says(ALICE, TEAM_A, "/train list").splitlines()
+    assert listed[:2] == ["2 older live runs are not shown.", "Runs of team-a"]
+    assert [row.split()[0] for row in listed[3:]] == [f"run{n}" for n in range(2, 42)]

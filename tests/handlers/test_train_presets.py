@@ -1,0 +1,176 @@
+"""/train submit --preset, and /train presets."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import col, select
+
+from bot.config import Preset
+from bot.training.presets import presets_of
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+from tests.bot.training.rig import settings
+from tests.handlers.office import ALICE, BOB, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+PRESETS = """\
+presets:
+  resnet:
+    purpose: ResNet-50
+    image: ghcr.io/acme/resnet:2.0
+    gpus: 2
+    time: 8h
+    env: [BATCH=256, EPOCHS=90]
+    pvc: ["imagenet:/data:ro"]
+    command: [python, train.py]
+    locked: [image, pvc, priority]
+  broken: {image: "ghcr.io/acme/lane:1", gpus: many}
+"""
+
+
+@pytest.fixture
+def office(tmp_path: Path, database_url: str, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, database_url, served, PRESETS) as open_office:
+        yield open_office
+
+
+def submitted(office: Office) -> RunSpec:
+    """The newest run."""
+    newest_first = select(Run).order_by(col(Run.id).desc())
+    found = office.application.database.read(lambda s: s.exec(newest_first).first())
+    assert found is not None
+    return spec_of(found)
+
+
+def test_a_preset_says_what_was_left_out(office: Office) -> None:
+    answer = office.says(ALICE, TEAM_A, "/train submit lane --preset resnet")
+    assert answer.splitlines()[0] == (
+        "Recorded: `lane` with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a."
+    )
+    spec = submitted(office)
+    assert (spec.image, spec.command, spec.time_limit_seconds, spec.preset) == (
+        "ghcr.io/acme/resnet:2.0",
+        ("python", "train.py"),
+        8 * 3600,
+        "resnet",
+    )
+    assert [each.name for each in spec.env] == ["BATCH", "EPOCHS"]
+    assert [(each.claim, each.path, each.read_only) for each in spec.mounts] == [
+        ("imagenet", "/data", True)
+    ]
+
+
+def test_what_is_typed_wins_over_presets(office: Office) -> None:
+    office.says(
+        ALICE,
+        TEAM_A,
+        "/train submit lane --preset resnet --gpus 0 --env EPOCHS=1 --env MORE=1 -- python eval.py",
+    )
+    spec = submitted(office)
+    assert (int(spec.gpus), spec.command) == (0, ("python", "eval.py"))
+    assert {each.name: each.value for each in spec.env} == {
+        "BATCH": "256",
+        "EPOCHS": "1",
+        "MORE": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        (
+            "--preset resnet --image lane:1",
+            [
+                "`--image` is locked by preset resnet: it is ghcr.io/acme/resnet:2.0.",
+                "Leave it out, or submit without `--preset resnet`.",
+            ],
+        ),
+        (
+            "--preset resnet --pvc team-a-data:/more",
+            [
+                "`--pvc` is locked by preset resnet: it is imagenet:/data:ro.",
+                "Leave it out, or submit without `--preset resnet`.",
+            ],
+        ),
+        (
+            "--preset resnet --priority high",
+            [
+                "`--priority` is locked by preset resnet: it stays unset.",
+                "Leave it out, or submit without `--preset resnet`.",
+            ],
+        ),
+        (
+            "--preset resnte",
+            ["There is no preset resnte.", "Your team has: broken, resnet."],
+        ),
+        (
+            "--preset broken",
+            [
+                (
+                    "Preset broken says gpus: many, but that takes a number of GPUs from 0 to 1024,"
+                    " or a part of one such as `0.5`."
+                ),
+                "A platform admin has to correct it in quartermaster.yaml.",
+            ],
+        ),
+        (
+            "--gpus 1",
+            [
+                "`--image IMAGE` is missing, and no preset says which.",
+                "Name one, like `--image ghcr.io/acme/lane:3.1`.",
+            ],
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(office: Office, options: str, answer: list[str]) -> None:
+    assert office.says(ALICE, TEAM_A, f"/train submit lane {options}").splitlines() == answer
+
+
+def test_the_locked_value_itself_may_be_typed(office: Office) -> None:
+    words = "/train submit lane --preset resnet --image ghcr.io/acme/resnet:2.0"
+    assert office.says(ALICE, TEAM_A, words).startswith("Recorded: `lane`")
+
+
+def test_presets_are_listed_with_what_they_lock(office: Office) -> None:
+    title, *rows = office.says(ALICE, TEAM_A, "/train presets").splitlines()
+    assert title == "Presets of team-a"
+    assert [re.split(r"\s{2,}", row.strip()) for row in rows] == [
+        ["Preset", "For", "Sets", "Locked"],
+        ["broken", "--image ghcr.io/acme/lane:1 --gpus many"],
+        [
+            "resnet",
+            "ResNet-50",
+            (
+                "--image ghcr.io/acme/resnet:2.0 --gpus 2 --env BATCH=256 EPOCHS=90"
+                " --pvc imagenet:/data:ro --time 8h -- python train.py"
+            ),
+            "--image --pvc --priority",
+        ],
+    ]
+
+
+def test_without_presets_that_is_said(tmp_path: Path, database_url: str, served: Served) -> None:
+    with opened(tmp_path, database_url, served) as plain:
+        assert plain.says(ALICE, TEAM_A, "/train presets").splitlines() == [
+            "Presets of team-a",
+            "There are none. Platform admins name them in quartermaster.yaml.",
+        ]
+        assert plain.says(BOB, TEAM_B, "/train submit a --preset b").splitlines() == [
+            "There is no preset b.",
+            "Your team has none; submit without `--preset`.",
+        ]
+
+
+def test_a_preset_of_the_team_wins() -> None:
+    policy = settings(presets={"resnet": {"image": "resnet:9"}, "own": {"gpus": 1}})
+    shared = Preset(image="resnet:2"), Preset(cpu="4")
+    everywhere = dict(zip(("resnet", "shared"), shared, strict=True))
+    policy = policy.model_copy(update={"presets": everywhere})
+    found = presets_of(policy, policy.teams["team-a"])
+    assert {name: each.options() for name, each in found.items()} == {
+        "resnet": {"image": "resnet:9"},
+        "shared": {"cpu": "4"},
+        "own": {"gpus": "1"},
+    }

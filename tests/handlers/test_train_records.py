@@ -1,0 +1,83 @@
+"""/train show, export and compare: the records of runs."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.training.tables import Phase, Run
+from tests.handlers.office import ALICE, BOB, DAN, TEAM_A, TEAM_B, Office
+
+BEGAN = datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
+MISSING = (
+    "RUN is the name of a run; `lane` is the newest of that name, `lane#2` the second. For example"
+)
+
+
+def ran(office: Office, name: str, gpus: int, **lasted: float) -> None:
+    """A run of team-a that succeeded some time ago."""
+    spec = {"image": "lane:1", "cpu": "8", "memory": "64Gi", "gpus": gpus}
+    ended = BEGAN + timedelta(**lasted)
+    run = Run(
+        workspace_id="T0QM", team="team-a", name=name, number=1, person=ALICE, channel=TEAM_A,
+        cluster="default", namespace="team-a", queue="team-a", job_name=name, spec=spec,
+        asked_at=BEGAN, since=ended, started_at=BEGAN, ended_at=ended, phase=Phase.SUCCEEDED,
+    )  # fmt: skip
+    office.application.database.transaction(lambda session: session.add(run))
+
+
+def test_the_record_of_a_run_is_json(office: Office) -> None:
+    office.says(ALICE, TEAM_A, "/train submit lane --image lane:1 --env A=1 -- python train.py")
+    title, _, text = office.says(ALICE, TEAM_A, "/train export lane").partition("\n")
+    record = json.loads(text)
+    assert title == "Record of lane"
+    assert (record["run"], record["env"], record["gpu_hours"]) == ("lane", {"A": "1"}, None)
+    elsewhere = office.says(BOB, TEAM_B, "/train export lane")
+    assert elsewhere.splitlines()[0] == "team-b has no run lane."
+    assert office.says(DAN, TEAM_A, "/train export lane") != ""
+    assert "lane:1" not in office.says(DAN, TEAM_A, "/train export lane")
+
+
+def test_three_gpus_are_compared_with_one(office: Office) -> None:
+    ran(office, "one", 1, hours=12, minutes=45)
+    ran(office, "three", 3, hours=4, minutes=30)
+    assert office.says(ALICE, TEAM_A, "/train compare one three").splitlines() == [
+        "one and three side by side",
+        "  Run    State      GPUs  Ran      Speed-up  Efficiency  Throughput  GPU-hours",
+        "  one    Succeeded  1     12h 45m  1.00x     100 %       unknown     12.75",
+        "  three  Succeeded  3     4h 30m   2.83x     94 %        unknown     13.50",
+        (
+            "Speed-up and efficiency are against `one`: how many times faster, and how much of"
+            " that the GPUs account for."
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (
+            "/train compare one",
+            [
+                "There is nothing to compare with one run alone.",
+                "Name two runs or more, like `/train compare lane lane#2`.",
+            ],
+        ),
+        (
+            "/train compare one one#1",
+            ["one is named twice.", "Name two runs or more, like `/train compare lane lane#2`."],
+        ),
+        (
+            "/train compare one two",
+            ["team-a has no run two.", "It has: one."],
+        ),
+        (
+            "/train compare",
+            ["`RUN` is missing.", f"{MISSING} `/train compare lane lane#2`."],
+        ),
+        ("/train export", ["`RUN` is missing.", f"{MISSING} `/train export lane`."]),
+    ],
+)
+def test_refusals_show_what_is_right(office: Office, text: str, answer: list[str]) -> None:
+    ran(office, "one", 1, hours=1)
+    assert office.says(ALICE, TEAM_A, text).splitlines() == answer

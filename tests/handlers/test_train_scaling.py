@@ -1,0 +1,47 @@
+"""/train scale as people use it."""
+
+from tests.handlers.office import ALICE, BOB, TEAM_A, Office
+from tests.handlers.test_train import newest, work
+
+SUBMIT = (
+    "/train submit wide --kind elastic --nodes 1:3 --image ghcr.io/acme/lane:3.1 --gpus 1"
+    " -- python train.py"
+)
+
+
+def test_a_run_is_scaled_and_told_how(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    assert office.says(ALICE, TEAM_A, "/train scale wide 2").splitlines() == [
+        "`wide` goes on with 2 nodes; its card shows how far it is."
+    ]
+    assert office.says(ALICE, TEAM_A, "/train scale wide 3").splitlines() == [
+        "`wide` goes on with 3 nodes; its card shows how far it is.",
+        (
+            "Further nodes start together, once its queue has quota for them; until then it goes on"
+            " as it is."
+        ),
+    ]
+    assert office.says(ALICE, TEAM_A, "/train scale wide 4").splitlines() == [
+        "wide may have 1 to 3 nodes: it was submitted with `--nodes 1:3`.",
+        "`/train scale wide 3` is as far as it goes.",
+    ]
+
+
+def test_only_numbers_are_taken_for_nodes(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    assert office.says(ALICE, TEAM_A, "/train scale wide many").splitlines()[0] == (
+        "`N` takes a whole number from 1 to 512, not `many`."
+    )
+
+
+def test_a_click_stops_and_starts_anew(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    value = f"{newest(office).id} 1"
+    assert office.clicks(ALICE, TEAM_A, "train.requeue", value) == (
+        "`wide` is being stopped. Once it has ended it starts again on 1 node."
+    )
+    assert office.clicks(BOB, TEAM_A, "train.requeue", value).splitlines()[0] == (
+        "You are not a member of team-a."
+    )
+    work(office)
+    assert (newest(office).number, newest(office).spec["nodes"]) == (2, 1)

@@ -1,0 +1,135 @@
+"""A private PostgreSQL server for the tests marked `postgres`, gone when they end."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import NoReturn
+
+import psycopg
+import pytest
+
+_FOLDERS = (
+    "/usr/lib/postgresql/*/bin",
+    "/opt/homebrew/opt/postgresql*/bin",
+    "/usr/local/opt/postgresql*/bin",
+)
+_NO_DISK = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+
+
+@dataclass
+class PostgresServer:
+    """A running server; every database it hands out is a new one."""
+
+    port: int
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def fresh(self) -> str:
+        """The URL of an empty database."""
+        name = f"test{next(self._numbers)}"
+        self._order(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def drop(self, url: str) -> None:
+        """Removes a database: the files of hundreds of them take minutes to remove at the end."""
+        self._order(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)")
+
+    def url(self, database: str) -> str:
+        """The URL of the database of that name."""
+        return f"postgresql://app@127.0.0.1:{self.port}/{database}"
+
+    def _order(self, command: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(command.encode())
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server on loopback for this test session; skips where its programs are absent."""
+    programs = _programs()
+    if programs is None:
+        _absent()
+    folder = Path(tempfile.mkdtemp(prefix="quartermaster-postgres-"))
+    data = folder / "data"
+    try:
+        run = _runner(folder)
+        port = _free_port()
+        run(f"{programs}/initdb", "-D", f"{data}", "-U", "app", "-A", "trust", "-E", "UTF8",
+            "--locale=C", "--no-sync")  # fmt: skip
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} {_NO_DISK}"
+        control = (f"{programs}/pg_ctl", "-D", f"{data}", "-w")
+        run(*control, "-l", f"{folder}/log", "-o", options, "start")
+        try:
+            yield PostgresServer(port)
+        finally:
+            run(*control, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database for one test."""
+    url = postgres_server.fresh()
+    yield url
+    postgres_server.drop(url)
+
+
+def _programs() -> Path | None:
+    """The folder of initdb and pg_ctl: from PATH, else the newest that is installed."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).resolve().parent
+    found = [f for pattern in _FOLDERS for f in Path("/").glob(pattern[1:])]
+    usable = [folder for folder in found if (folder / "pg_ctl").exists()]
+    return max(usable, key=_version, default=None)
+
+
+def _version(folder: Path) -> int:
+    digits = "".join(c for c in folder.parent.name if c.isdigit())
+    return int(digits or 0)
+
+
+def _absent() -> NoReturn:
+    message = "PostgreSQL's initdb was not found; `make test` says how to install it"
+    if os.environ.get("CI") == "true":  # noqa: TID251  # a test session may ask where it runs
+        pytest.fail(f"{message}. CI must not skip these tests.")
+    pytest.skip(message)
+
+
+def _runner(folder: Path) -> Callable[..., None]:
+    """Runs programs in `folder`; root hands it to user postgres, as the server refuses root."""
+    user = "postgres" if os.getuid() == 0 else None
+    if user:
+        shutil.chown(folder, user, user)
+
+    def run(*command: str) -> None:
+        done = subprocess.run(
+            command,
+            user=user,
+            group=user,
+            extra_groups=[] if user else None,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=110,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)} failed: {done.stderr}")
+
+    return run
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port

@@ -1,0 +1,84 @@
+"""Rules of the house that no linter keeps; import order is kept by import-linter."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+CODE = ("bot", "handlers", "jobs", "playground")
+ALL = (*CODE, "tests", "benchmarks")
+SAYS_NOTHING = {"base", "common", "helpers", "manager", "misc", "utils"}
+GUARDS = {
+    "bot/cluster/watch.py",  # a watch that dies leaves the view to grow old
+    "bot/controller.py",  # a poison row must not stop the next one
+    "bot/slack/answers.py",  # a read after the acknowledgement ends with a reference too
+    "bot/slack/pool.py",  # a worker of the pool outlives its work
+    "bot/slack/sender.py",  # nor one message the others
+    "handlers/desk.py",  # the person reads a reference, the log has the traceback
+    "jobs/timetable.py",  # a broken job must not stop the others
+}
+
+
+def modules(*packages: str) -> Iterator[tuple[str, str, ast.Module]]:
+    for package in packages:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if "migrations/versions" not in path.as_posix():
+                source = path.read_text(encoding="utf-8")
+                yield path.relative_to(ROOT).as_posix(), source, ast.parse(source)
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def test_no_file_is_longer_than_300_lines() -> None:
+    lengths = {name: len(source.splitlines()) for name, source, _ in modules(*ALL)}
+    assert {name: lines for name, lines in lengths.items() if lines > 300} == {}
+
+
+def test_no_function_is_longer_than_40_lines() -> None:
+    lengths = {
+        f"{name}:{function.lineno} {function.name}": function.end_lineno - function.lineno + 1
+        for name, _, tree in modules(*ALL)
+        for function in functions(tree)
+        if function.end_lineno
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > 40} == {}
+
+
+def test_every_module_name_says_what_it_holds() -> None:
+    names = [Path(name) for name, _, _ in modules(*ALL)]
+    assert [n for n in names if SAYS_NOTHING & {n.stem, *n.parent.parts}] == []
+
+
+def test_only_the_guards_catch_every_exception() -> None:
+    catching = [
+        f"{name}:{node.lineno}"
+        for name, _, tree in modules("bot", "handlers", "jobs")
+        if name not in GUARDS
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and swallows_everything(node)
+    ]
+    assert catching == []
+
+
+def swallows_everything(handler: ast.ExceptHandler) -> bool:
+    if any(isinstance(n, ast.Raise) and n.exc is None for n in handler.body):
+        return False
+    caught = {
+        n.id for n in ast.walk(handler.type or ast.Name("Exception")) if isinstance(n, ast.Name)
+    }
+    return bool(caught & {"BaseException", "Exception"})
+
+
+def test_test_names_tell_the_behaviour_in_words() -> None:
+    # Fewer words tell too little, more tell two things.
+    names = [
+        function.name
+        for _, _, tree in modules("tests")
+        for function in functions(tree)
+        if function.name.startswith("test_")
+    ]
+    too_short_or_long = [n for n in names if not 4 <= len(n.split("_")) - 1 <= 8]
+    assert too_short_or_long == []
+    assert names

@@ -1,0 +1,105 @@
+"""Stories told in worlds of their own, several at a time, and how each of them ended."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from playground import scenarios
+from playground.opening import opened
+from playground.slack.people import SLACKBOT
+from playground.stage import StoryError
+from playground.story import Story
+from playground.telling import tell
+from playground.world import Options, World
+
+T = TypeVar("T")
+
+# A post whose answer was lost is looked for during 30 s before it is posted again, and on a busy
+# machine a bot that was killed takes a minute to be back.
+PATIENCE_SECONDS = 180.0
+_MOMENTS = re.compile(r"[A-Z][a-z]{2} \d+ \d\d:\d\d UTC|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_LENGTHS = re.compile(r"\b(?:\d+[smhd] ?)+\b")
+_NUMBERS = re.compile(r"`[0-9a-f]{6}`|-[0-9a-f]{10}\b")
+
+
+async def played(
+    name: str,
+    options: Options,
+    prepare: Callable[[World], None] = lambda _world: None,
+    *,
+    unreliable: bool = False,
+) -> list[str]:
+    """Plays a scenario and returns what everybody sees at its end."""
+    scenario = scenarios.named(name)
+    async with opened(replace(options, setup=scenario.setup)) as world:
+        world.pace.patience_seconds = PATIENCE_SECONDS
+        await world.start_bots()
+        prepare(world)
+        await tell(world, scenario, unreliable=unreliable)
+        return shown(world)
+
+
+def shown(world: World) -> list[str]:
+    """What everybody sees, without what differs from one telling to the next.
+
+    That a run was admitted is a state that passes: a bot that was dead then never says it.
+    """
+    slack = world.slack
+    return sorted(
+        f"{channel.name}{' >' if message.is_reply else ''} {_bare(slack.text_of(message))}"
+        for channel in slack.channels.values()
+        for message in channel.messages
+        if message.viewer is None
+        and not message.deleted
+        and message.user != SLACKBOT
+        and not message.text.startswith("Admitted after")
+    )
+
+
+async def side_by_side(
+    works: Sequence[tuple[str, Callable[[], Awaitable[T]]]], most: int
+) -> dict[str, T | BaseException]:
+    """Does named works, so many at a time; what each returned or raised."""
+    room = asyncio.Semaphore(most)
+
+    async def one(work: Callable[[], Awaitable[T]]) -> T:
+        async with room:
+            return await work()
+
+    done = await asyncio.gather(*(one(work) for _, work in works), return_exceptions=True)
+    return dict(zip((name for name, _ in works), done, strict=True))
+
+
+def told(ends: Mapping[str, object]) -> str:
+    """What went wrong, for the report of a test; of a group each of its errors."""
+    lines = []
+    for name, end in ends.items():
+        errors = end.exceptions if isinstance(end, BaseExceptionGroup) else [end]
+        lines += [f"=== {name}: {type(error).__name__}: {error}" for error in errors]
+    return "\n\n".join(lines)
+
+
+def effects(world: World) -> list[str]:
+    """The numbered requests, in their order."""
+    return [
+        f"{request.service} {request.name} {request.about[:40]}"
+        for request in world.ledger.requests
+        if request.number is not None
+    ]
+
+
+def folder(parent: Path, name: str) -> Path:
+    """A new folder for one world."""
+    path = parent / name
+    path.mkdir()
+    return path
+
+
+def _bare(text: str) -> str:
+    return _LENGTHS.sub("a while", _MOMENTS.sub("some day", _NUMBERS.sub("#", text)))
+
+
+__all__ = ["Story", "StoryError", "effects", "folder", "played", "shown", "side_by_side", "told"]
