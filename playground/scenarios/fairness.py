@@ -97,9 +97,9 @@ async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card
             "Preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
         )
         await is_admitted(story, card)
-    for loser in stage.waits:
+    for taker, loser in zip(stage.submits, stage.waits, strict=True):
         work = works()[loser]
-        await _reads(story, cards[loser], _preempted_card(work, stage))
+        await _reads(story, cards[loser], _preempted_card(work, taker, stage))
         person = story.person(PEOPLE[work.team])
         await person.types(f"#{work.team}", f"/train why {loser}")
         await person.is_told("Preempted, waits again", _why(work, stage))
@@ -162,8 +162,8 @@ async def _reads(story: Story, card: Card, expected: str) -> None:
     )
 
 
-def _preempted_card(work: Work, stage: Stage) -> str:
-    """The whole card of a run that gave its GPUs back, with nothing free."""
+def _preempted_card(work: Work, taker: Work, stage: Stage) -> str:
+    """The whole card of a run that gave its GPUs back to another, with nothing free."""
     others = ", ".join(
         f"{team} uses {stage.allocated[team]} of its {QUOTAS[team]}"
         for team in QUOTAS
@@ -172,7 +172,9 @@ def _preempted_card(work: Work, stage: Stage) -> str:
     return f"""\
 ⏳ {work.name} · Preempted, waits again
 Waiting since ....
-Its GPUs were borrowed, and the team they belong to needed them back. {_why(work, stage)}
+Its GPUs were borrowed, and the team they belong to needed them back. They went to {taker.name} \
+of {taker.team}. {_why(work, stage)}
+It comes back by itself when there are GPUs for it.
 It is number 1 in its queue.
 Of the others {others}.
 It starts when other runs end. Sooner with more quota: `/quota request +{work.gpus} --for 1d \

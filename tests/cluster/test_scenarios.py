@@ -17,7 +17,7 @@ from tests.cluster.site import CLUSTER_QUEUES, Site
 
 # What is not told here, and why.
 EXCEPTED = {
-    "elastic": "its Kueue resizes Jobs, which is off unless enabled; its TrainJob needs a controller",
+    "elastic": "its Kueue resizes Jobs, off unless enabled; its TrainJob needs a controller",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",
     "kai": "no KAI scheduler runs here; test_kai writes in its place",
