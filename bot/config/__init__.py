@@ -1,6 +1,7 @@
 """The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
 
 from bot.config.clusters import ClusterSettings, Fractions, GpuUnits, Hami, Ingress
+from bot.config.datasets import Datasets, Store
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
 from bot.config.models import (
@@ -31,6 +32,7 @@ __all__ = [
     "ClusterSettings",
     "ConfigurationFile",
     "Database",
+    "Datasets",
     "Fractions",
     "GpuUnits",
     "Hami",
@@ -48,6 +50,7 @@ __all__ = [
     "Secrets",
     "Settings",
     "Slack",
+    "Store",
     "Team",
     "Training",
     "needs_restart",

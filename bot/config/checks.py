@@ -15,6 +15,9 @@ def pasted_secrets(data: object, path: tuple[str | int, ...] = ()) -> Iterator[M
         yield path, "this is a Slack token; tokens come from the environment or a secrets folder."
     if path == ("database", "url") and isinstance(data, str) and _has_password(data):
         yield path, "this URL has a password; put it into QUARTERMASTER_DATABASE_URL instead."
+    is_endpoint = path[:1] == ("stores",) and path[-1] == "endpoint"
+    if is_endpoint and isinstance(data, str) and _has_password(data):
+        yield path, "this address has a password; keys of stores belong into a Secret."
     if isinstance(data, dict):
         for key, value in data.items():
             yield from pasted_secrets(value, (*path, key))
@@ -36,6 +39,8 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _shared_channels(settings)
     yield from _hopeless_policies(settings)
     yield from _two_ways_to_share(settings)
+    yield from _unknown_teams_of_stores(settings)
+    yield from _misplaced_datasets(settings)
     if settings.clock.url and not settings.playground:
         yield ("clock", "url"), "a shifted clock is for the playground only; remove clock.url."
     if not (settings.admins.people or settings.admins.groups):
@@ -76,6 +81,31 @@ def _two_ways_to_share(settings: Settings) -> Iterator[Mistake]:
         if len(ways) > 1:
             words = f"{' and '.join(ways)} are two ways to share GPUs; keep one of them."
             yield ("clusters", name, "fractions"), words
+
+
+def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
+    for name, store in settings.stores.items():
+        for index, team in enumerate(store.teams):
+            if team not in settings.teams:
+                words = suggestion(team, settings.teams)
+                path = ("stores", name, "teams", index)
+                yield path, f"there is no team {team}; {words}"
+
+
+def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
+    datasets = settings.datasets
+    if datasets is None:
+        return
+    for key, known in (("cluster", settings.clusters), ("state_store", settings.stores)):
+        named = getattr(datasets, key)
+        if named not in known:
+            section = "clusters" if key == "cluster" else "stores"
+            hint = suggestion(named, known) if known else f"there is nothing in {section} yet."
+            yield ("datasets", key), f"{named} is not in {section}; {hint}"
+    for name, team in settings.teams.items():
+        if team.namespace == datasets.namespace:
+            words = f"{team.namespace} is the namespace of {name}, whose runs could read the keys"
+            yield ("datasets", "namespace"), f"{words} of stores; take one for nothing else."
 
 
 def _hopeless_policies(settings: Settings) -> Iterator[Mistake]:

@@ -77,6 +77,13 @@ def is_http(value: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
+def _is_endpoint(value: str) -> bool:
+    if not is_http(value):
+        return False
+    parts = urlsplit(value)
+    return "@" not in parts.netloc and not (parts.path.strip("/") or parts.query)
+
+
 def with_slash(value: str) -> str:
     """The URL ending with a slash, as Slack's libraries need it."""
     return value if value.endswith("/") else f"{value}/"
@@ -119,6 +126,18 @@ TimeZone = Annotated[str, AfterValidator(Kind("a time zone like Europe/Berlin or
 ApiUrl = Annotated[
     str,
     AfterValidator(Kind("a URL like https://slack.com/api/", is_http)),
+    AfterValidator(with_slash),
+]
+StoreUrl = Annotated[
+    str,
+    AfterValidator(Kind("the address of a store like https://grid.example.com:8082", _is_endpoint)),
+]
+BucketUrl = Annotated[
+    str,
+    _shape(
+        "a bucket, with a folder in it where that is wanted, like s3://quartermaster-state/datasets",
+        r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?",
+    ),
     AfterValidator(with_slash),
 ]
 LoopbackUrl = Annotated[

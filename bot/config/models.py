@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, StringConstraints
 
 from bot.config.clusters import ClusterSettings
+from bot.config.datasets import Datasets, Store
 from bot.config.kinds import (
     Address,
     ApiUrl,
@@ -190,6 +191,8 @@ class Settings(Section):
     """Options of `/train submit` under one name, for every team."""
 
     training: Training = Training()
+    stores: dict[Name, Store] = Field(default_factory=dict)
+    datasets: Datasets | None = None
 
     def named_people(self) -> frozenset[str]:
         """Everybody whom this file names."""
