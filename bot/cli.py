@@ -141,6 +141,41 @@ def manifest(prefix: str, url: str) -> None:
     click.echo(json.dumps(document, indent=2))
 
 
+def _stores(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that both workers take; the stores are JSON without secrets."""
+    for name, words in (
+        ("--source", "Where the objects are: s3://BUCKET/PREFIX/."),
+        ("--source-store", "The source's store, as JSON."),
+        ("--manifest", "Where the manifest is kept: s3://BUCKET/PREFIX/."),
+        ("--manifest-store", "The manifest's store, as JSON."),
+    ):
+        command = click.option(name, required=True, help=words)(command)
+    patience = click.option(
+        "--patience",
+        "patience_seconds",
+        type=click.FloatRange(min=0),
+        default=60.0,
+        show_default=True,
+        help="For how many seconds to try again when a store does not answer.",
+    )
+    return patience(command)
+
+
+@main.command(
+    epilog=_examples("survey --source s3://lake/chest-xray/ --manifest s3://state/manifests/1/ ...")
+)
+@_stores
+def survey(**stores: Any) -> None:
+    """List a dataset and write its manifest; run by the bot in a Job.
+
+    Progress goes to standard output, one JSON object a line. Exits 65 when trying again is of no
+    use, 75 when it may be.
+    """
+    from bot.datasets.worker.command import Stores, run_survey
+
+    run_survey(Stores(**stores))
+
+
 @main.command(name="commands", hidden=True)
 def list_commands() -> None:
     """Print docs/commands.md, written from the declarations."""

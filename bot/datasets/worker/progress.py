@@ -1,0 +1,104 @@
+"""What the bot reads from the pod's log: one JSON line every few seconds, and one at the end."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from bot.datasets.worker.failures import WorkError
+
+Phase = Literal["listing", "copying", "verifying", "finishing"]
+
+EVERY_SECONDS = 5.0
+
+
+class Progress:
+    """Counts of what is done; any thread may add to them."""
+
+    def __init__(self, phase: Phase) -> None:
+        self.phase: Phase = phase
+        self.files_done = self.bytes_done = 0
+        self.files_total: int | None = None
+        self.bytes_total: int | None = None
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._told = (self._started, 0)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return round(time.monotonic() - self._started, 3)
+
+    def add(self, files: int, size: int) -> None:
+        """Takes more as done."""
+        with self._lock:
+            self.files_done += files
+            self.bytes_done += size
+
+    def skip(self, files: int, size: int) -> None:
+        """Takes as done what was done before the start, so that it does not count as speed."""
+        with self._lock:
+            self.files_done += files
+            self.bytes_done += size
+            self._told = (self._told[0], self._told[1] + size)
+
+    def line(self) -> dict[str, object]:
+        """The present state; the rate is that since the line before."""
+        with self._lock:
+            now, size = time.monotonic(), self.bytes_done
+            elapsed = max(now - self._told[0], 1e-3)
+            rate = (size - self._told[1]) / elapsed
+            self._told = (now, size)
+            return {
+                "event": "progress",
+                "phase": self.phase,
+                "files_done": self.files_done,
+                "files_total": self.files_total,
+                "bytes_done": size,
+                "bytes_total": self.bytes_total,
+                "bytes_per_second": round(rate, 1),
+                "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+
+
+@contextmanager
+def reported(progress: Progress, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
+    """Prints lines from a thread of its own while the block lasts, the first at once."""
+    ended = threading.Event()
+
+    def tell() -> None:
+        say(progress.line())
+        while not ended.wait(every_seconds):
+            say(progress.line())
+
+    teller = threading.Thread(target=tell, name="progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
+
+
+def say_failure(error: WorkError) -> None:
+    """The last line of a failure."""
+    say(
+        {
+            "event": "failed",
+            "reason": error.reason,
+            "message": error.message,
+            "hint": error.hint,
+            "keys": list(error.keys),
+        }
+    )
+
+
+def say(line: dict[str, object]) -> None:
+    """One line on standard output, in one piece."""
+    sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,112 @@
+"""`quartermaster survey`: lists what is below a prefix and writes it down as a manifest."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bot.datasets.manifest import (
+    Entry,
+    Findings,
+    Index,
+    ManifestWriter,
+    read_entries,
+    write_index,
+)
+from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.keys import FilesAsFolders, FoldedPaths, Remarked, problem
+from bot.datasets.worker.listing import (
+    OutOfOrderError,
+    in_order,
+    is_versioned,
+    listed,
+    sorted_on_disk,
+)
+from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.requests import Requests
+from bot.datasets.worker.store import Address
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where a manifest is kept: names below a prefix of a bucket."""
+
+    requests: Requests
+    prefix: str
+
+    def put(self, name: str, content: bytes) -> None:
+        """Stores a part or the index."""
+        self.requests.put(f"{self.prefix}{name}", content)
+
+    def get(self, name: str) -> bytes:
+        """A part or the index."""
+        return self.requests.get(f"{self.prefix}{name}").body
+
+
+def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress) -> Index:
+    """Writes the manifest of what is below `source` now; WorkError when there is nothing."""
+    versioned = is_versioned(requests)
+    found = _Found(progress, versioned=versioned)
+    try:
+        index = found.written(in_order(listed(requests, source, versioned=bool(versioned))), shelf)
+    except OutOfOrderError:
+        # Nothing is lost but time: parts are written over, and the index comes last.
+        progress.files_done = progress.bytes_done = 0
+        found = _Found(progress, versioned=versioned)
+        entries = sorted_on_disk(listed(requests, source, versioned=bool(versioned)))
+        index = found.written(entries, shelf)
+    if not index.objects:
+        raise WorkError(
+            "not_found",
+            f"There is nothing below {source}.",
+            "Look at the prefix's spelling; it ends where the dataset's files begin.",
+        )
+    index = replace(index, source=str(source), findings=found.findings(shelf, index))
+    write_index(shelf.put, index)
+    return index
+
+
+class _Found:
+    """What one listing showed."""
+
+    def __init__(self, progress: Progress, *, versioned: bool | None) -> None:
+        self._progress = progress
+        self._versioned = versioned
+        self._folders = 0
+        self._problems, self._warnings = Remarked(), Remarked()
+        self._files, self._folded = FilesAsFolders(), FoldedPaths()
+
+    def written(self, entries: Iterable[Entry], shelf: Shelf) -> Index:
+        """The parts of the manifest of these entries, without findings."""
+        writer = ManifestWriter(shelf.put)
+        for entry in entries:
+            if entry.size == 0 and (entry.key.endswith("/") or not entry.key):
+                self._folders += 1
+                continue
+            writer.add(entry)
+            self._look_at(entry.key)
+            self._progress.add(1, entry.size)
+        return writer.close("")
+
+    def findings(self, shelf: Shelf, index: Index) -> Findings:
+        """What is to be known about the keys; reads the manifest again where it must."""
+        if self._versioned is None:
+            self._warnings.add("", "the store does not say whether the bucket keeps versions")
+        for remark in self._folded.clashes(
+            lambda: (entry.key for entry in read_entries(shelf.get, index))
+        ):
+            self._warnings.add(remark.key, remark.problem)
+        return Findings(
+            versioned=bool(self._versioned),
+            folders=self._folders,
+            problems=self._problems.remarks(),
+            warnings=self._warnings.remarks(),
+        )
+
+    def _look_at(self, key: str) -> None:
+        file = self._files.folder_that_is_a_file(key)
+        if words := problem(key):
+            self._problems.add(key, words)
+        elif file:
+            self._problems.add(key, f"needs a folder {file}, which is a file")
+        self._folded.note(key)

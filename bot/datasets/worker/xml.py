@@ -1,0 +1,97 @@
+"""The XML that S3 answers with: pages of listings, and errors."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote_plus
+from xml.etree.ElementTree import Element, ParseError, fromstring
+
+from bot.datasets.manifest import Entry
+from bot.datasets.worker.failures import WorkError
+
+
+@dataclass(frozen=True)
+class Page:
+    """One answer to a listing, and how to ask for the next; no query when it is the last."""
+
+    entries: list[Entry]
+    following: dict[str, str]
+
+
+def objects_page(body: bytes) -> Page:
+    """A page of ListObjectsV2."""
+    root = _parsed(body)
+    plain = _plain(root)
+    entries = [_entry(found, plain, versioned=False) for found in _children(root, "Contents")]
+    if _text(root, "IsTruncated") != "true":
+        return Page(entries, {})
+    token = _text(root, "NextContinuationToken")
+    if not token:
+        raise _unreadable("there is more, but not how to ask for it")
+    return Page(entries, {"continuation-token": token})
+
+
+def versions_page(body: bytes) -> Page:
+    """A page of ListObjectVersions: the latest version of each key that is not deleted."""
+    root = _parsed(body)
+    plain = _plain(root)
+    entries = [
+        _entry(found, plain, versioned=True)
+        for found in _children(root, "Version")
+        if _text(found, "IsLatest") == "true"
+    ]
+    if _text(root, "IsTruncated") != "true":
+        return Page(entries, {})
+    key = plain(_text(root, "NextKeyMarker"))
+    if not key:
+        raise _unreadable("there is more, but not how to ask for it")
+    version = _text(root, "NextVersionIdMarker")
+    return Page(entries, {"key-marker": key, **({"version-id-marker": version} if version else {})})
+
+
+def versioning(body: bytes) -> str:
+    """Enabled, Suspended, or empty for a bucket that never was versioned."""
+    return _text(_parsed(body), "Status")
+
+
+def error_code(body: bytes) -> str:
+    """S3's word for what went wrong; empty when there is none."""
+    try:
+        return _text(fromstring(body), "Code")  # noqa: S314  # see _parsed
+    except ParseError:
+        return ""
+
+
+def _parsed(body: bytes) -> Element:
+    # expat refuses entities that grow, and this store is believed about the data itself.
+    try:
+        return fromstring(body)  # noqa: S314
+    except ParseError as error:
+        raise _unreadable(str(error)) from error
+
+
+def _unreadable(why: str) -> WorkError:
+    return WorkError(
+        "wrong_input",
+        f"The store's listing cannot be read: {why}.",
+        "Look at the endpoint in the store's settings: is it one of S3's kind?",
+    )
+
+
+def _plain(root: Element) -> Callable[[str], str]:
+    """How this store's keys are read: not every store encodes them when asked to."""
+    return unquote_plus if _text(root, "EncodingType") == "url" else str
+
+
+def _entry(found: Element, plain: Callable[[str], str], *, versioned: bool) -> Entry:
+    texts = {child.tag.rpartition("}")[2]: child.text or "" for child in found}
+    etag = texts.get("ETag", "").strip('"')
+    version = texts.get("VersionId") if versioned else None
+    return Entry(plain(texts["Key"]), int(texts["Size"]), etag, version)
+
+
+def _children(root: Element, name: str) -> Iterator[Element]:
+    return (child for child in root if child.tag.rpartition("}")[2] == name)
+
+
+def _text(parent: Element, name: str) -> str:
+    return next((child.text or "" for child in _children(parent, name)), "")
