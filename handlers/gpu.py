@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from bot.access import Right
 from bot.slack.card import Reply
-from bot.slack.container_parameters import ImageReference
+from bot.slack.container_parameters import FlavorName, ImageReference
 from bot.slack.declarations import Command
 from bot.slack.parameters import (
     ClusterName,
@@ -34,6 +34,7 @@ gpu = Command("gpu", "GPUs, and the network between them")
 )
 @gpu.option("--nodes", NodeCount(), help="Between how many nodes; 2 otherwise")
 @gpu.option("--gpus", GpuCount(), help="GPUs of each node; all of a node otherwise")
+@gpu.option("--gpu-type", FlavorName(), help="On nodes of which type; any otherwise")
 @gpu.option("--efa", WholeNumber(0, 32), help="EFA adapters of each node; all of a node otherwise")
 @gpu.option("--name", RunName(), default="nccl", help="What you call the run")
 @gpu.option("--image", ImageReference(), default="", help="An image with nccl-tests, ssh and sshd")

@@ -12,19 +12,11 @@ from bot.quotas.wish import Wish
 from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
+from bot.slack.container_parameters import FlavorName
 from bot.slack.declarations import Command
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Amount, ClusterName, Duration, GpuAmount, Pattern, TeamName
 from handlers.context import Context
-
-
-class FlavorName(Pattern):
-    """A GPU type as the cluster names it: a ResourceFlavor."""
-
-    word = "TYPE"
-    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
-    form = "a GPU type as `quota status` names it"
-    example = "h100"
 
 
 class OverrideNumber(Pattern):

@@ -21,6 +21,10 @@ SUBMISSIONS = (
         "submit resnet --kind sync --nodes 2 --gpus 8 --image ghcr.io/acme/resnet:2.0"
         " --pvc imagenet:/data:ro -- python train.py"
     ),
+    (
+        "submit big --image ghcr.io/acme/lane:3.1 --gpus 4 --gpu-type h100"
+        " -- python train.py --epochs 3"
+    ),
     "submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17 --time 4h",
     ("submit shell --kind interactive --image ghcr.io/acme/lane:3.1 --gpus 1 -- sleep infinity"),
     (

@@ -11,6 +11,7 @@ from bot.slack.container_parameters import (
     CodeVersion,
     CpuQuantity,
     EnvironmentPair,
+    FlavorName,
     ImageReference,
     MemoryQuantity,
     SecretPair,
@@ -94,6 +95,7 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
 @train.argument("name", RunName(), help="What you call the run")
 @train.option("--image", ImageReference(), help="The container image, where no preset names it")
 @train.option("--gpus", GpuCount(minimum=0), help="How many GPUs, or a part of one; none otherwise")
+@train.option("--gpu-type", FlavorName(), help="Their type, as in /quota status; or any")
 @train.option("--cpu", CpuQuantity(), help="CPU cores; the team's default per GPU otherwise")
 @train.option("--memory", MemoryQuantity(), help="Memory; the team's default per GPU otherwise")
 @train.option("--shm", MemoryQuantity(), help="Size of /dev/shm; memory grows by it")

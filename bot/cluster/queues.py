@@ -157,11 +157,21 @@ class Cohort(ClusterObject, frozen=True, kw_only=True):
     spec: CohortSpec = CohortSpec()
 
 
+class Toleration(Part, frozen=True, kw_only=True):
+    """What lets pods on nodes with a taint."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
 class ResourceFlavorSpec(Part, frozen=True, kw_only=True):
     """Which nodes a flavor means."""
 
     node_labels: Mapping[str, str] = {}
     node_taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
 
 
 class ResourceFlavor(ClusterObject, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ class Locked(StrEnum):
 
     IMAGE = "image"
     GPUS = "gpus"
+    GPU_TYPE = "gpu_type"
     CPU = "cpu"
     MEMORY = "memory"
     SHM = "shm"
@@ -54,6 +55,9 @@ class Preset(Section):
 
     gpus: Typed | None = None
     """How many GPUs."""
+
+    gpu_type: Typed | None = None
+    """Of which type they are, like h100."""
 
     cpu: Typed | None = None
     """CPU cores."""

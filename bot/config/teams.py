@@ -1,14 +1,20 @@
 """What quartermaster.yaml says of teams."""
 
+import re
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, Field, StringConstraints, model_validator
+from pydantic.functional_validators import AfterValidator
 
-from bot.config.kinds import ChannelId, Duration, Name, TimeZone
+from bot.config.kinds import ChannelId, Duration, Kind, Name, TimeZone
 from bot.config.presets import Preset
 from bot.config.section import Circle, Section
 
+_TYPE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
+TypeName = Annotated[
+    str, AfterValidator(Kind("a GPU type as /quota status names it, like h100", _TYPE.fullmatch))
+]
 KindName = Literal["job", "interactive", "mpi", "sync", "elastic", "nccl"]
 OpenKind = Literal["sync", "nccl"]
 
@@ -30,6 +36,9 @@ class RunDefaults(Section):
 
     memory_gib_without_gpu: Annotated[int, Field(ge=1)] = 16
     """Memory of a run without GPUs, in GiB."""
+
+    gpu_type: TypeName | None = None
+    """The GPU type of runs with GPUs, where the queue has it; `--gpu-type any` takes any other."""
 
     time: Duration | None = None
     """How long a run may last."""

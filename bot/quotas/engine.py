@@ -1,7 +1,7 @@
 """What a quota engine does for quotas and for runs, whichever one a cluster has."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Protocol
@@ -76,6 +76,21 @@ class Queue:
     def of(self, flavor: str) -> Figures | None:
         """The figures of one flavor."""
         return next((each for each in self.figures if each.flavor == flavor), None)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What a run needs to be given GPUs of one type.
+
+    `queue` is what it names instead of the team's queue, empty where that is the one. `labels` go
+    on all its objects, `node_labels` are those of the nodes that have such GPUs, and `tolerations`
+    let it on them.
+    """
+
+    queue: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    node_labels: dict[str, str] = field(default_factory=dict)
+    tolerations: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -214,6 +229,13 @@ class Runs(Protocol):
         """UsageError or ConflictError where such a run is known never to start.
 
         What the view has not read yet is no reason to refuse.
+        """
+        ...
+
+    def placement(self, queue: Queue, gpu_type: str) -> Placement:
+        """What it takes to be given GPUs of this type, one of those that the queue has.
+
+        ConflictError where nothing would tell the engine which type is meant.
         """
         ...
 

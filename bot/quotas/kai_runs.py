@@ -12,8 +12,8 @@ from bot.cluster.kai import Queue as KaiQueue
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
 from bot.errors import ClusterError, ConflictError
-from bot.quotas.engine import Demand, Dress, Manifest
-from bot.quotas.kai import KaiQueues
+from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
+from bot.quotas.kai import DEFAULT_POOL, NODE_POOL, KaiQueues
 from bot.quotas.kai_items import standing_of
 from bot.quotas.priorities import refuse_priority
 from bot.quotas.standing import Standing
@@ -77,6 +77,12 @@ class KaiRuns:
                 "A platform admin has to make it, or correct queue in quartermaster.yaml.",
             )
         self._refuse_unusable(queue)
+
+    def placement(self, queue: Queue, gpu_type: str) -> Placement:
+        """The label of the node pool, on the run as on the nodes, and the Queue that is for it."""
+        found = queue.of(gpu_type)
+        pool = {} if gpu_type == DEFAULT_POOL else {NODE_POOL: gpu_type}
+        return Placement(found.queue if found else "", pool, pool)
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
         """What the priority means for a run that wants more than its Queue has of its own."""

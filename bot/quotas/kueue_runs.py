@@ -19,8 +19,9 @@ from bot.cluster.resources import (
     Resource,
 )
 from bot.errors import ClusterError, ConflictError
-from bot.quotas.engine import Demand, Dress, Manifest, Queue
+from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
 from bot.quotas.kueue import KueueQueues
+from bot.quotas.kueue_flavors import placement_of
 from bot.quotas.kueue_items import KueueItem
 from bot.quotas.kueue_says import blocked
 from bot.quotas.priorities import refuse_priority
@@ -79,6 +80,10 @@ class KueueRuns:
                 f"A platform admin has to add {them} to the queue's coveredResources, or, where"
                 f" Kueue leaves {them} out, to excluded_resources in quartermaster.yaml.",
             )
+
+    def placement(self, queue: Queue, gpu_type: str) -> Placement:
+        """The labels of the flavor's nodes, and what puts up with their taints."""
+        return placement_of(self._cluster.view, queue, gpu_type)
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
         """The resources that its queue does not cover."""

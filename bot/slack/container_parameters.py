@@ -127,6 +127,15 @@ class ClaimMount:
         return found
 
 
+class FlavorName(Pattern):
+    """A GPU type as the cluster names it: a ResourceFlavor, or a node pool of KAI."""
+
+    word = "TYPE"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
+    form = "a GPU type as `quota status` names it"
+    example = "h100"
+
+
 class CodeVersion(Pattern):
     """`REPO@COMMIT`: the code a run was started from, recorded with it."""
 

@@ -91,7 +91,8 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
     """What was recorded; `undo` is the command that stops it."""
     spec = run.spec
     shm = f" ({spec.shm} of it /dev/shm)" if spec.shm_bytes else ""
-    amounts = f"{gpus(spec.gpus)}, {spec.cpu} cores and {spec.memory_with_shm} memory{shm}"
+    sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
+    amounts = f"{gpus(spec.gpus)}{sort}, {spec.cpu} cores and {spec.memory_with_shm} memory{shm}"
     if spec.nodes > 1:
         amounts = f"{spec.nodes} nodes, each with {amounts}"
     volumes = zip(mounts_of(run.root_name, spec)[len(spec.mounts) :], spec.volumes, strict=True)

@@ -164,7 +164,7 @@ def _kind(spec: RunSpec) -> str:
 
 
 def _gpus(spec: RunSpec) -> str:
-    total = f"{gpus_of(spec):f}"
+    total = f"{gpus_of(spec):f}" + (f" of {spec.gpu_type}" if spec.gpu_type else "")
     return total if spec.nodes == 1 else f"{total} ({spec.gpus} on each of {spec.nodes} nodes)"
 
 

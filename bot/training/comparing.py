@@ -40,6 +40,11 @@ class Side:
         return Decimal(str(running.total_seconds()))
 
     @property
+    def sort(self) -> str:
+        """The type of its GPUs: what it was given, else what it asks for; empty where unknown."""
+        return self.run.flavor or spec_of(self.run).gpu_type or ""
+
+    @property
     def gpus(self) -> Decimal | None:
         """With how many GPUs it ran, on the average where that changed; None where unknown."""
         if self.seconds is None or not self.times.gpu_hours:
@@ -65,8 +70,10 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
     first = sides[0]
     is_priced = bool(prices.per_gpu_hour)
     header = (*_HEADER, "Cost") if is_priced else _HEADER
+    mixed = len({side.sort for side in sides}) > 1
     rows = tuple(
-        _row(side, first, now) + ((_cost(side, prices),) if is_priced else ()) for side in sides
+        _row(side, first, now, mixed=mixed) + ((_cost(side, prices),) if is_priced else ())
+        for side in sides
     )
     against = join(
         "Speed-up and efficiency are against ", code(first.run.reference),
@@ -76,14 +83,15 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
     return Card(f"{names} side by side", table=Table(header, rows), footer=(against,))
 
 
-def _row(side: Side, first: Side, now: datetime) -> tuple[str, ...]:
+def _row(side: Side, first: Side, now: datetime, *, mixed: bool) -> tuple[str, ...]:
     run, seconds = side.run, side.seconds
+    sort = f" {side.sort or UNKNOWN}" if mixed else ""
     ran = side.times.running if not run.is_live else None
     speed_up = first.seconds / seconds if first.seconds and seconds else None
     return (
         run.reference,
         state_words(run, now).partition(" in ")[0].partition(" after ")[0],
-        f"{gpus_of(spec_of(run)).normalize():f}",
+        f"{gpus_of(spec_of(run)).normalize():f}{sort}",
         format_duration(ran) if ran else UNKNOWN,
         UNKNOWN if speed_up is None else f"{speed_up:.2f}x",
         _efficiency(side, first, speed_up),

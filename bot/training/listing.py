@@ -20,6 +20,7 @@ class Listed(NamedTuple):
     name: str
     number: int
     gpus: str
+    gpu_type: str
     nodes: str
     phase: str
     wanted: str
@@ -38,8 +39,9 @@ class Listed(NamedTuple):
 
     @property
     def all_gpus(self) -> str:
-        """The GPUs of all its nodes together."""
-        return f"{Decimal(self.gpus) * int(self.nodes):f}"
+        """The GPUs of all its nodes together, and their type where one was asked for."""
+        amount = f"{Decimal(self.gpus) * int(self.nodes):f}"
+        return f"{amount} {self.gpu_type}" if self.gpu_type else amount
 
 
 class Listing(NamedTuple):
@@ -76,6 +78,7 @@ def _first(is_chosen: ColumnElement[bool], order: ColumnElement[Any], most: int)
             col(Run.name),
             col(Run.number),
             _of_spec("gpus", "0"),
+            _of_spec("gpu_type", ""),
             _nodes(),
             col(Run.phase),
             col(Run.wanted),

@@ -93,6 +93,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "command": mask(shlex.join(spec.command)),
         "kind": " ".join(filter(None, (spec.kind, spec.form))) if spec.kind != "job" else "",
         "gpus": f"{gpus_of(spec):f}",
+        "gpu_type": spec.gpu_type or "",
         "cpu": spec.cpu,
         "memory": spec.memory_with_shm,
         "env": " ".join(each.name for each in spec.env),

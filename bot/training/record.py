@@ -137,6 +137,7 @@ def _requests(spec: RunSpec) -> Record:
     return {
         "pods": spec.nodes,
         "gpus": float(gpus_of(spec)),
+        "gpu_type": spec.gpu_type,
         "of_each_pod": spec.requests,
         "priority": spec.priority,
         "time_limit_seconds": spec.time_limit_seconds,

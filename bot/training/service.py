@@ -1,5 +1,6 @@
 """The verbs of training: what people want of runs is checked and written; nothing is called."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import inf
@@ -20,10 +21,12 @@ from bot.slack.parameters import Reference
 from bot.training import finding
 from bot.training.admission import refuse_forbidden
 from bot.training.claims import reused
+from bot.training.gpu_types import chosen_type
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
 from bot.training.network import completed
 from bot.training.new_run import Present, Submitted, audited, insert_run, present
+from bot.training.queueing import queue_for
 from bot.training.spec import RunSpec, asked_spec, to_row
 from bot.training.strangers import Stranger, strangers
 from bot.training.submission import (
@@ -71,7 +74,7 @@ class TrainingService:
         is_shared = engine is not None and engine.words.shares_gpus
         shares = None if is_shared else self._cluster(team).fractions
         spec = fill_in(asked, team, self._settings().quotas.resource, shares)
-        spec = replace(spec, preset=asked.preset)
+        spec = replace(spec, preset=asked.preset, gpu_type=asked.gpu_type)
         return self._record(session, (caller, team), asked.name, spec, now)
 
     def resubmit(
@@ -211,7 +214,7 @@ class TrainingService:
             "channel": caller.channel,
             "cluster": team.cluster,
             "namespace": team.namespace,
-            "queue": team.queue,
+            "queue": queue_for(spec, team),
             "job_name": run.root_name,
             "spec": to_row(spec),
             "asked_at": now,
@@ -227,7 +230,9 @@ class TrainingService:
     def _completed(self, asked: Submission, team: Team, engine: Engine | None) -> Submission:
         settings = self._settings()
         test, resource = settings.training.network_test, settings.quotas.resource
-        return completed(asked, test, team, resource, engine.queues.view if engine else None)
+        whole = completed(asked, test, team, resource, engine.queues.view if engine else None)
+        gpu_type = chosen_type(whole.gpu_type, whole.gpus, team, engine)
+        return dataclasses.replace(whole, gpu_type=gpu_type)
 
     def _cluster(self, team: Team) -> ClusterSettings:
         return self._settings().clusters.get(team.cluster, ClusterSettings())

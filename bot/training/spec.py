@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bot.cluster.quantities import format_quantity, parse_quantity
+from bot.quotas.engine import Placement
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.tables import Run
 
@@ -38,7 +39,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     What it requests is for each of its pods: `gpus` of a run on two `nodes` count twice. `memory`
     is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
-    `gpu_requests` are the resources that its pod requests for them.
+    `gpu_requests` are the resources that its pod requests for them. With a `gpu_type` they are of
+    that one, and `placement` is what it takes to be given these.
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
     those of a node, `efa` the fabric adapters of a node. `nodes_range` are the fewest and the most
     nodes of a run that can change them while it runs. Pods on the `host_network` have the addresses
@@ -57,6 +59,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     image: str
     command: tuple[str, ...] = ()
     gpus: Decimal = Decimal(0)
+    gpu_type: str | None = None
+    placement: Placement | None = None
     gpu_resource: str = "nvidia.com/gpu"
     gpu_requests: dict[str, str] = {}
     efa: int = 0

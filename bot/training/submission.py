@@ -7,9 +7,9 @@ from datetime import timedelta
 from decimal import Decimal
 from math import ceil
 
+from bot.cluster.objects import Node
 from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import NODES
-from bot.cluster.view import View
 from bot.config import Fractions, Team
 from bot.durations import format_duration
 from bot.errors import LimitError, UsageError
@@ -23,13 +23,14 @@ from bot.slack.container_parameters import (
 from bot.slack.parameters import Nodes
 from bot.training.claims import settled
 from bot.training.fractions import gpu_requests, refuse_unavailable, shown
+from bot.training.gpu_types import nodes_for, placed
 from bot.training.kinds import gpus_of, kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
 from bot.training.kinds.kind import Site
 from bot.training.lasting import as_session, refuse_long, welcomed
 from bot.training.masking import holds_a_secret, is_secret
-from bot.training.queueing import demand_of
+from bot.training.queueing import demand_of, queue_for
 from bot.training.spec import SHM_PATH, RunSpec, Volume
 from bot.training.wording import gpus as gpus_words
 
@@ -50,6 +51,7 @@ class Submission:
     image: str = ""
     command: tuple[str, ...] = ()
     gpus: Decimal | None = None
+    gpu_type: str | None = None
     cpu: str | None = None
     memory: str | None = None
     shm: str | None = None
@@ -220,32 +222,35 @@ def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
     kind, team, view = kind_of(spec), site.team, site.view
     refuse_unserved(kind, team.cluster, view)
     kind.refuse(spec, site)
-    spec = welcomed(settled(spec, site), site)
+    spec = welcomed(settled(placed(spec, site, engine), site), site)
     if spec.gpus != spec.gpus.to_integral_value():
-        refuse_unavailable(spec.gpus_requested, _offered(view), site.cluster.fractions)
-    engine.runs.refuse(demand_of(spec, team.namespace, team.queue))
+        offered = _offered(nodes_for(spec, view))
+        refuse_unavailable(spec.gpus_requested, offered, site.cluster.fractions)
+    engine.runs.refuse(demand_of(spec, team.namespace, queue_for(spec, team)))
     return spec
 
 
 def warnings(spec: RunSpec, team: Team, engine: Engine) -> tuple[str, ...]:
     """What is allowed but will make the run wait for ever, as sentences."""
-    found = list(engine.runs.warnings(demand_of(spec, team.namespace, team.queue)))
+    demand = demand_of(spec, team.namespace, queue_for(spec, team))
+    found = list(engine.runs.warnings(demand))
     view = engine.queues.view
     wanted = parse_quantity(spec.gpus_requested.get(spec.gpu_resource, "0"))
-    largest = _offered(view).get(spec.gpu_resource, Decimal(0))
+    sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
+    largest = _offered(nodes_for(spec, view)).get(spec.gpu_resource, Decimal(0))
     if view.all(NODES) and wanted > largest:
         most = shown(largest * spec.gpus / wanted)
         found.append(
-            f"No node has {gpus_words(spec.gpus)}, the largest has {most}, and {_each(spec)}; it"
-            " waits until there is such a node."
+            f"No node has {gpus_words(spec.gpus)}{sort}, the largest has {most}, and"
+            f" {_each(spec)}; it waits until there is such a node."
         )
     return tuple(found)
 
 
-def _offered(view: View) -> dict[str, Decimal]:
+def _offered(nodes: Sequence[Node]) -> dict[str, Decimal]:
     """The most that one node has of each resource."""
     found: dict[str, Decimal] = {}
-    for node in view.all(NODES):
+    for node in nodes:
         for name, amount in node.status.allocatable.items():
             found[name] = max(found.get(name, amount), amount)
     return found

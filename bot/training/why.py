@@ -82,8 +82,9 @@ def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int
         return Why(
             words.lost(run.queue, run.namespace), "A platform admin has to look at the queue."
         )
-    own, pool = _figures(asking.queues, queue)
-    situation = _Situation(run, spec_of(run), said, queue, asking, own, pool, gpus_ahead)
+    spec = spec_of(run)
+    own, pool = _figures(asking.queues, queue, spec.gpu_type)
+    situation = _Situation(run, spec, said, queue, asking, own, pool, gpus_ahead)
     return _EXPLAIN.get(said.cause, _plainly)(situation)
 
 
@@ -107,9 +108,12 @@ def teams_by_queue(queues: Queues, places: Mapping[str, tuple[str, str]]) -> dic
     return found
 
 
-def _figures(queues: Queues, queue: Queue) -> tuple[Figures | None, tuple[Figures, ...]]:
-    """The flavor of which the queue could get most, and all who share it."""
-    known = [(each, queues.pool(each)) for each in queue.figures]
+def _figures(
+    queues: Queues, queue: Queue, gpu_type: str | None
+) -> tuple[Figures | None, tuple[Figures, ...]]:
+    """The flavor asked for, else that of which the queue could get most; and all who share it."""
+    asked = [each for each in queue.figures if each.flavor == gpu_type]
+    known = [(each, queues.pool(each)) for each in asked or queue.figures]
     if not known:
         return None, ()
     return max(known, key=lambda pair: capacity(*pair))

@@ -20,6 +20,7 @@ EXCEPTED = {
     "elastic": "its Kueue resizes Jobs, off unless enabled; its TrainJob needs a controller",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",
+    "gpu-types": "its GPUs of a second type have a node, a flavor and quota of their own",
     "kai": "no KAI scheduler runs here; test_kai writes in its place",
     "mpi": "no MPI operator runs here; test_kinds shows that Kueue takes its runs in",
     "nccl": "its nodes have network adapters that its Kueue does not count",

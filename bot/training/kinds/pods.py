@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.cluster import labels
+from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
 from bot.training.kinds.volumes import mounts_of
-from bot.training.spec import SHM_PATH, RunSpec
+from bot.training.spec import SHM_PATH, RunSpec, spec_of
 from bot.training.tables import Run
 
 CONTAINER = "main"
@@ -26,7 +27,7 @@ def root_metadata(run: Run, installation: str) -> Manifest:
     return {
         "name": run.job_name,
         "namespace": run.namespace,
-        "labels": owner_labels(run, installation),
+        "labels": owner_labels(run, installation) | _placing(spec_of(run)).labels,
         "annotations": _annotations(run),
     }
 
@@ -44,9 +45,21 @@ def owner_labels(run: Run, installation: str) -> dict[str, str]:
 
 def pod_template(run: Run, installation: str, spec: RunSpec, **more: Any) -> Manifest:
     """A template of the run's pods; `more` are fields of their spec."""
-    metadata = {"labels": owner_labels(run, installation), "annotations": _annotations(run)}
+    placing = _placing(spec)
+    metadata = {
+        "labels": owner_labels(run, installation) | placing.labels,
+        "annotations": _annotations(run),
+    }
     pod = _pod(spec, mounts_of(run.job_name, spec))
+    if placing.node_labels:
+        pod["nodeSelector"] = dict(placing.node_labels)
+    if placing.tolerations:
+        pod["tolerations"] = [dict(each) for each in placing.tolerations]
     return {"metadata": metadata, "spec": pod | more}
+
+
+def _placing(spec: RunSpec) -> Placement:
+    return spec.placement or Placement()
 
 
 def _annotations(run: Run) -> dict[str, str]:

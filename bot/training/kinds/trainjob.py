@@ -102,7 +102,9 @@ def as_before(manifest: Manifest) -> Manifest:
 def _patch(template: Manifest) -> Manifest:
     """What the runtime's pods have from ours, as far as a TrainJob may say it."""
     pod, (container,) = template["spec"], template["spec"]["containers"]
-    kept = ("volumes", "serviceAccountName", "imagePullSecrets")
+    kept = (
+        "volumes", "serviceAccountName", "imagePullSecrets", "nodeSelector", "tolerations",
+    )  # fmt: skip
     spec = {name: pod[name] for name in kept if pod.get(name)}
     if container["volumeMounts"]:
         mounts = container["volumeMounts"]

@@ -11,7 +11,7 @@ from bot.cluster.connection import Connection
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, KAI_QUEUES
 from bot.errors import UserError
-from bot.quotas.engine import Demand, Dress, Runs
+from bot.quotas.engine import Demand, Dress, Placement, Queue, Runs
 from bot.quotas.kai import KaiQueues
 from bot.quotas.kai_runs import KaiRuns
 from tests.bot.cluster.api_server import write_kubeconfig
@@ -67,6 +67,18 @@ def test_a_job_is_dressed_for_kai(runs: Runs) -> None:
     assert template["spec"]["activeDeadlineSeconds"] == 3600
     assert template["spec"]["containers"][0]["resources"]["limits"] == {GPUS: "2"}
     assert given == job(activeDeadlineSeconds=3600)
+
+
+def test_a_node_pool_is_a_gpu_type(runs: Runs) -> None:
+    figures = tuple(
+        each
+        for shown in (A, queue("team-a-old", {"quota": 2}, 0, pool="old"))
+        for each in seen(parent(), shown).figures()
+    )
+    known = Queue("team-a", figures)
+    label = {"kai.scheduler/node-pool": "old"}
+    assert runs.placement(known, "old") == Placement("team-a-old", label, label)
+    assert runs.placement(known, "default") == Placement("team-a")
 
 
 def test_a_part_of_a_gpu_is_an_annotation(runs: Runs) -> None:

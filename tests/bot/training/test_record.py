@@ -44,6 +44,7 @@ RECORD: dict[str, Any] = {
     "requests": {
         "pods": 1,
         "gpus": 2.0,
+        "gpu_type": None,
         "of_each_pod": {"cpu": "16", "memory": "144Gi", "nvidia.com/gpu": "2"},
         "priority": None,
         "time_limit_seconds": None,

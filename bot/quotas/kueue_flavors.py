@@ -1,0 +1,54 @@
+"""Kueue's flavors as GPU types that people can ask for."""
+
+from bot.cluster.queues import ResourceFlavorSpec
+from bot.cluster.resources import RESOURCE_FLAVORS
+from bot.cluster.view import View
+from bot.errors import ConflictError
+from bot.quotas.engine import Placement, Queue
+
+_REPELLING = {"NoSchedule", "NoExecute"}
+
+
+def placement_of(view: View, queue: Queue, gpu_type: str) -> Placement:
+    """The labels by which Kueue passes over the queue's other flavors.
+
+    Who asks for a type puts up with the taints of its nodes. ConflictError where the labels do not
+    tell it from another flavor.
+    """
+    known = {each.name: each for each in view.all(RESOURCE_FLAVORS)}
+    asked = known.get(gpu_type)
+    if asked is None:
+        raise ConflictError(
+            f"ClusterQueue {queue.name} gives out {gpu_type}, and there is no such ResourceFlavor.",
+            "A platform admin has to make it.",
+        )
+    others = (known.get(each.flavor) for each in queue.figures if each.flavor != gpu_type)
+    alike = next((each for each in others if each and is_mistaken(asked.spec, each.spec)), None)
+    if alike is not None:
+        raise ConflictError(
+            f"Nothing tells Kueue that {gpu_type} is meant and not {alike.name}: the nodeLabels of"
+            f" ResourceFlavor {gpu_type} fit both.",
+            "Leave `--gpu-type` out, or have a platform admin give both a nodeLabel that differs in"
+            " its value.",
+        )
+    return Placement("", {}, dict(asked.spec.node_labels), _tolerations(asked.spec))
+
+
+def is_mistaken(asked: ResourceFlavorSpec, other: ResourceFlavorSpec) -> bool:
+    """Whether pods with the node labels of one flavor may be given the other all the same.
+
+    Kueue compares the labels that both have, and passes over taints that nobody tolerates.
+    """
+    both = asked.node_labels.keys() & other.node_labels.keys()
+    if any(asked.node_labels[key] != other.node_labels[key] for key in both):
+        return False
+    repelling = [each for each in other.node_taints if each.effect in _REPELLING]
+    return bool(other.tolerations) or all(each in asked.node_taints for each in repelling)
+
+
+def _tolerations(flavor: ResourceFlavorSpec) -> tuple[dict[str, str], ...]:
+    return tuple(
+        {"key": each.key, "operator": "Equal", "value": each.value, "effect": each.effect}
+        for each in flavor.node_taints
+        if each.effect in _REPELLING
+    )

@@ -1,0 +1,97 @@
+"""GPU types: which of them a team's queue has, and what a run needs to be given one."""
+
+from decimal import Decimal
+
+import msgspec
+
+from bot.cluster.objects import Node
+from bot.cluster.resources import NODES
+from bot.cluster.view import View
+from bot.config import Team
+from bot.errors import ConflictError, NotFoundError, UsageError
+from bot.quotas import Engine, Figures, Queue, Queues
+from bot.training.expecting import capacity, room
+from bot.training.kinds.kind import Site
+from bot.training.spec import RunSpec
+from bot.training.wording import gpus as gpus_words
+
+# What takes the place of a team's usual type.
+ANY = "any"
+
+
+def chosen_type(
+    named: str | None, gpus: Decimal | None, team: Team, engine: Engine | None
+) -> str | None:
+    """The GPU type of a run: the one named, where `any` is none; else the team's usual one.
+
+    The usual one is only where the team's queue has it, and for runs with GPUs.
+    """
+    if named is not None:
+        return None if named == ANY else named
+    usual = team.defaults.gpu_type
+    if usual is None or engine is None or not gpus:
+        return None
+    queue = engine.queues.behind(team.namespace, team.queue)
+    return usual if queue and queue.of(usual) else None
+
+
+def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
+    """The spec with what gets it GPUs of the type that was asked for.
+
+    Raises:
+        UsageError: it has no GPUs.
+        NotFoundError: the team's queue has no such type.
+        ConflictError: the queue can never give out any of it, or was not read yet.
+    """
+    name = spec.gpu_type
+    if name is None:
+        return msgspec.structs.replace(spec, placement=None)
+    if not spec.gpus:
+        raise UsageError(
+            f"`--gpu-type {name}` is for runs with GPUs, and this one has none.",
+            f"Ask for some, like `--gpus 1 --gpu-type {name}`, or leave it out.",
+        )
+    queue = engine.queues.behind(site.team.namespace, site.team.queue)
+    if queue is None:
+        raise ConflictError(
+            f"The {engine.words.queue} of the team was not seen in cluster {engine.cluster}, so"
+            " nobody knows which GPU types it has.",
+            "Try again in a moment, or leave `--gpu-type` out.",
+        )
+    _refuse_unavailable(name, queue, engine)
+    return msgspec.structs.replace(spec, placement=engine.runs.placement(queue, name))
+
+
+def nodes_for(spec: RunSpec, view: View) -> tuple[Node, ...]:
+    """The nodes that the pods of a run may be on, as far as its GPU type tells."""
+    wanted = spec.placement.node_labels.items() if spec.placement else {}.items()
+    return tuple(node for node in view.all(NODES) if wanted <= node.labels.items())
+
+
+def _refuse_unavailable(name: str, queue: Queue, engine: Engine) -> None:
+    figures, whose = queue.of(name), f"{engine.words.queue} {queue.name}"
+    if figures is None:
+        raise NotFoundError(
+            f"{whose} has no GPU type {name}.",
+            _there(queue, engine.queues),
+        )
+    if not capacity(figures, engine.queues.pool(figures)):
+        raise ConflictError(
+            f"{whose} has no quota of {name}, and nobody could lend it any.",
+            _there(queue, engine.queues, but=name),
+        )
+
+
+def _there(queue: Queue, queues: Queues, but: str = "") -> str:
+    """The types that the queue has, and how many GPUs of each it could get at this moment."""
+    known = [f"{each.flavor} ({_free(each, queues)})" for each in queue.figures]
+    others = [said for said, each in zip(known, queue.figures, strict=True) if each.flavor != but]
+    if not others:
+        return "It has no other: ask a platform admin." if but else "It has none."
+    example = next(each.flavor for each in queue.figures if each.flavor != but)
+    return f"It has: {', '.join(others)}. Use one of them, like `--gpu-type {example}`."
+
+
+def _free(figures: Figures, queues: Queues) -> str:
+    free = room(figures, queues.pool(figures))
+    return "nobody knows how many are free" if free is None else f"{gpus_words(free)} free"
