@@ -29,6 +29,7 @@ _EVERYWHERE: tuple[_Right, ...] = (
     ("watch", _CORE, "pods", ""),
     ("watch", _CORE, "nodes", ""),
     ("watch", _CORE, "persistentvolumeclaims", ""),
+    ("watch", _CORE, "persistentvolumes", ""),
     ("watch", "storage.k8s.io", "storageclasses", ""),
 )
 # In each team's namespace.

@@ -37,9 +37,69 @@ class PersistentVolumeClaim(ClusterObject, frozen=True, kw_only=True):
     status: ClaimStatus = ClaimStatus()
 
 
+class Requirement(Part, frozen=True, kw_only=True):
+    """What a label of a node has to be."""
+
+    key: str = ""
+    operator: str = "In"
+    values: tuple[str, ...] = ()
+
+    def fits(self, labels: Mapping[str, str]) -> bool:
+        """Whether a node with these labels is so; a comparison that nobody knows fits."""
+        there = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return there in self.values
+            case "NotIn":
+                return there not in self.values
+            case "Exists":
+                return there is not None
+            case "DoesNotExist":
+                return there is None
+            case _:
+                return True
+
+
+class NodeTerm(Part, frozen=True, kw_only=True):
+    """Requirements that one node has to meet together."""
+
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+class NodeChoice(Part, frozen=True, kw_only=True):
+    """Terms of which a node has to meet one."""
+
+    node_selector_terms: tuple[NodeTerm, ...] = ()
+
+
+class VolumeAffinity(Part, frozen=True, kw_only=True):
+    """From which nodes a volume can be reached."""
+
+    required: NodeChoice = NodeChoice()
+
+
+class VolumeSpec(Part, frozen=True, kw_only=True):
+    """What a volume is; without an affinity it can be reached from everywhere."""
+
+    node_affinity: VolumeAffinity = VolumeAffinity()
+
+
+class PersistentVolume(ClusterObject, frozen=True, kw_only=True):
+    """The volume behind a PVC."""
+
+    spec: VolumeSpec = VolumeSpec()
+
+
+class TopologyTerm(Part, frozen=True, kw_only=True):
+    """Where a class makes volumes, as requirements that hold together."""
+
+    match_label_expressions: tuple[Requirement, ...] = ()
+
+
 class StorageClass(ClusterObject, frozen=True, kw_only=True):
     """A storage class: which driver makes volumes, and when."""
 
     provisioner: str = ""
     parameters: Mapping[str, str] = {}
     volume_binding_mode: str = "Immediate"
+    allowed_topologies: tuple[TopologyTerm, ...] = ()

@@ -35,6 +35,7 @@ _EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.PODS: labels.RUN,
     resources.NODES: "",
     resources.PVCS: "",
+    resources.VOLUMES: "",
     resources.STORAGE_CLASSES: "",
 }
 _OF_KUEUE: tuple[Resource[Any], ...] = (

@@ -48,6 +48,7 @@ SECRETS = Resource("", ("v1",), "secrets", "Secret", objects.Secret, metadata_on
 # Only for Secrets that the bot made itself.
 OPEN_SECRETS = Resource("", ("v1",), "secrets", "Secret", secrets.OpenSecret)
 PVCS = _core("persistentvolumeclaims", claims.PersistentVolumeClaim)
+VOLUMES = _core("persistentvolumes", claims.PersistentVolume, namespaced=False)
 NAMESPACES = _core("namespaces", objects.Namespace, namespaced=False)
 SERVICE_ACCOUNTS = _core("serviceaccounts", objects.ServiceAccount)
 SERVICES = _core("services", services.Service)

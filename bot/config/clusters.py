@@ -62,6 +62,9 @@ class Ingress(Section):
     """The Secret with its certificate, in every team's namespace; else the controller's own."""
 
 
+AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+
+
 class ClusterSettings(Section):
     """One Kubernetes cluster; without a kubeconfig KUBECONFIG or the pod's own account is used."""
 
@@ -79,6 +82,9 @@ class ClusterSettings(Section):
 
     fractions: Fractions = Fractions()
     """How parts of a GPU are asked for; without it only whole GPUs are."""
+
+    access_modes: dict[str, AccessMode] = Field(default_factory=dict)
+    """By storage class, what its new volumes can be, where its driver does not tell."""
 
     ingress: Ingress | None = None
     """How browsers reach interactive sessions; without it people are given a port-forward line."""

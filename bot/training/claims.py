@@ -8,7 +8,6 @@ from bot.cluster import labels
 from bot.cluster.claims import PersistentVolumeClaim, StorageClass
 from bot.cluster.objects import Pod
 from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES
-from bot.cluster.view import View
 from bot.errors import ConflictError, NotFoundError, UsageError
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Site
@@ -48,7 +47,7 @@ def settled(spec: RunSpec, site: Site) -> RunSpec:
 
     What the view has not read yet is no reason to refuse.
     """
-    volumes = tuple(_settled(volume, site.view) for volume in spec.volumes)
+    volumes = tuple(_settled(volume, site) for volume in spec.volumes)
     spec = msgspec.structs.replace(spec, volumes=volumes)
     _refuse_spread(spec, site)
     for mount in spec.mounts:
@@ -72,7 +71,10 @@ def reused(spec: RunSpec, root_name: str, site: Site) -> RunSpec:
     )
 
 
-def _settled(volume: Volume, view: View) -> Volume:
+def _settled(volume: Volume, site: Site) -> Volume:
+    view, told = site.view, site.cluster.access_modes.get(volume.storage_class)
+    if told is not None:
+        volume = msgspec.structs.replace(volume, access_mode=told)
     if not view.store(STORAGE_CLASSES).synced:
         return volume
     found = view.get(STORAGE_CLASSES, volume.storage_class)
@@ -82,7 +84,7 @@ def _settled(volume: Volume, view: View) -> Volume:
             f"The cluster has no storage class {volume.storage_class}.",
             _there(names, "It has none: name a PVC that is there, as `--pvc claim:/data`."),
         )
-    mode = READ_WRITE_ONCE if _is_disk(found) else READ_WRITE_MANY
+    mode = told or (READ_WRITE_ONCE if _is_disk(found) else READ_WRITE_MANY)
     return msgspec.structs.replace(volume, access_mode=mode)
 
 
@@ -115,11 +117,11 @@ def _refuse_spread(spec: RunSpec, site: Site) -> None:
     if spec.nodes == 1:
         return
     for volume in spec.volumes:
-        if volume.access_mode == READ_WRITE_ONCE:
+        if volume.access_mode != READ_WRITE_MANY:
             raise ConflictError(
                 f"Volumes of storage class {volume.storage_class} are for one node at a time, and"
                 f" this run uses {spec.nodes} nodes.",
-                f"{_ways_out(site.view)} Or use one node: `--nodes 1`.",
+                f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
     for mount in spec.mounts:
         claim = _claim(mount, site)
@@ -127,7 +129,7 @@ def _refuse_spread(spec: RunSpec, site: Site) -> None:
             raise ConflictError(
                 f"PVC {mount.claim} is {_modes(claim)}, so one node at a time can mount it, and"
                 f" this run uses {spec.nodes} nodes.",
-                f"{_ways_out(site.view)} Or use one node: `--nodes 1`.",
+                f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
 
 
@@ -142,7 +144,7 @@ def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
     raise ConflictError(
         f"PVC {claim.name} is {_modes(claim)}, so one node at a time can mount it, and run {name}"
         f" uses it on node {user.spec.node_name}.",
-        f"{_ways_out(site.view)} Or wait until {name} has ended.",
+        f"{_ways_out(site)} Or wait until {name} has ended.",
     )
 
 
@@ -163,9 +165,15 @@ def _modes(claim: PersistentVolumeClaim) -> str:
     return " and ".join(claim.status.access_modes or claim.spec.access_modes)
 
 
-def _ways_out(view: View) -> str:
+def _ways_out(site: Site) -> str:
     """How to have the same data on several nodes."""
-    shared = sorted(each.name for each in view.all(STORAGE_CLASSES) if not _is_disk(each))
+    told = site.cluster.access_modes
+    shared = sorted(
+        each.name
+        for each in site.view.all(STORAGE_CLASSES)
+        if told.get(each.name, READ_WRITE_ONCE if _is_disk(each) else READ_WRITE_MANY)
+        == READ_WRITE_MANY
+    )
     example = shared[0] if shared else "storage-class"
     return (
         f"Use a PVC that is ReadWriteMany: `--pvc {example}:100Gi:/data` makes one."

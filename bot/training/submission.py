@@ -31,6 +31,7 @@ from bot.training.kinds.kind import Site
 from bot.training.lasting import as_session, refuse_long, welcomed
 from bot.training.masking import holds_a_secret, is_secret
 from bot.training.queueing import demand_of, queue_for
+from bot.training.reach import refuse_unreachable
 from bot.training.spec import SHM_PATH, RunSpec, Volume
 from bot.training.wording import gpus as gpus_words
 
@@ -223,6 +224,7 @@ def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
     refuse_unserved(kind, team.cluster, view)
     kind.refuse(spec, site)
     spec = welcomed(settled(placed(spec, site, engine), site), site)
+    refuse_unreachable(spec, site)
     if spec.gpus != spec.gpus.to_integral_value():
         offered = _offered(nodes_for(spec, view))
         refuse_unavailable(spec.gpus_requested, offered, site.cluster.fractions)

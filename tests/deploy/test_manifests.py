@@ -76,7 +76,8 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
     kueue = {"cohorts", "localqueues", "resourceflavors", "workloadpriorityclasses", "workloads"}
     read = operators | {("batch", "jobs"), ("", "persistentvolumeclaims")}
     read |= {("kueue.x-k8s.io", plural) for plural in ("clusterqueues", "localqueues")}
-    followed = read | {("", "nodes"), ("", "pods"), ("storage.k8s.io", "storageclasses")}
+    followed = read | {("", "nodes"), ("", "persistentvolumes"), ("", "pods")}
+    followed |= {("storage.k8s.io", "storageclasses")}
     followed |= {("kueue.x-k8s.io", plural) for plural in kueue}
     assert rights("quartermaster") == {
         *((group, plural, verb) for group, plural in followed for verb in ("list", "watch")),

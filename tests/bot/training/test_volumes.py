@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bot.config import ClusterSettings
 from bot.errors import QuartermasterError
 from bot.slack.container_parameters import NewVolume, VolumeMount
 from bot.training.tables import Phase
@@ -100,6 +101,17 @@ def test_disks_are_made_for_one_node(rig: Rig) -> None:
     run_id = rig.submit(pvc=(NewVolume("disk", "1Ti", "/mnt"),))
     rig.pass_time(minutes=5)
     assert made(rig, run_id)["spec"]["accessModes"] == ["ReadWriteOnce"]
+
+
+@pytest.mark.parametrize("mode", ["ReadWriteMany", "ReadWriteOncePod"])
+def test_what_a_class_can_may_be_set(rig: Rig, mode: str) -> None:
+    disk = storage_class("disk") | {"provisioner": "ebs.csi.aws.com"}
+    rig.world.create("storageclasses", disk)
+    rig.look()
+    clusters = {"default": ClusterSettings.model_validate({"access_modes": {"disk": mode}})}
+    rig.policy = rig.policy.model_copy(update={"clusters": clusters})
+    run_id = rig.submit(pvc=(NewVolume("disk", "1Ti", "/mnt"),))
+    assert rig.get(run_id).spec["volumes"][0]["access_mode"] == mode
 
 
 @pytest.mark.parametrize(

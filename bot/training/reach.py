@@ -1,0 +1,125 @@
+"""Whether the nodes that a run may be on can reach its volumes, which may be of one zone only."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bot.cluster.claims import Requirement
+from bot.cluster.objects import Node
+from bot.cluster.resources import NODES, PVCS, STORAGE_CLASSES, VOLUMES
+from bot.errors import ConflictError
+from bot.training.gpu_types import nodes_for
+from bot.training.kinds.kind import Site
+from bot.training.spec import RunSpec
+
+_SHOWN = 5
+_ZONE = "/zone"
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """What a volume is called, and the terms of which its nodes have to meet one."""
+
+    what: str
+    terms: Sequence[Sequence[Requirement]]
+
+    def from_node(self, node: Node) -> bool:
+        """Whether pods on the node can mount it."""
+        return any(all(each.fits(node.labels) for each in term) for term in self.terms)
+
+    @property
+    def places(self) -> str:
+        """Where it can be reached from."""
+        return " or ".join(dict.fromkeys(map(_place, self.terms)))
+
+
+def refuse_unreachable(spec: RunSpec, site: Site) -> None:
+    """ConflictError when no node that the run may be on can reach all its volumes.
+
+    Nodes that are not there yet, as autoscalers add them, are no reason to refuse.
+    """
+    reaches = list(_reaches(spec, site))
+    nodes = _with_gpus(spec, nodes_for(spec, site.view))
+    if not nodes or not reaches:
+        return
+    for each in reaches:
+        if not any(map(each.from_node, nodes)):
+            raise _unreachable(each, nodes, spec, site)
+    if not any(all(each.from_node(node) for each in reaches) for node in nodes):
+        said = "; ".join(f"{each.what} from {each.places}" for each in reaches)
+        raise ConflictError(
+            f"No node can reach all the volumes of this run: {said}.",
+            "Use volumes that can be reached from the same place.",
+        )
+
+
+def _reaches(spec: RunSpec, site: Site) -> Iterator[_Reach]:
+    """What is known of its volumes; those that every node can reach are left out."""
+    for claim in dict.fromkeys(mount.claim for mount in spec.mounts):
+        found = site.view.get(PVCS, claim, site.team.namespace)
+        if found is None:
+            continue
+        volume = site.view.get(VOLUMES, found.spec.volume_name)
+        if volume is not None:
+            terms = volume.spec.node_affinity.required.node_selector_terms
+            yield from _known(f"PVC {claim}", (each.match_expressions for each in terms))
+        elif not found.spec.volume_name:
+            yield from _of_class(f"PVC {claim}", found.spec.storage_class_name or "", site)
+    for new in spec.volumes:
+        yield from _of_class(f"A volume of {new.storage_class}", new.storage_class, site)
+
+
+def _of_class(what: str, name: str, site: Site) -> Iterator[_Reach]:
+    found = site.view.get(STORAGE_CLASSES, name)
+    topologies = found.allowed_topologies if found else ()
+    yield from _known(what, (each.match_label_expressions for each in topologies))
+
+
+def _known(what: str, terms: Iterable[Sequence[Requirement]]) -> Iterator[_Reach]:
+    found = tuple(terms)
+    if found and all(found):
+        yield _Reach(what, found)
+
+
+def _with_gpus(spec: RunSpec, nodes: Iterable[Node]) -> tuple[Node, ...]:
+    wanted = spec.gpus_requested
+    return tuple(node for node in nodes if all(node.status.allocatable.get(n) for n in wanted))
+
+
+def _unreachable(reach: _Reach, nodes: Sequence[Node], spec: RunSpec, site: Site) -> ConflictError:
+    where = _listed(dict.fromkeys(_place(_same_keys(reach, node)) for node in nodes))
+    kind = f"nodes with {spec.gpu_type}" if spec.gpu_type else "nodes with GPUs"
+    kind = kind if spec.gpus else "nodes"
+    ways = ["Use a PVC that can be reached from there: copy the data into one, from a snapshot."]
+    others = _with_gpus(spec, site.view.all(NODES))
+    near = [node.name for node in others if reach.from_node(node)]
+    if spec.gpu_type and near:
+        ways.append(f"Or another GPU type: {_listed(near)} can reach it.")
+    return ConflictError(
+        f"{reach.what} can be reached from {reach.places} only, and the {kind} are in {where}.",
+        " ".join(ways),
+    )
+
+
+def _same_keys(reach: _Reach, node: Node) -> tuple[Requirement, ...]:
+    """Where a node is, as far as it matters here."""
+    keys = dict.fromkeys(each.key for term in reach.terms for each in term)
+    return tuple(Requirement(key=key, values=(node.labels.get(key, "?"),)) for key in keys)
+
+
+def _place(term: Sequence[Requirement]) -> str:
+    """`zone eu-1a`, or what else a node has to be."""
+    return " and ".join(_said(each) for each in term)
+
+
+def _said(each: Requirement) -> str:
+    values = " or ".join(each.values)
+    if each.operator == "In":
+        word = "zone" if each.key.endswith(_ZONE) else each.key
+        return f"{word} {values}"
+    return " ".join(filter(None, (each.key, each.operator, values)))
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(found[:_SHOWN]) + more
