@@ -9,6 +9,7 @@ from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
 from bot.training.kinds.volumes import mounts_of
+from bot.training.lasting import time_left
 from bot.training.results import progress_of
 from bot.training.sizes import is_elastic, is_refused, size_words
 from bot.training.spec import RunSpec, spec_of
@@ -143,6 +144,7 @@ def _facts(run: Run, spec: RunSpec, people: People) -> list[tuple[str, Markup]]:
         ("Started", when(run.started_at) if run.started_at else None),
         ("Time limit", plain(format_duration(limit)) if limit else None),
         ("Time", plain(_time(spec)) if spec.session_seconds else None),
+        ("Time left", plain(_left(run)) if run.is_live and time_left(run) is not None else None),
         ("Ends", when(run.until) if run.is_live and run.until else None),
         ("Code", code(spec.code) if spec.code else None),
         ("Results", plain(results(run)) if run.results else None),
@@ -157,6 +159,10 @@ def _time(spec: RunSpec) -> str:
         for each in (spec.session_seconds, spec.longest_seconds)
     )
     return f"{lasts}, at most {most}" if lasts != most else lasts
+
+
+def _left(run: Run) -> str:
+    return f"{format_duration(time_left(run) or timedelta())}; it counts only while it runs"
 
 
 def _kind(spec: RunSpec) -> str:

@@ -1,4 +1,4 @@
-"""How long sessions last: from when they run until their row says, reminded of it before."""
+"""How long sessions last: while they run, until their row says, reminded of it before."""
 
 from datetime import datetime, timedelta
 
@@ -16,6 +16,7 @@ from bot.training.tables import Phase, Run
 
 PORT = 8888
 REMINDERS = (timedelta(minutes=30), timedelta(minutes=5))
+_PAUSED = frozenset({Phase.ASKED, Phase.PENDING, Phase.PREEMPTED, Phase.CREATING})
 EXTENSIONS = (timedelta(hours=1), timedelta(hours=4))
 
 
@@ -72,22 +73,34 @@ def is_session(run: Run) -> bool:
     return run.spec.get("session_seconds") is not None
 
 
-def begin(run: Run) -> None:
-    """Sets when a session ends that now runs, and forgets it when it has to wait again."""
+def begin(run: Run, ran_since: datetime) -> None:
+    """Sets when a session ends that now runs, and keeps what is left when it no longer does.
+
+    `ran_since` is when the phase before this one began.
+    """
     length = run.spec.get("session_seconds")
     if length is None:
         return
-    if run.phase != Phase.RUNNING:
-        waits = run.phase in {Phase.ASKED, Phase.PENDING, Phase.PREEMPTED}
-        run.until = None if waits else run.until
-    elif run.until is None:
-        run.until = run.since + timedelta(seconds=length)
+    if run.phase == Phase.RUNNING and run.until is None:
+        left = length if run.seconds_left is None else run.seconds_left
+        run.until, run.seconds_left = run.since + timedelta(seconds=left), None
         run.reminded_at = run.since
+    elif run.phase in _PAUSED and run.until is not None:
+        paused = max(run.since, ran_since)
+        run.seconds_used += _seconds(paused - ran_since)
+        run.seconds_left = max(_seconds(run.until - paused), 0)
+        run.until = None
 
 
 def last_moment(run: Run) -> datetime:
     """When a session that runs ends at the latest, however often it is extended."""
-    return max(run.until or run.since, run.since + (_longest(run) or timedelta()))
+    most = (_longest(run) or timedelta()) - timedelta(seconds=run.seconds_used)
+    return max(run.until or run.since, run.since + most)
+
+
+def time_left(run: Run) -> timedelta | None:
+    """What a session that was pushed out will have when it runs again; None for all others."""
+    return None if run.seconds_left is None else timedelta(seconds=run.seconds_left)
 
 
 def is_up(run: Run, now: datetime) -> bool:
@@ -115,6 +128,10 @@ def extensions(run: Run) -> tuple[timedelta, ...]:
         return ()
     room = last_moment(run) - run.until
     return tuple(each for each in EXTENSIONS if each <= room)
+
+
+def _seconds(length: timedelta) -> int:
+    return round(length.total_seconds())
 
 
 def _moments(until: datetime) -> tuple[datetime, ...]:

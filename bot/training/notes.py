@@ -9,7 +9,7 @@ from bot.durations import format_duration
 from bot.slack.card import Button
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Note, say_once
-from bot.training.lasting import extensions, last_moment
+from bot.training.lasting import extensions, last_moment, time_left
 from bot.training.tables import BAD_ENDS, Phase, Run
 from bot.training.wording import block, duration, name_of, results
 
@@ -25,8 +25,10 @@ def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) 
 
 def preempted(session: Session, run: Run, why: str, words: Words, now: datetime) -> None:
     """That it lost its GPUs and waits again."""
+    left = time_left(run)
+    time = f" It then has the {format_duration(left)} that are left of its time." if left else ""
     line = join(plain(f"Preempted. {why} It waits in its queue again and starts anew from "
-                      "its last checkpoint, if it wrote one. What it said is kept: "),
+                      f"its last checkpoint, if it wrote one.{time} What it said is kept: "),
                 code(words(f"train logs {run.reference}")))  # fmt: skip
     _say(session, run, f"preempted-{run.preemptions}", [line], now)
 

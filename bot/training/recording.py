@@ -128,7 +128,7 @@ class Recorder:
         _take_nodes(run, found)
         run.unblock = run.unblock or state.advice
         take_size(run, found.seen, found.decision)
-        begin(run)
+        begin(run, came_at)
         if state.phase in {Phase.CREATING, Phase.RUNNING} and came_from in {Phase.ASKED, *WAITING}:
             run.admissions += 1
             run.admitted_at = now

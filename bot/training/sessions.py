@@ -94,7 +94,7 @@ class SessionService:
     def _too_long(self, run: Run, room: timedelta) -> LimitError:
         # Rounded down to what can be typed.
         room = timedelta(minutes=room // timedelta(minutes=1))
-        most = format_duration(last_moment(run) - run.since)
+        most = format_duration(last_moment(run) - run.since + timedelta(seconds=run.seconds_used))
         hint = "Start another one when it has ended."
         if room:
             example = f"train extend {run.reference} {format_duration(room).replace(' ', '')}"

@@ -57,7 +57,9 @@ class Run(SQLModel, table=True):
     `image_id` what its image was found to be, both as the cluster calls it. `place` counts from 1,
     `gpus_ahead` are wanted by those before it, `polled_at` says when that was so. `until` is when
     a session ends by its time: the controller sets it each time one begins to run, the service
-    moves it; `reminders` were given of it, the last one at `reminded_at`.
+    moves it; `reminders` were given of it, the last one at `reminded_at`. Its time counts only
+    while it runs: before this stretch it had run for `seconds_used`, and while it waits
+    `seconds_left` are what it will have when it runs again.
 
     Of a run that can change its nodes: `scale_to` is how many people want, `size` how many its
     root asks for, of which `pods_running` run and `pods_waiting` have no place yet; the cluster
@@ -154,6 +156,8 @@ class Run(SQLModel, table=True):
     until: datetime | None = Field(default=None, sa_type=Moment)
     reminders: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     reminded_at: datetime | None = Field(default=None, sa_type=Moment)
+    seconds_used: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    seconds_left: int | None = None
     is_late: bool = False
     trouble: str = ""
 

@@ -149,13 +149,39 @@ def test_the_usual_priority_is_taken_where_it_is(rig: Rig) -> None:
     assert found == ["interactive", None, "low"]
 
 
-def test_the_time_counts_anew_after_a_preemption(rig: Rig) -> None:
+def preempted_after(rig: Rig, length: timedelta) -> str:
+    """A session that team-b pushed out after so long."""
     run_id = running(rig, gpus=8, priority="low")
+    leap(rig, rig.get(run_id).since + length)
     rig.world.create("jobs", training_job("base", 8, "team-b", epochs=1), "team-b")
     rig.pass_time(seconds=20)
-    run = rig.get(run_id)
-    assert (run.phase, run.until) == (Phase.PREEMPTED, None)
+    assert (rig.get(run_id).phase, rig.get(run_id).until) == (Phase.PREEMPTED, None)
+    return run_id
+
+
+def test_the_time_stands_still_while_it_waits(rig: Rig) -> None:
+    run_id = preempted_after(rig, timedelta(hours=3))
+    assert "  Time left  5h; it counts only while it runs\n" in rig.card(run_id)
+    assert " It then has the 5h that are left of its time. What" in rig.notes(run_id)["preempted-1"]
     rig.pass_time(minutes=5)
     run = rig.get(run_id)
-    assert (run.phase, run.until) == (Phase.RUNNING, run.since + timedelta(hours=8))
-    assert run.since > START + timedelta(minutes=1)
+    assert (run.phase, run.seconds_left) == (Phase.RUNNING, None)
+    assert run.until == run.since + timedelta(hours=8) - timedelta(seconds=run.seconds_used)
+    assert timedelta(hours=3) <= timedelta(seconds=run.seconds_used) < timedelta(hours=3, minutes=1)
+    assert "Time left" not in rig.card(run_id)
+
+
+def test_the_most_it_may_last_counts_both_stretches(rig: Rig) -> None:
+    run_id = preempted_after(rig, timedelta(hours=3))
+    rig.pass_time(minutes=5)
+    said = refused(lambda: extend(rig, run_id, timedelta(hours=17)))
+    assert said == ("nb may last 1d in all. `/train extend nb 16h` is as long as it can be.")
+    extend(rig, run_id, timedelta(hours=16))
+
+
+def test_a_session_stopped_while_it_waits_ends(rig: Rig) -> None:
+    run_id = preempted_after(rig, timedelta(hours=3))
+    rig.stop(run_id)
+    rig.pass_time(minutes=1)
+    assert rig.get(run_id).phase == Phase.STOPPED
+    assert "Time left" not in rig.card(run_id)
