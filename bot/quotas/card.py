@@ -145,6 +145,8 @@ def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Ma
         yield from _waiting(row, effect.prospects)
     if row.mode != Mode.BASE:
         yield plain(_end(settings, standing.after_end))
+    elif effect is not None and row.amount < effect.taker[0].nominal:
+        yield plain(f"When it is lowered {standing.after_end}")
 
 
 def _sum(row: Override, effect: Effect) -> str:

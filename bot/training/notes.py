@@ -18,7 +18,7 @@ EXTEND = "train.extend"
 
 
 def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) -> None:
-    """That Kueue lets it start."""
+    """That its quota engine lets it start."""
     lasted = format_duration(max(now - waited_since, now - now))
     _say(session, run, f"admitted-{run.admissions}", [plain(f"Admitted after {lasted}.")], now)
 

@@ -294,6 +294,6 @@ _ENDED = {
     Phase.FAILED: "has failed",
     Phase.STOPPED: "was stopped",
     Phase.VANISHED: "was deleted by somebody else",
-    Phase.UNMANAGED: "was taken back, because Kueue does not manage Jobs there",
+    Phase.UNMANAGED: "was taken back, because the quota engine there does not manage it",
     Phase.EXPIRED: "has ended, because its time was up",
 }

@@ -164,11 +164,12 @@ def _too_big(now: _Situation) -> Why:
 
 
 def _uncovered(now: _Situation) -> Why:
-    covered = now.queue.covered
+    covered, words = now.queue.covered, now.asking.queues.words
     missing = [name for name in now.spec.requests if covered and name not in covered]
     named = " and ".join(missing) if missing else "a resource it requests"
     return Why(
-        f"ClusterQueue {now.queue.name} does not cover {named}, so Kueue never admits it.",
+        f"{words.queue} {now.queue.name} does not cover {named}, so {words.engine} never admits"
+        " it.",
         "A platform admin has to add it to the queue's coveredResources.",
     )
 

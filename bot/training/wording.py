@@ -20,7 +20,7 @@ _ENDS = {
     Phase.FAILED: ("Failed", "after"),
     Phase.STOPPED: ("Stopped", "after"),
     Phase.VANISHED: ("Deleted by somebody else", "after"),
-    Phase.UNMANAGED: ("Not managed by Kueue", "after"),
+    Phase.UNMANAGED: ("Not managed by its quota engine", "after"),
     Phase.EXPIRED: ("Time is up", "after"),
 }
 _NAMES = {

@@ -180,6 +180,14 @@ def test_card_weighs_request_for_those_who_decide(rig: Rig) -> None:
     assert (own.buttons, own.lines) == ((), card.lines[:1])
 
 
+@pytest.mark.parametrize(("base", "lowers"), [("2", True), ("6", False)])
+def test_card_says_what_lowering_leaves(rig: Rig, base: str, *, lowers: bool) -> None:
+    said = (
+        "When it is lowered nothing is evicted: runs above quota go on until others reclaim them."
+    )
+    assert (said in rig.card(rig.set_base(base)).lines) is lowers
+
+
 def test_card_of_transfer_names_the_lender(rig: Rig) -> None:
     rig.kueue.use("team-b", 7)
     rig.look()

@@ -20,7 +20,8 @@ def test_a_cluster_without_kueue_takes_runs_back(rig: Rig) -> None:
         "Kueue did not take charge of the Job within 30 s, so it was removed before it could start."
         " A platform admin has to enable the integration batch/job in Kueue's configuration."
     )
-    assert card(rig, run_id) == f"❌ lane · Not managed by Kueue\n{why}\n  [Logs] [Resubmit]"
+    title = "❌ lane · Not managed by its quota engine"
+    assert card(rig, run_id) == f"{title}\n{why}\n  [Logs] [Resubmit]"
     assert rig.notes(run_id) == {"ended": f"<@{ALICE}> lane failed before it started. {why}"}
     assert (rig.effects(), rig.job(run_id)) == (["create jobs", "delete jobs"], None)
 
