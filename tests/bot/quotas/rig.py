@@ -190,8 +190,8 @@ class Rig:
         self.look()
         return status_card(self.do(lambda session: self.service.status(session, teams)))
 
-    def set_base(self, amount: str) -> str:
-        wish, by = self.wish(amount, length=None), caller(CAROL, APPROVE)
+    def set_base(self, amount: str, channel: str = APPROVE) -> str:
+        wish, by = self.wish(amount, length=None), caller(CAROL, channel)
         now = self.clock.now()
         return self.do(lambda session: self.service.set_base(session, wish, by, now)).id
 

@@ -185,7 +185,7 @@ def test_card_says_what_lowering_leaves(rig: Rig, base: str, *, lowers: bool) ->
     said = (
         "When it is lowered nothing is evicted: runs above quota go on until others reclaim them."
     )
-    assert (said in rig.card(rig.set_base(base)).lines) is lowers
+    assert (said in rig.card(rig.set_base(base, TEAM_A)).lines) is lowers
 
 
 def test_card_of_transfer_names_the_lender(rig: Rig) -> None:
