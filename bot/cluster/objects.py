@@ -81,7 +81,10 @@ class Condition(Part, frozen=True, kw_only=True):
 
 def find_condition(conditions: Sequence[Condition], type_: str) -> Condition | None:
     """The condition of that type, whatever its status."""
-    return next((condition for condition in conditions if condition.type == type_), None)
+    for condition in conditions:  # asked of every workload for every list, so without a generator
+        if condition.type == type_:
+            return condition
+    return None
 
 
 def has_condition(conditions: Sequence[Condition], type_: str) -> bool:

@@ -1,5 +1,6 @@
 """Which resources the bot speaks of, and where a Kubernetes API serves them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -13,7 +14,7 @@ VISIBILITY = "visibility.kueue.x-k8s.io"
 KAI = "scheduling.run.ai"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one of each is made; to compare their fields takes longer
 class Resource(Generic[T]):
     """A kind of object; `versions` are those we can read, newest first."""
 
@@ -98,3 +99,8 @@ def root_resource(owner: objects.OwnerReference) -> Resource[Any] | None:
         ),
         None,
     )
+
+
+def is_owned(object_: objects.ClusterObject, uids: Collection[str]) -> bool:
+    """Whether one of these uids owns the object."""
+    return any(owner.uid in uids for owner in object_.metadata.owner_references)

@@ -63,14 +63,14 @@ class Figures:
 
 @dataclass(frozen=True)
 class Queue:
-    """What holds a team's quota; `pending` is None where the engine has not said.
+    """What holds a team's quota; `is_judged` says whether the engine has looked at it yet.
 
     `covered` are the resources it gives out, empty where it gives out any.
     """
 
     name: str
     figures: tuple[Figures, ...]
-    pending: int | None = None
+    is_judged: bool = True
     covered: frozenset[str] = frozenset()
 
     def of(self, flavor: str) -> Figures | None:
@@ -158,8 +158,11 @@ class Queues(Protocol):
         """What holds quota of a queue."""
         ...
 
-    def within(self, namespace: str, door: str) -> Sequence[Item]:
-        """What is in a team's queue and not over, as runs name the queue."""
+    def within(self, namespace: str, door: str, besides: Collection[str]) -> Sequence[Item]:
+        """What is in a team's queue and not over, besides what these uids own.
+
+        The queue is named as runs name it.
+        """
         ...
 
     def allocatable(self, flavor: str) -> Decimal | None:

@@ -13,6 +13,8 @@ from bot.quotas.kueue import KueueQueues
 from bot.quotas.kueue_figures import KueueOverrides
 from bot.quotas.kueue_runs import KueueRuns
 
+_USUAL = ClusterSettings()
+
 
 class Engines:
     """The engines of the configured clusters, by the cluster's name."""
@@ -33,7 +35,7 @@ class Engines:
                 "Ask an admin to look at `clusters` in quartermaster.yaml.",
             )
         settings = self._settings()
-        found = settings.clusters.get(cluster, ClusterSettings())
+        found = settings.clusters.get(cluster, _USUAL)
         counted = resource or found.fractions.counted(settings.quotas.resource)
         key = (cluster, counted)
         if key not in self._known:

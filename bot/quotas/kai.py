@@ -1,12 +1,12 @@
 """KAI's queues as figures: what may be used, what is used, what waits."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 
 from bot.cluster.kai import PodGroup, Share
 from bot.cluster.kai import Queue as KaiQueue
 from bot.cluster.objects import Node
-from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES
+from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, is_owned
 from bot.cluster.view import View
 from bot.quotas.engine import LATEST, ZERO, Figures, Queue, Waiting
 from bot.quotas.kai_items import KaiItem
@@ -43,13 +43,7 @@ class KaiQueues:
         found = [each for each in self.view.all(KAI_QUEUES) if _is_of(queue, each)]
         if not found:
             return None
-        waiting = [self.waiting(each.name) for each in found]
-        known = [each for each in waiting if each is not None]
-        return Queue(
-            name=queue,
-            figures=tuple(self._figures(each) for each in found),
-            pending=sum(len(each.items) for each in known) if len(known) == len(found) else None,
-        )
+        return Queue(name=queue, figures=tuple(self._figures(each) for each in found))
 
     def figures(self) -> tuple[Figures, ...]:
         """Every Queue that runs can go to."""
@@ -91,13 +85,13 @@ class KaiQueues:
         """The PodGroups that hold GPUs of a Queue."""
         return [each for each in self._items(queue) if each.is_admitted]
 
-    def within(self, namespace: str, door: str) -> list[KaiItem]:
-        """The PodGroups of a namespace that are in a team's Queues and not over."""
+    def within(self, namespace: str, door: str, besides: Collection[str]) -> list[KaiItem]:
+        """The PodGroups in a team's Queues that are not over, besides those of these owners."""
         names = {each.name for each in self.view.all(KAI_QUEUES) if _is_of(door, each)} | {door}
         return [
             item
             for group in self.view.all(POD_GROUPS, namespace)
-            if group.spec.queue in names
+            if group.spec.queue in names and not is_owned(group, besides)
             for item in (self._item(group),)
             if not item.is_finished
         ]

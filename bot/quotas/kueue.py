@@ -1,7 +1,7 @@
 """Kueue's queues as figures: what may be used, what is used, what waits."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from bot.cluster.objects import has_condition
@@ -19,6 +19,7 @@ from bot.cluster.resources import (
     LOCAL_QUEUES,
     RESOURCE_FLAVORS,
     WORKLOADS,
+    is_owned,
 )
 from bot.cluster.view import View
 from bot.quotas.engine import LATEST, ZERO, Figures, Queue, Waiting
@@ -51,14 +52,11 @@ class KueueQueues:
         found = self.view.get(CLUSTER_QUEUES, queue)
         if found is None:
             return None
-        has_status = bool(found.status.conditions or found.status.flavors_usage)
-        waiting = self.waiting(queue) if has_status else None
         groups = found.spec.resource_groups
         return Queue(
             name=found.name,
             figures=self._figures_of(found),
-            # Kueue's own count of them comes some seconds later.
-            pending=len(waiting.items) if waiting else None,
+            is_judged=bool(found.status.conditions or found.status.flavors_usage),
             covered=frozenset(name for group in groups for name in group.covered_resources),
         )
 
@@ -96,12 +94,13 @@ class KueueQueues:
             and not has_condition(each.status.conditions, "Finished")
         ]
 
-    def within(self, namespace: str, door: str) -> list[KueueItem]:
-        """The workloads that name a LocalQueue and are not over."""
+    def within(self, namespace: str, door: str, besides: Collection[str]) -> list[KueueItem]:
+        """The workloads that name a LocalQueue, are not over, besides those of these owners."""
         return [
             self._item(each)
             for each in self.view.all(WORKLOADS, namespace)
             if each.spec.queue_name == door
+            and not is_owned(each, besides)
             and not has_condition(each.status.conditions, "Finished")
         ]
 

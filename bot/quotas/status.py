@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from bot.config import Team
-from bot.quotas.engine import ZERO, Figures, Queues
+from bot.quotas.engine import ZERO, Figures, Queue, Queues, Waiting
 from bot.quotas.tables import Override
 
 
@@ -49,8 +49,7 @@ def team_status(
         return TeamStatus(
             name, team.cluster, "", (), None, None, age, queue_kind=kind, trouble=trouble
         )
-    waiting = [queues.waiting(each) for each in {each.queue for each in queue.figures}]
-    known = [each.gpus for each in waiting if each is not None]
+    waiting = _waiting(queues, queue)
     return TeamStatus(
         team=name,
         cluster=team.cluster,
@@ -58,13 +57,24 @@ def team_status(
         types=tuple(
             TypeStatus(each, free_to_borrow(each, queues.pool(each))) for each in queue.figures
         ),
-        pending_workloads=queue.pending,
-        pending_gpus=sum(known, ZERO) if len(known) == len(waiting) else None,
+        # Kueue's own count of them comes some seconds later.
+        pending_workloads=len(waiting.items) if waiting and queue.is_judged else None,
+        pending_gpus=waiting.gpus if waiting else None,
         age_seconds=age,
         overrides=tuple(overrides),
         queue_kind=kind,
         trouble=trouble,
     )
+
+
+def _waiting(queues: Queues, queue: Queue) -> Waiting | None:
+    """What waits in all that the queue consists of; None while that was not read."""
+    names = {each.queue for each in queue.figures} or {queue.name}
+    known = [each for each in map(queues.waiting, names) if each is not None]
+    if len(known) < len(names):
+        return None
+    items = tuple(item for each in known for item in each.items)
+    return Waiting(items, sum((each.gpus for each in known), ZERO))
 
 
 def free_to_borrow(own: Figures, pool: Iterable[Figures]) -> Decimal | None:

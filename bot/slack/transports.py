@@ -13,6 +13,8 @@ from bot.slack.listeners import Listeners, bolt_app
 from bot.slack.sockets import Sockets
 from bot.slack.web_api import WebApi
 
+_WORKERS, _WORKERS_BESIDE_FILE = 16, 2
+
 
 class Transport:
     """Brings what people say to the desk, and its replies back.
@@ -31,18 +33,18 @@ class Transport:
         hurry: Hurry = nullcontext,
     ) -> None:
         self._answers = Answers(client)
-        listeners = Listeners(desk, self._answers)
+        listeners, workers = Listeners(desk, self._answers), _workers(settings)
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
         if settings.slack.transport == "http":
             app = bolt_app(listeners, commands, _signing_secret(secrets))
-            self.asgi = SlackHttp(app, hurry)
+            self.asgi = SlackHttp(app, hurry, workers=workers)
         else:
             app, issuer = (
                 bolt_app(listeners, commands, None),
                 _issuer(secrets, settings.slack.api_url),
             )
-            self._sockets = Sockets(app, issuer, hurry)
+            self._sockets = Sockets(app, issuer, hurry, workers=workers)
 
     def start(self) -> None:
         """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
@@ -60,6 +62,16 @@ class Transport:
     def health(self) -> str | None:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None
+
+
+def _workers(settings: Settings) -> int:
+    """How many requests are answered at once.
+
+    With a database server they wait for it, so many fit. In a file nothing waits but for the one
+    writer, and the more threads there are, the more often they take Python's lock from each other.
+    """
+    in_file = settings.database.url.startswith("sqlite")
+    return _WORKERS_BESIDE_FILE if in_file else _WORKERS
 
 
 def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:

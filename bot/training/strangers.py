@@ -41,11 +41,12 @@ class Stranger:
 def strangers(engine: Engine, team: Team, installation: str) -> list[Stranger]:
     """What is live in the team's queue and not this installation's, oldest first."""
     view = engine.queues.view
+    ours = _ours(view, team.namespace, installation)
     found = (
         _stranger(engine, item, known)
-        for item in engine.queues.within(team.namespace, team.queue)
+        for item in engine.queues.within(team.namespace, team.queue, besides=ours)
         for known in (_labels(view, item),)
-        if not (known.get(labels.INSTALLATION) == installation and labels.RUN in known)
+        if not _is_ours(known, installation)
     )
     return sorted(found, key=lambda each: (each.created_at is None, each.created_at, each.name))
 
@@ -65,6 +66,20 @@ def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> Stranger:
         blocked=item.blocked,
         words=engine.words,
     )
+
+
+def _ours(view: View, namespace: str, installation: str) -> frozenset[str]:
+    """The uids of our own objects: there may be many, and most of a queue stands for them."""
+    return frozenset(
+        root.metadata.uid
+        for kind in ROOTS
+        for root in view.all(kind, namespace)
+        if _is_ours(root.metadata.labels, installation)
+    )
+
+
+def _is_ours(known: Mapping[str, str], installation: str) -> bool:
+    return known.get(labels.INSTALLATION) == installation and labels.RUN in known
 
 
 def _labels(view: View, item: Item) -> dict[str, str]:
