@@ -26,6 +26,11 @@ class Right(StrEnum):
     QUOTA_REQUEST = "quota.request"
     QUOTA_REVOKE_ANY = "quota.revoke_any"
     QUOTA_SET = "quota.set"
+    DATASET_READ = "dataset.read"
+    DATASET_ADD = "dataset.add"
+    DATASET_VERSION = "dataset.version"
+    DATASET_REMOVE = "dataset.remove"
+    DATASET_REMOVE_ANY = "dataset.remove_any"
     DECIDE = "decide"
     VOTE = "vote"
     BREAK_GLASS = "break_glass"
@@ -71,6 +76,11 @@ RULES: Mapping[Right, Rule] = {
     Right.QUOTA_REQUEST: Rule(_EVERYBODY, _DESKS),
     Right.QUOTA_REVOKE_ANY: Rule(_HEADS, _READING),
     Right.QUOTA_SET: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.DATASET_READ: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_ADD: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_VERSION: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_REMOVE: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_REMOVE_ANY: Rule(_HEADS, _DESKS),
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
     # Who may vote is a matter of each request's policy; a click by anybody else is told so.
     Right.VOTE: Rule(None, frozenset(Place)),

@@ -17,6 +17,12 @@ from bot.controller import Controller
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
+from bot.datasets.controller import VersionController
+from bot.datasets.controller import World as DatasetWorld
+from bot.datasets.reads import DatasetReads
+from bot.datasets.renderer import VersionRenderer
+from bot.datasets.service import DatasetService
+from bot.datasets.watching import SurveyEar
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
 from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
@@ -101,6 +107,8 @@ class Application:
             sessions=SessionService(self.registry.slash.of),
             scaling=self.scaling,
             quotas=self.quotas,
+            datasets=DatasetService(settings, self.registry.slash.of),
+            dataset_reads=DatasetReads(settings),
         )
         self.desk = Desk(self.database, self.clock, self.registry, self.services)
         self.timetable = Timetable(self.database, self.clock, declared(self._recover_quotas))
@@ -121,6 +129,9 @@ class Application:
                 database, clock, self.settings, self.engines, self.approvals, neighbours
             ),
             ApprovalController(database, clock, self.settings, self.approvals),
+            VersionController(
+                DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
+            ),
         )
 
     def renderers(self) -> Mapping[str, Renderer]:
@@ -129,12 +140,17 @@ class Application:
             RunRenderer(self.clock),
             RemovalRenderer(),
             OverrideRenderer(self.settings, self.approvals, self.quotas),
+            VersionRenderer(self.clock),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
     def ears(self) -> Sequence[Ear]:
         """What knows which rows a changed object concerns."""
-        return (RunEar(self.clusters), QueueChanges(self.database).changes)
+        return (
+            RunEar(self.clusters),
+            SurveyEar(self.clusters),
+            QueueChanges(self.database).changes,
+        )
 
     def start_watching(self) -> None:
         """Begins to watch the clusters; returns at once."""

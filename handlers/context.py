@@ -8,6 +8,8 @@ from bot.access import Access, Caller, Right
 from bot.approvals import Approvals
 from bot.config import Settings, Team
 from bot.database.database import Session
+from bot.datasets.reads import DatasetReads
+from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
 from bot.training.reads import TrainingReads
@@ -28,6 +30,8 @@ class Services:
     sessions: SessionService
     scaling: ScalingService
     quotas: QuotaService
+    datasets: DatasetService
+    dataset_reads: DatasetReads
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,16 @@ class Context:
     def quotas(self) -> QuotaService:
         """GPU quota."""
         return self.services.quotas
+
+    @property
+    def datasets(self) -> DatasetService:
+        """Datasets."""
+        return self.services.datasets
+
+    @property
+    def dataset_reads(self) -> DatasetReads:
+        """What must be looked up outside about datasets."""
+        return self.services.dataset_reads
 
     @property
     def approvals(self) -> Approvals:

@@ -1,8 +1,9 @@
 """Everything that people can say."""
 
 from handlers.approvals import approval
+from handlers.dataset import dataset
 from handlers.gpu import gpu
 from handlers.quota import quota
 from handlers.train_records import train
 
-COMMANDS = (train, quota, gpu, approval)
+COMMANDS = (train, dataset, quota, gpu, approval)

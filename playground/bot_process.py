@@ -1,7 +1,6 @@
 """The bot as a child process: started, watched, stopped, killed, and never left behind."""
 
 import asyncio
-import ctypes
 import json
 import signal
 import sys
@@ -10,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import httpx
+
+from playground.children import die_with_parent
 
 START_SECONDS = 180.0  # it takes about one; a busy machine may take long
 STOP_SECONDS = 60.0
 _LOOK_SECONDS = 0.02
 _ANSWER_SECONDS = 5.0
-_PR_SET_PDEATHSIG = 1
 _ROOT = Path(__file__).parents[1]
 
 
@@ -180,16 +179,8 @@ class BotProcess:
                 cwd=self.config.parent,
                 env={"PYTHONPATH": str(_ROOT), **self.environment},
                 process_group=0,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-_LIBC: Any = ctypes.CDLL(None)
 
 
 def _read(log: Path) -> list[str]:

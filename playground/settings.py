@@ -37,7 +37,7 @@ _APPROVALS: Mapping[str, Any] = {
 
 
 _DEPLOY = Path(__file__).parents[1] / "deploy" / "kubernetes"
-_RIGHTS = (_DEPLOY / "10-access.yaml", _DEPLOY / "15-kai.yaml")
+_RIGHTS = (_DEPLOY / "10-access.yaml", _DEPLOY / "17-datasets.yaml", _DEPLOY / "15-kai.yaml")
 _EVERYTHING: Mapping[str, Any] = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
@@ -59,7 +59,8 @@ class Setup:
     `settings` is merged into the bot's configuration, key by key. Without `kueue` its
     controllers sleep. `big_nodes` are the GPUs of nodes beside the two with 8. `arrange` changes
     the cluster and the workspace before anybody sees them. `clusters` are the engines of the
-    clusters by name, the first of which is the story's; without it there is one with Kueue.
+    clusters by name, the first of which is the story's; without it there is one with Kueue. With
+    `bucket` there is an object store, for datasets.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Setup:
     big_nodes: tuple[int, ...] = ()
     arrange: Callable[[Cluster, Workspace], None] = lambda _cluster, _workspace: None
     clusters: Mapping[str, str] = field(default_factory=lambda: {"default": "kueue"})
+    bucket: bool = False
 
 
 def configuration(at: Addresses, setup: Setup, database_url: str) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def write_yaml(path: Path, document: Mapping[str, Any]) -> None:
 
 def rights(engine: str = "kueue") -> list[dict[str, Any]]:
     """The rules of the roles that a real installation gives the bot; any where there are none."""
-    files = _RIGHTS if engine == "kai" else _RIGHTS[:1]
+    files = _RIGHTS if engine == "kai" else _RIGHTS[:-1]
     texts = [path.read_text(encoding="utf-8") for path in files if path.exists()]
     if not texts:
         return [dict(_EVERYTHING)]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from playground.bucket import Bucket
 from playground.cluster.control.training import Training
 from playground.cluster.nature import Nature
 from playground.cluster.objects.kinds import Object
@@ -107,6 +108,13 @@ class Story(Stage):
         """Says how runs of an image behave, in fields of `Training`."""
         for cluster in self.world.clusters.values():
             cluster.behaviours[image] = Training(**behaviour)
+
+    @property
+    def bucket(self) -> Bucket:
+        """The data in the object store."""
+        if self.world.bucket is None:
+            self.fail("this story has no bucket: Setup(bucket=True)")
+        return self.world.bucket
 
     @property
     def nature(self) -> Nature:

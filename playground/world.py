@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -13,6 +14,7 @@ from typing import TypeVar
 from typing_extensions import override
 
 from playground.bot_process import BotProcess, Pulse
+from playground.bucket import WORKER_IMAGE, Bucket
 from playground.changes import Changes
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster
@@ -28,6 +30,7 @@ from playground.settings import (
     Setup,
     configuration,
     kubeconfig,
+    merged,
     rights,
     write_yaml,
 )
@@ -38,6 +41,7 @@ T = TypeVar("T")
 
 LOG = "bot.log"
 DATABASE = "quartermaster.db"
+BUCKET, PODS = "bucket", "kubelet"
 _OURS = (CONFIG, f"{KUBECONFIG}*", LOG, f"{DATABASE}*", "bot-*.log", "quartermaster-*.yaml")
 # A person who mentions the bot while it is away is heard soon after, not a minute later.
 _RETRIES = (0.0, 0.5, 2.0)
@@ -95,8 +99,13 @@ class World:
             for name, engine in options.setup.clusters.items()
         }
         self.cluster = next(iter(self.clusters.values()))
+        self.bucket = Bucket(options.out.resolve() / BUCKET) if options.setup.bucket else None
+        if self.bucket is not None:
+            self.bucket.prepare(self.cluster)
         options.setup.arrange(self.cluster, self.slack)
         for cluster in self.clusters.values():
+            cluster.programs.folder = options.out / PODS
+            cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
             cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
         self.bots: list[BotProcess] = []
         self.revives = True  # whether a bot that a fault killed is started again at once
@@ -124,6 +133,8 @@ class World:
         """Serves everything on loopback and writes the bot's files."""
         out = self.options.out
         _clean(out)
+        if self.bucket is not None:
+            await asyncio.to_thread(self.bucket.open)
         control, slack, kubernetes = self.options.ports
         at = Addresses(
             slack=self._servers.serve(SlackApp(self.slack), slack),
@@ -191,6 +202,8 @@ class World:
         await self.slack.close()
         await asyncio.gather(*(cluster.stop() for cluster in self.clusters.values()))
         await self._servers.close()
+        if self.bucket is not None:
+            self.bucket.close()
 
     async def _killed(self) -> None:
         """A fault of the ledger says the bot dies now."""
@@ -214,7 +227,9 @@ class World:
     def _is_settled(self) -> bool:
         """Whether nothing is on its way to a bot; a call that Slack holds back still is."""
         is_held = self.slack.rates.is_holding
-        return self.slack.courier.is_idle and not self._revivals and not is_held
+        is_working = any(cluster.programs.is_busy for cluster in self.clusters.values())
+        is_idle = self.slack.courier.is_idle and not self._revivals
+        return is_idle and not is_held and not is_working
 
     def _bot(self, at: Addresses, number: int) -> BotProcess:
         out = self.options.out.resolve()
@@ -222,6 +237,8 @@ class World:
         database_url = self.options.database_url or f"sqlite:///{out / DATABASE}"
         config = out / (f"quartermaster-{number + 1}.yaml" if number else CONFIG)
         document = configuration(replace(at, bot=url), self.options.setup, "sqlite://")
+        if self.bucket is not None:
+            document = merged(self.bucket.settings(), document)
         del document["database"]
         write_yaml(config, document)
         credentials = self.slack.credentials
@@ -253,3 +270,5 @@ def _clean(out: Path) -> None:
     for pattern in _OURS:
         for path in out.glob(pattern):
             path.unlink()
+    for folder in (BUCKET, PODS):
+        shutil.rmtree(out / folder, ignore_errors=True)

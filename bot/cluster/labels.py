@@ -4,6 +4,7 @@ PREFIX = "quartermaster.dev/"
 
 INSTALLATION = PREFIX + "installation"
 RUN = PREFIX + "run"
+DATASET_VERSION = PREFIX + "dataset-version"
 TEAM = PREFIX + "team"
 PERSON = PREFIX + "person"
 ROLE = PREFIX + "role"

@@ -1,7 +1,9 @@
 """The cluster as scenarios and tests hold it."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from playground.cluster.api.app import ClusterApp
 from playground.cluster.api.serving import Server, write_kubeconfig
 from playground.cluster.control.kubelet import STATIC
 from playground.cluster.control.logs import LogOptions, read_log
+from playground.cluster.control.programs import Programs
 from playground.cluster.control.scheduler import drained_pods
 from playground.cluster.control.training import Training
 from playground.cluster.inside import Inside
@@ -64,13 +67,21 @@ class Cluster:
         self._server = Server(self.app, port)
         await self._server.listen()
         self.pacing.start()
+        self.programs.on_end = partial(self._tell_ended, asyncio.get_running_loop())
         return self._server.url
 
     async def stop(self) -> None:
         """Stops serving and keeping time."""
+        self.programs.on_end = lambda: None
+        self.programs.close()
         await self.pacing.stop()
         if self._server is not None:
             await self._server.stop()
+
+    @property
+    def programs(self) -> Programs:
+        """The containers that really run."""
+        return self.inside.kubelet.programs
 
     def go_down(self) -> None:
         """Stops listening and closes all connections; to be called in the server's loop."""
@@ -244,6 +255,14 @@ class Cluster:
         with self.inside.lock:
             for pod in self._static_pods(namespace, count, body):
                 self.inside.store.put(POD, pod)
+            self.inside.loop.settle()
+
+    def _tell_ended(self, home: asyncio.AbstractEventLoop) -> None:
+        home.call_soon_threadsafe(self._take_ended)
+
+    def _take_ended(self) -> None:
+        with self.inside.lock:
+            self.inside.kubelet.take_ended()
             self.inside.loop.settle()
 
     def _static_pods(self, namespace: str, count: int, body: Object) -> Iterable[Object]:

@@ -142,9 +142,26 @@ def test_no_role_has_wildcards_or_reaches_into_pods() -> None:
     assert words & {"*", "pods/exec", "impersonate", "bind", "escalate"} == set()
 
 
-def test_teams_namespaces_are_bound_one_by_one() -> None:
-    bound = {o["metadata"]["namespace"] for o in objects() if o["kind"] == "RoleBinding"}
-    assert bound == {"team-a", "team-b"}
+def test_namespaces_are_bound_one_by_one() -> None:
+    bound = {
+        (o["metadata"]["namespace"], o["roleRef"]["name"])
+        for o in objects()
+        if o["kind"] == "RoleBinding"
+    }
+    assert bound == {
+        ("team-a", "quartermaster-team"),
+        ("team-b", "quartermaster-team"),
+        ("datasets", "quartermaster-datasets"),
+    }
+
+
+def test_datasets_need_jobs_logs_and_events_alone() -> None:
+    assert rights("quartermaster-datasets") == {
+        ("batch", "jobs", "create"),
+        ("batch", "jobs", "delete"),
+        ("", "pods/log", "get"),
+        ("", "events", "list"),
+    }
 
 
 def test_the_configuration_in_the_manifest_loads(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from playground.cluster.control.mounts import (
     mount_problem,
 )
 from playground.cluster.control.pod_status import Shown, report, terminated, waiting
+from playground.cluster.control.programs import Programs
 from playground.cluster.control.training import Training, behaviour_of
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import set_condition
@@ -34,6 +35,7 @@ class Kubelet:
     def __init__(self, world: World, behaviours: dict[str, Training]) -> None:
         self._world = world
         self.behaviours = behaviours
+        self.programs = Programs(world.store)
         self.missing_images: set[str] = set()
         self.mount_failures: dict[str, str] = {}
         self.lost_nodes: set[str] = set()
@@ -47,7 +49,7 @@ class Kubelet:
             if change.type == "DELETED" or is_ended(change.obj):
                 yield from [key for key in self._stuck if key[0] == change.key[0]]
             if change.type == "DELETED":
-                self.lives.pop(change.obj["metadata"]["uid"], None)
+                self._forget(change.obj["metadata"]["uid"])
                 self._stuck.pop(change.key, None)
             elif change.obj["spec"].get("nodeName") and not _static(change.obj):
                 yield change.key
@@ -72,6 +74,11 @@ class Kubelet:
             again = self._watch(key, pod, life)
         self._world.loop.wake(self, key, again)
 
+    def take_ended(self) -> None:
+        """Looks at the pods whose programs have ended."""
+        while self.programs.ended:
+            self._world.loop.mark(self, self.programs.ended.popleft())
+
     def evict(self, key: Key, words: str) -> None:
         """Ends a pod for what its node lacks, in these words."""
         pod = self._world.store.get(POD, *key)
@@ -81,6 +88,7 @@ class Kubelet:
         states: dict[str, Shown] = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
         for name, runs in life.runs.items():
             run = runs[-1]
+            run.kill()
             run.ended, run.own_end = self._world.now, False
             run.code, run.reason = KILLED, "Error"
             states[name] = Shown(ended(run))
@@ -188,8 +196,7 @@ class Kubelet:
     def _start(self, key: Key, pod: Object, life: Life) -> datetime | None:
         took = f"{self.creation_seconds:.3f}s".replace(".000s", "s")
         for container in pod["spec"]["containers"]:
-            training = behaviour_of(pod, container, self.behaviours)
-            life.runs[container["name"]] = [Run(training, self._world.now)]
+            life.runs[container["name"]] = [self._run(pod, container)]
             for why in (
                 ("Pulled", f'Successfully pulled image "{container["image"]}" in {took}'),
                 ("Created", f"Created container: {container['name']}"),
@@ -212,14 +219,9 @@ class Kubelet:
         """Ends a run that is over, starts the next where the pod wants one."""
         run = runs[-1]
         if run.ended is None:
-            lasts = run.training.seconds
-            if lasts is None:
-                return None
-            end = run.started + seconds(lasts)
-            if self._world.now < end:
-                return end
-            run.ended = end
-            run.code, run.reason = run.training.ending
+            again = run.take_end(self._world.now)
+            if run.ended is None:
+                return again
         if not restarts(pod, run):
             return None
         again = run.ended + seconds(
@@ -229,8 +231,20 @@ class Kubelet:
             why = ("BackOff", f"Back-off restarting failed container {name}")
             self._world.record(POD, pod, why, SOURCE, warning=True)
             return again
-        runs.append(Run(run.training, self._world.now))
+        container = next(each for each in pod["spec"]["containers"] if each["name"] == name)
+        runs.append(self._run(pod, container))
         return self._advance(pod, name, runs)
+
+    def _run(self, pod: Object, container: Object) -> Run:
+        """A run that begins now: a program where there is one for the image."""
+        training = behaviour_of(pod, container, self.behaviours)
+        program = self.programs.start(pod, container)
+        return Run(training, self._world.now, program=program)
+
+    def _forget(self, uid: str) -> None:
+        life = self.lives.pop(uid, None)
+        for runs in life.runs.values() if life else ():
+            runs[-1].kill()
 
     def _terminate(self, key: Key, pod: Object, life: Life) -> datetime | None:
         metadata = pod["metadata"]
@@ -239,12 +253,13 @@ class Kubelet:
         states: dict[str, Shown] = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
         for name, runs in life.runs.items():
             run = runs[-1]
-            takes = min(run.training.stop_seconds, grace)
-            if run.ended is None and self._world.now < told + seconds(takes):
+            takes = min(run.training.stop_seconds, grace) if run.program is None else grace
+            if run.ended is None and run.stops(told, grace, self._world.now):
                 why = ("Killing", f"Stopping container {name}")
                 self._world.record(POD, pod, why, SOURCE)
                 return told + seconds(takes)
             if run.ended is None:
+                run.kill()
                 run.ended, run.own_end = max(run.started, self._world.now), False
                 run.code = TOLD if run.training.stop_seconds <= grace else KILLED
                 run.reason = "Error"

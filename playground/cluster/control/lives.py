@@ -1,17 +1,18 @@
 """The lives of pods as their kubelets know them: each run of each container."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from playground.cluster.control.pod_status import Shown, running, terminated, waiting
+from playground.cluster.control.programs import Program
 from playground.cluster.control.training import Training
 from playground.cluster.objects.kinds import Object
 
 
 @dataclass
 class Run:
-    """One run of one container."""
+    """One run of one container; one with a program really runs."""
 
     training: Training
     started: datetime
@@ -19,6 +20,36 @@ class Run:
     code: int = 0
     reason: str = ""
     own_end: bool = True
+    program: Program | None = None
+
+    def kill(self) -> None:
+        """Ends what really runs."""
+        if self.program is not None:
+            self.program.kill()
+
+    def stops(self, told: datetime, grace: float, now: datetime) -> bool:
+        """Whether it needs more time to end, after it was told to at that moment."""
+        if self.program is None:
+            return now < told + timedelta(seconds=min(self.training.stop_seconds, grace))
+        self.program.stop()
+        return self.program.code() is None and now < told + timedelta(seconds=grace)
+
+    def take_end(self, now: datetime) -> datetime | None:
+        """Ends the run if it is over by now; when it ends by itself otherwise, if that is known."""
+        if self.program is not None:
+            code = self.program.code()
+            if code is not None:
+                self.ended, self.code = now, code
+                self.reason = "Error" if code else "Completed"
+            return None
+        lasts = self.training.seconds
+        if lasts is None:
+            return None
+        end = self.started + timedelta(seconds=lasts)
+        if now >= end:
+            self.ended = end
+            self.code, self.reason = self.training.ending
+        return end
 
 
 @dataclass

@@ -41,6 +41,9 @@ def read_log(
         return b""
     run = _run(kubelet, pod, container, previous=options.previous)
     until = run.ended or now
+    if run.program is not None:
+        text = run.program.log.read_text("utf-8", errors="replace")
+        return _cut([(run.started, line) for line in text.splitlines()], options, now)
     said = lines(run.training, run.started, until, ended=run.ended is not None and run.own_end)
     return _cut(said, options, now)
 

@@ -1,0 +1,198 @@
+"""Datasets and versions as their cards: pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.datasets.tables import Dataset, Phase, Version
+from bot.datasets.wording import objects, readers, short, size
+from bot.durations import format_duration
+from bot.slack.card import Card, Progress, Table, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+
+_TONES = {
+    Phase.ASKED: Tone.WAITING,
+    Phase.STARTING: Tone.WAITING,
+    Phase.LISTING: Tone.WORKING,
+    Phase.READY: Tone.GOOD,
+    Phase.UNCHANGED: Tone.QUIET,
+    Phase.FAILED: Tone.BAD,
+}
+_VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
+_DATASETS = ("Dataset", "Owner", "Newest", "Objects", "Size", "Age", "Source")
+_MOST_KEYS = 10
+_LONGEST_NOTE = 60
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a version's card says besides its row: names of people and of other versions."""
+
+    person: str
+    parents: tuple[str, ...] = ()
+    same_as: str = ""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A dataset with its versions, the newest first; `people` are names by Slack id."""
+
+    dataset: Dataset
+    versions: Sequence[Version]
+    people: dict[str, str]
+    survey: Version | None = None
+
+
+def version_card(version: Version, around: Around, now: datetime) -> Card:
+    """What the card of a version says at this moment."""
+    phase = Phase(version.phase)
+    is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
+    return Card(
+        title=version.reference,
+        state=_state(version, phase, now),
+        tone=Tone.WARNING if is_hindered else _TONES[phase],
+        lines=tuple(_lines(version, around)),
+        facts=tuple(_facts(version, around, now)),
+        progress=_progress(version) if phase is Phase.LISTING else None,
+    )
+
+
+def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
+    """A dataset, who may use it, and its versions; `words` is what records another one."""
+    dataset, versions = shelf.dataset, shelf.versions
+    rows = tuple(_version_row(each, shelf, now) for each in versions)
+    facts: list[tuple[str, Markup]] = [
+        ("Owner", plain(dataset.team)),
+        ("Readers", plain(readers(dataset))),
+        ("Source", code(dataset.source)),
+        ("Store", code(dataset.store)),
+        ("Added by", plain(shelf.people.get(dataset.person, dataset.person))),
+        ("Added", when(dataset.added_at)),
+    ]
+    lines = [sentence(dataset.description)] if dataset.description else []
+    lines += _about_survey(shelf.survey)
+    if not rows:
+        lines.append(join("It has no version yet. ", code(words), " records the first."))
+    table = Table(_VERSIONS, rows) if rows else None
+    return Card(dataset.name, lines=tuple(lines), facts=tuple(facts), table=table)
+
+
+def list_card(team: str, shelves: Sequence[Shelf], words: str, now: datetime) -> Card:
+    """The datasets that a team may use; `words` is an example that adds one."""
+    title = f"Datasets for {team}"
+    if not shelves:
+        return Card(title, lines=(plain("There are none yet. Add one:"), code(words)))
+    rows = tuple(_dataset_row(each, now) for each in shelves)
+    return Card(title, table=Table(_DATASETS, rows))
+
+
+def _state(version: Version, phase: Phase, now: datetime) -> str:
+    match phase:
+        case Phase.ASKED | Phase.STARTING:
+            return "Starting"
+        case Phase.LISTING:
+            return f"Listing for {format_duration(max(now - version.since, now - now))}"
+        case Phase.READY:
+            return "Recorded"
+        case Phase.UNCHANGED:
+            return "Nothing changed"
+        case Phase.FAILED:
+            return "Not recorded"
+
+
+def _progress(version: Version) -> Progress:
+    so_far = f"object{'' if version.objects_seen == 1 else 's'}, {size(version.bytes_seen)} so far"
+    return Progress(version.objects_seen, None, so_far)
+
+
+def _lines(version: Version, around: Around) -> Iterator[Markup]:
+    if around.same_as:
+        yield plain(f"Nothing changed since {around.same_as}: it is the same content, so the name"
+                    f" {version.name} is still free.")  # fmt: skip
+    for line in (version.reason, version.unblock, version.obstacle):
+        if line:
+            yield sentence(line)
+    if version.keys:
+        yield join("The first keys: ", *_joined(version.keys[:_MOST_KEYS]))
+    if version.is_live and version.is_late:
+        yield plain("This is late: its pod should have started by now.")
+    if version.trouble:
+        yield sentence(f"{version.trouble} It is tried again.")
+
+
+def _joined(keys: Sequence[str]) -> Iterator[Markup]:
+    for number, key in enumerate(keys):
+        yield join(", " if number else "", code(key))
+
+
+def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[str, Markup]]:
+    yield "Source", code(version.source)
+    yield "Store", code(version.store)
+    yield "By", plain(around.person)
+    yield "Asked", when(version.asked_at)
+    if version.phase == Phase.LISTING and (rate := _rate(version, now)):
+        yield "Rate", plain(rate)
+    if version.objects is not None and version.size_bytes is not None:
+        yield "Objects", plain(f"{version.objects:,}")
+        yield "Size", plain(f"{size(version.size_bytes)} ({version.size_bytes:,} bytes)")
+    if version.ended_at is not None and version.started_at is not None:
+        yield "Took", plain(format_duration(version.ended_at - version.started_at))
+    if version.digest:
+        yield "Digest", code(version.digest)
+    if around.parents:
+        yield "After", plain(", ".join(around.parents))
+    if version.note:
+        yield "Note", plain(version.note)
+
+
+def _rate(version: Version, now: datetime) -> str:
+    """Objects a second since the pod began; empty before anything is known."""
+    begun = version.started_at or now
+    seconds = ((version.read_at or now) - begun).total_seconds()
+    return f"{version.objects_seen / seconds:,.0f} objects/s" if seconds >= 1 else ""
+
+
+def _about_survey(survey: Version | None) -> list[Markup]:
+    """What is to be known of the survey that was asked for last."""
+    if survey is None or survey.phase == Phase.READY:
+        return []
+    if survey.is_live:
+        seen = f": {objects(survey.objects_seen)} so far" if survey.objects_seen else ""
+        return [plain(f"{survey.name} is being recorded{seen}.")]
+    if survey.phase == Phase.UNCHANGED and survey.ended_at is not None:
+        return [join("Nothing had changed ", when(survey.ended_at), ".")]
+    return [sentence(f"{survey.name} could not be recorded. {survey.reason}")]
+
+
+def _version_row(version: Version, shelf: Shelf, now: datetime) -> tuple[str, ...]:
+    note = version.note
+    return (
+        version.name,
+        f"{version.objects or 0:,}",
+        size(version.size_bytes or 0),
+        short(version.digest or ""),
+        _age(version, now),
+        shelf.people.get(version.person, version.person),
+        note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]}…",
+    )
+
+
+def _dataset_row(shelf: Shelf, now: datetime) -> tuple[str, ...]:
+    dataset = shelf.dataset
+    if not shelf.versions:
+        return (dataset.name, dataset.team, "none yet", "unknown", "unknown", "", dataset.source)
+    newest, others = shelf.versions[0], len(shelf.versions) - 1
+    more = f" and {others} older" if others else ""
+    return (
+        dataset.name,
+        dataset.team,
+        f"{newest.name}{more}",
+        f"{newest.objects or 0:,}",
+        size(newest.size_bytes or 0),
+        _age(newest, now),
+        dataset.source,
+    )
+
+
+def _age(version: Version, now: datetime) -> str:
+    return format_duration(max(now - (version.ended_at or now), now - now))

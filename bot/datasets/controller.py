@@ -1,0 +1,146 @@
+"""Makes versions so: has the source surveyed by a Job, follows it, and records what it found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import JOBS
+from bot.config import Datasets, Settings, Store
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.datasets.decision import (
+    Cleared,
+    Create,
+    Decision,
+    Delete,
+    Fail,
+    Follow,
+    Rest,
+    decide,
+)
+from bot.datasets.job import survey_job
+from bot.datasets.observing import observe
+from bot.datasets.recording import Findings, record
+from bot.datasets.tables import VERSION, Phase, Version
+from bot.errors import ClusterError, StorageError
+from bot.slack.messages import refresh_cards, refresh_interval
+
+SOON = timedelta(seconds=2)
+_STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
+_SHOWN_ATTEMPTS = 2
+_REFUSED = {"Invalid", "BadRequest"}
+
+
+@dataclass(frozen=True)
+class World:
+    """What the controller works with; `words` says how a command is typed."""
+
+    database: Database
+    clock: Clock
+    settings: Callable[[], Settings]
+    clusters: Mapping[str, Cluster]
+    words: Callable[[str], str]
+
+
+class VersionController:
+    """Keeps versions."""
+
+    kind = VERSION
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step for a version; OutsideError when the world did not let it."""
+        version = self._world.database.read(lambda session: session.get(Version, row_id))
+        if version is None or version.phase not in set(Phase):
+            return Step(None)
+        if version.is_cleared:
+            return Step(None)
+        now = self._world.clock.now()
+        cluster = self._cluster(version)
+        seen = observe(cluster, version)
+        decision = self._act(cluster, version, decide(version, seen, now))
+        if isinstance(decision, Rest):
+            return Step(None)
+        found = Findings(decision, seen, now)
+        return Step(
+            self._again(version, decision, now),
+            lambda session: record(session, row_id, found, self._world.words),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what cannot be reached or refuses; once is no news."""
+        version = session.get(Version, row_id)
+        if version is None or trouble.attempts < _SHOWN_ATTEMPTS:
+            return
+        if version.trouble != trouble.sentence:
+            version.trouble = trouble.sentence
+            session.add(version)
+            refresh_cards(session, version.subject, live=version.is_live)
+
+    def _act(self, cluster: Cluster, version: Version, decision: Decision) -> Decision:
+        """Takes the step; what is to be recorded once it was taken."""
+        match decision:
+            case Create():
+                return self._create(cluster, version)
+            case Delete(uid):
+                cluster.delete(JOBS, version.job_name, version.namespace, uid=uid)
+            case _:
+                pass
+        return decision
+
+    def _create(self, cluster: Cluster, version: Version) -> Decision:
+        """Makes the Job. When its name is taken the next look tells by whom."""
+        datasets, stores = self._places(version)
+        manifest = survey_job(version, datasets, stores, cluster.installation)
+        try:
+            cluster.create(JOBS, manifest, version.namespace)
+        except ClusterError as error:
+            if error.reason in _REFUSED:
+                return Fail(error.message, error.hint)
+            if error.reason != "AlreadyExists":
+                raise
+        return Create()
+
+    def _places(self, version: Version) -> tuple[Datasets, Mapping[str, Store]]:
+        settings = self._world.settings()
+        missing = [
+            f"stores.{name}"
+            for name in (version.store, version.manifest_store)
+            if name not in settings.stores
+        ]
+        if settings.datasets is None:
+            missing.append("datasets")
+        if settings.datasets is None or missing:
+            raise StorageError(
+                f"{' and '.join(dict.fromkeys(missing))} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back.",
+            )
+        return settings.datasets, settings.stores
+
+    def _cluster(self, version: Version) -> Cluster:
+        cluster = self._world.clusters.get(version.cluster)
+        if cluster is None:
+            raise ClusterError(
+                f"Cluster {version.cluster} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back until its surveys have ended.",
+                reason="Unreachable",
+            )
+        return cluster
+
+    def _again(self, version: Version, decision: Decision, now: datetime) -> datetime | None:
+        """When to look again if nothing wakes the row before."""
+        match decision:
+            case Follow(Phase.LISTING):
+                return now + self._world.database.read(refresh_interval)
+            case Follow():
+                return now + min(max(_STARTING, (now - version.asked_at) / 10), _LONGEST)
+            case Cleared():
+                return None
+            case _:
+                return now + SOON

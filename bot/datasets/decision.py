@@ -1,0 +1,148 @@
+"""What to do next for a version whose source is being surveyed. Pure: no I/O."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.cluster.objects import Job, has_condition
+from bot.datasets.job import ATTEMPTS, LONGEST_SECONDS
+from bot.datasets.saying import Said
+from bot.datasets.tables import ENDS, Phase, Version
+from bot.durations import format_duration
+
+# A pod has its image and its Secrets within minutes, or never without somebody's help.
+_LATE_AFTER = timedelta(minutes=10)
+STARTS_WITHIN = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look: the Job, None where there is none, and what its newest pod says.
+
+    `is_taken` says that the Job's name belongs to something that is not ours, `is_running` that
+    a pod runs, `started_at` since when it does or did, `obstacle` is what keeps it from starting.
+    """
+
+    job: Job | None = None
+    is_taken: bool = False
+    is_running: bool = False
+    started_at: datetime | None = None
+    said: Said | None = None
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class Create:
+    """Make the Job."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the Job of a survey that has ended."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """The Job is gone."""
+
+
+@dataclass(frozen=True)
+class Follow:
+    """It goes on."""
+
+    phase: Phase
+
+
+@dataclass(frozen=True)
+class Found:
+    """It ended well."""
+
+    said: Said
+
+
+@dataclass(frozen=True)
+class Fail:
+    """It ended without a result; sentences say why, and what to do then."""
+
+    reason: str
+    unblock: str = ""
+    keys: tuple[str, ...] = field(default=())
+
+
+Decision = Rest | Create | Delete | Cleared | Follow | Found | Fail
+
+
+def decide(version: Version, seen: Seen, now: datetime) -> Decision:
+    """The next step for a version, as its row and the cluster stand."""
+    if version.phase in ENDS:
+        return _after_the_end(version, seen)
+    if seen.is_taken:
+        return Fail(
+            f"There is a Job {version.job_name} in namespace {version.namespace} already that is"
+            " not ours, so nothing was touched.",
+            "Record the version again: it gets another Job.",
+        )
+    if seen.job is None:
+        if version.job_uid is None:
+            return Create()
+        return Fail("Somebody deleted its Job.", "Record the version again.")
+    if has_condition(seen.job.status.conditions, "Complete"):
+        return _completed(seen)
+    if has_condition(seen.job.status.conditions, "Failed"):
+        return _failed(seen.job, seen)
+    if not seen.is_running and now - version.asked_at > STARTS_WITHIN and not version.started_at:
+        waited = format_duration(STARTS_WITHIN)
+        return Fail(f"Its pod did not start within {waited}. {seen.obstacle}".strip(), _ASK_ADMIN)
+    has_begun = seen.is_running or version.started_at is not None
+    return Follow(Phase.LISTING if has_begun else Phase.STARTING)
+
+
+def is_late(version: Version, now: datetime) -> bool:
+    """Whether its pod should have started by now."""
+    is_waiting = version.phase in {Phase.ASKED, Phase.STARTING} and version.started_at is None
+    return is_waiting and now - version.asked_at > _LATE_AFTER
+
+
+def _after_the_end(version: Version, seen: Seen) -> Decision:
+    if version.is_cleared:
+        return Rest()
+    job = seen.job
+    is_ours = job is not None and not seen.is_taken and job.uid == version.job_uid
+    if job is None or not is_ours:
+        return Cleared()
+    return Delete(job.uid)
+
+
+def _completed(seen: Seen) -> Decision:
+    if seen.said is not None and seen.said.event == "done":
+        return Found(seen.said)
+    return Fail(
+        "The survey ended well, but its pod was gone before its result was read.",
+        "Record the version again.",
+    )
+
+
+def _failed(job: Job, seen: Seen) -> Decision:
+    """Why, in the worker's own words where it had any."""
+    said = seen.said
+    if said is not None and said.event == "failed":
+        return Fail(said.message, said.hint, said.keys)
+    found = next((each for each in job.status.conditions if each.type == "Failed"), None)
+    if found is not None and found.reason == "DeadlineExceeded":
+        lasted = format_duration(timedelta(seconds=LONGEST_SECONDS))
+        return Fail(
+            f"It was not done after {lasted}. {seen.obstacle}".strip(),
+            "Split the dataset by folders into several, or ask an admin why the store is slow.",
+        )
+    tries = f" in {ATTEMPTS + 1} attempts" if job.status.failed > ATTEMPTS else ""
+    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
+    return Fail(f"Its pod ended{tries} without saying why.{why}", _ASK_ADMIN)
+
+
+_ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then record it again."

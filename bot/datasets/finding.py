@@ -1,0 +1,117 @@
+"""Finds datasets and their versions by what people call them."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sqlmodel import Session, col, select
+
+from bot.datasets.tables import Dataset, Phase, Version
+from bot.errors import NotFoundError
+from bot.slack.reading import closest
+
+Words = Callable[[str], str]
+_MOST_NAMED = 10
+
+
+class Reference(NamedTuple):
+    """A dataset somebody points at, or one of its versions: `chest-xray`, `chest-xray@v3`."""
+
+    name: str
+    version: str | None = None
+
+    @property
+    def spelled(self) -> str:
+        """The reference as it is written."""
+        return self.name if self.version is None else f"{self.name}@{self.version}"
+
+
+def present(session: Session, name: str) -> Dataset | None:
+    """The dataset of that name, whoever may use it."""
+    return session.exec(
+        select(Dataset).where(col(Dataset.name) == name, col(Dataset.removed_at).is_(None))
+    ).first()
+
+
+def visible(session: Session, team: str) -> list[Dataset]:
+    """The datasets that a team may use, by name."""
+    rows = session.exec(
+        select(Dataset).where(col(Dataset.removed_at).is_(None)).order_by(col(Dataset.name))
+    )
+    return [row for row in rows if row.is_for(team)]
+
+
+def dataset(session: Session, team: str, name: str, words: Words) -> Dataset:
+    """The dataset that a team means; NotFoundError suggests the one it may have meant."""
+    found = present(session, name)
+    if found is not None and found.is_for(team):
+        return found
+    known = [each.name for each in visible(session, team)]
+    near = closest(name, known)
+    if near:
+        raise NotFoundError(f"There is no dataset {name} for {team}.", f"Did you mean {near}?")
+    listed = ", ".join(known[:_MOST_NAMED])
+    example = words("dataset add chest-xray s3://lake/chest-xray/")
+    hint = f"There is: {listed}." if known else f"There is none yet; add one: `{example}`."
+    raise NotFoundError(f"There is no dataset {name} for {team}.", hint)
+
+
+def version(session: Session, of: Dataset, name: str | None, words: Words) -> Version:
+    """The version of that name, or the newest; NotFoundError suggests another."""
+    ready = versions(session, of.id)
+    found = next((each for each in ready if name in {None, each.name}), None)
+    if found is not None:
+        return found
+    if not ready:
+        raise NotFoundError(
+            f"{of.name} has no version yet.",
+            f"`{words(f'dataset version {of.name}')}` records the first.",
+        )
+    names = [each.name for each in ready]
+    near = closest(name or "", names)
+    hint = (
+        f"Did you mean {of.name}@{near}?" if near else f"It has: {', '.join(names[:_MOST_NAMED])}."
+    )
+    raise NotFoundError(f"{of.name} has no version {name}.", hint)
+
+
+def versions(session: Session, dataset_id: str) -> list[Version]:
+    """The versions that are recorded, the newest first."""
+    return list(
+        session.exec(
+            select(Version)
+            .where(col(Version.dataset_id) == dataset_id, col(Version.phase) == Phase.READY)
+            .order_by(col(Version.id).desc())
+        )
+    )
+
+
+def latest_survey(session: Session, dataset_id: str) -> Version | None:
+    """The survey that was asked for last, whatever became of it."""
+    return session.exec(
+        select(Version)
+        .where(col(Version.dataset_id) == dataset_id)
+        .order_by(col(Version.id).desc())
+        .limit(1)
+    ).first()
+
+
+def live_survey(session: Session, dataset_id: str) -> Version | None:
+    """The survey that has not ended."""
+    return session.exec(
+        select(Version).where(
+            col(Version.dataset_id) == dataset_id, col(Version.ended_at).is_(None)
+        )
+    ).first()
+
+
+def newest_of_each(session: Session, datasets: Sequence[Dataset]) -> dict[str, list[Version]]:
+    """The recorded versions of these datasets by their ids, each the newest first."""
+    found: dict[str, list[Version]] = {each.id: [] for each in datasets}
+    rows = session.exec(
+        select(Version)
+        .where(col(Version.dataset_id).in_(list(found)), col(Version.phase) == Phase.READY)
+        .order_by(col(Version.id).desc())
+    )
+    for row in rows:
+        found[row.dataset_id].append(row)
+    return found

@@ -1,0 +1,142 @@
+"""The Job of a survey: the bot's own image with the keys of the stores mounted, and no rights."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bot.cluster import labels
+from bot.config import Datasets, Store
+from bot.datasets.tables import Version
+
+Manifest = dict[str, Any]
+CONTAINER = "worker"
+STORES_FOLDER = "/etc/quartermaster/stores"
+ATTEMPTS = 3
+LONGEST_SECONDS = 12 * 3600
+# Long enough for a bot that was down over a weekend to read what was found.
+_KEEP_FINISHED_SECONDS = 3 * 86_400
+_NOT_WORTH_REPEATING = 65
+_LONGEST_SLUG = 30
+
+
+def job_name(dataset: str, row_id: str) -> str:
+    """What the Job of a version is called, so that a repeated step finds its own work."""
+    slug = re.sub(r"[^a-z0-9]+", "-", dataset.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
+    return f"{slug or 'dataset'}-{row_id[-10:]}"
+
+
+def survey_job(
+    version: Version, datasets: Datasets, stores: Mapping[str, Store], installation: str
+) -> Manifest:
+    """The Job that looks through a version's source and writes its manifest."""
+    used = {name: stores[name] for name in (version.store, version.manifest_store)}
+    arguments = [
+        *("survey", "--source", version.source),
+        *("--source-store", _told(version.store, used[version.store])),
+        *("--manifest", version.manifest),
+        *("--manifest-store", _told(version.manifest_store, used[version.manifest_store])),
+    ]
+    ours = {
+        labels.MANAGED_BY: labels.MANAGER,
+        labels.INSTALLATION: installation,
+        labels.DATASET_VERSION: version.id,
+        labels.TEAM: version.team,
+        labels.PERSON: version.person,
+    }
+    metadata = {"name": version.job_name, "namespace": version.namespace, "labels": ours}
+    return {
+        "metadata": metadata,
+        "spec": {
+            "backoffLimit": ATTEMPTS,
+            "activeDeadlineSeconds": LONGEST_SECONDS,
+            "ttlSecondsAfterFinished": _KEEP_FINISHED_SECONDS,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": _FAILURE_POLICY,
+            "template": {
+                "metadata": {"labels": ours},
+                "spec": _pod(datasets, used, arguments),
+            },
+        },
+    }
+
+
+_FAILURE_POLICY: Manifest = {
+    "rules": [
+        {
+            "action": "FailJob",
+            "onExitCodes": {"operator": "In", "values": [_NOT_WORTH_REPEATING]},
+        },
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+    ]
+}
+
+
+def _pod(datasets: Datasets, stores: Mapping[str, Store], arguments: Iterable[str]) -> Manifest:
+    keys = {name: store.secret for name, store in stores.items() if store.secret}
+    pod: Manifest = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": datasets.service_account is not None,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": datasets.uid,
+            "runAsGroup": datasets.gid,
+            "fsGroup": datasets.gid,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(datasets.image, keys, arguments)],
+        "volumes": [
+            *(
+                {"name": f"keys-{number}", "secret": {"secretName": secret, "defaultMode": 0o440}}
+                for number, secret in enumerate(keys.values())
+            ),
+            # Where a store lists out of order, keys are sorted there.
+            {"name": "tmp", "emptyDir": {"sizeLimit": "10Gi"}},
+        ],
+    }
+    if datasets.service_account:
+        pod["serviceAccountName"] = datasets.service_account
+    if datasets.pull_secrets:
+        pod["imagePullSecrets"] = [{"name": name} for name in datasets.pull_secrets]
+    return pod
+
+
+def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Manifest:
+    return {
+        "name": CONTAINER,
+        "image": image,
+        "args": list(arguments),
+        "resources": {
+            "requests": {"cpu": "500m", "memory": "512Mi"},
+            "limits": {"memory": "512Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            *(
+                {"name": f"keys-{number}", "mountPath": _folder(name), "readOnly": True}
+                for number, name in enumerate(keys)
+            ),
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - a volume of the pod's own
+        ],
+    }
+
+
+def _told(name: str, store: Store) -> str:
+    """How a store is reached, for the worker; where its keys are, but no key."""
+    has_ca = store.ca_file is not None and store.secret is not None
+    told = {
+        "endpoint": store.endpoint,
+        "region": store.region,
+        "path_style": store.path_style,
+        "ca_file": f"{_folder(name)}/ca.crt" if has_ca else None,
+        "credentials": _folder(name) if store.secret else None,
+    }
+    return json.dumps(told)
+
+
+def _folder(store: str) -> str:
+    return f"{STORES_FOLDER}/{store}"

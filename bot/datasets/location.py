@@ -1,0 +1,28 @@
+"""Places in object stores: s3://bucket/folder/."""
+
+from typing import NamedTuple
+
+SCHEME = "s3://"
+
+
+class Location(NamedTuple):
+    """A bucket and the beginning of keys in it, which ends with a slash or is empty."""
+
+    bucket: str
+    prefix: str
+
+    @classmethod
+    def of(cls, url: str) -> "Location":
+        """The place that `s3://bucket/folder/` names."""
+        bucket, _, prefix = url.removeprefix(SCHEME).partition("/")
+        prefix = prefix.strip("/")
+        return cls(bucket, f"{prefix}/" if prefix else "")
+
+    @property
+    def url(self) -> str:
+        """The place as it is written."""
+        return f"{SCHEME}{self.bucket}/{self.prefix}"
+
+    def below(self, *folders: str) -> "Location":
+        """A folder in it."""
+        return Location(self.bucket, self.prefix + "".join(f"{each}/" for each in folders))

@@ -1,0 +1,119 @@
+"""Reads from an object store, for the bot itself: a few small objects at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.config import Store
+from bot.datasets.location import Location
+from bot.errors import StorageError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CONNECT_SECONDS, READ_SECONDS = 5, 20
+_TRIES = 2
+_MISSING = {"NoSuchKey", "NoSuchBucket", "404"}
+_REFUSED = {
+    "AccessDenied",
+    "403",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "ExpiredToken",
+    "InvalidToken",
+}
+_KEYS = {
+    "access-key-id": "aws_access_key_id",
+    "secret-access-key": "aws_secret_access_key",
+    "session-token": "aws_session_token",
+}
+
+
+class ObjectStore:
+    """One object store by its name in the configuration.
+
+    Each use reads the keys anew, so that rotated ones are seen. Every request ends in seconds.
+    """
+
+    def __init__(self, name: str, store: Store) -> None:
+        self._name = name
+        self._store = store
+        self._client: S3Client | None = None
+
+    def get(self, place: Location, name: str) -> bytes:
+        """The content of an object below a place; StorageError when it cannot be had."""
+        key = f"{place.prefix}{name}"
+        with self._failing(f"s3://{place.bucket}/{key}"):
+            client = self._client = self._client or self._open()
+            with client.get_object(Bucket=place.bucket, Key=key)["Body"] as body:
+                return body.read()
+
+    def _open(self) -> "S3Client":
+        # Importing boto3 takes a third of a second: only who reads from a store pays.
+        import boto3  # noqa: PLC0415 - see above
+        from botocore.config import Config  # noqa: PLC0415 - as above
+
+        store = self._store
+        config = Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": _TRIES},
+            s3={"addressing_style": "path" if store.path_style else "auto"},
+            # Stores that are not Amazon's do not know the newer checksums.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        return boto3.session.Session(**self._keys()).client(
+            "s3",
+            endpoint_url=store.endpoint,
+            region_name=store.region,
+            verify=store.ca_file,
+            config=config,
+        )
+
+    def _keys(self) -> dict[str, Any]:
+        """The bot's keys; none where it has an identity of its own."""
+        if self._store.credentials is None:
+            return {}
+        folder = Path(self._store.credentials)
+        try:
+            found = {
+                word: (folder / file).read_text(encoding="utf-8").strip()
+                for file, word in _KEYS.items()
+                if file != "session-token" or (folder / file).exists()
+            }
+        except OSError as error:
+            raise StorageError(
+                f"The keys of store {self._name} cannot be read: {error.strerror}.",
+                f"stores.{self._name}.credentials names a folder with access-key-id and"
+                " secret-access-key.",
+            ) from error
+        return found
+
+    @contextmanager
+    def _failing(self, what: str) -> Iterator[None]:
+        """Turns what the library raises into sentences, which hold no key."""
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+
+        doing = f"Reading {what} from store {self._name}"
+        try:
+            yield
+        except ClientError as error:
+            raise self._refusal(doing, error.response.get("Error", {})) from error
+        except BotoCoreError as error:
+            raise StorageError(
+                f"{doing}: it cannot be reached ({type(error).__name__}).",
+                f"Try again in a minute; stores.{self._name} says where it is looked for.",
+            ) from error
+
+    def _refusal(self, doing: str, error: Any) -> StorageError:
+        code = str(error.get("Code", "unknown"))
+        if code in _MISSING:
+            return StorageError(f"{doing}: it is not there ({code}).", "Has somebody deleted it?")
+        if code in _REFUSED:
+            return StorageError(
+                f"{doing}: the store refuses the bot's keys ({code}).",
+                f"A platform admin checks stores.{self._name}.credentials.",
+            )
+        return StorageError(f"{doing}: the store answers {code}.", "Try again in a minute.")

@@ -1,0 +1,61 @@
+"""Answers about datasets that must look outside; they change nothing."""
+
+import time
+from collections.abc import Callable
+
+from bot.config import Settings
+from bot.datasets.comparing import Sort, summary
+from bot.datasets.location import Location
+from bot.datasets.manifest import Get, differences, read_entries, read_index
+from bot.datasets.object_store import ObjectStore
+from bot.datasets.tables import Version
+from bot.errors import LimitError, StorageError
+
+# Both manifests are read in one go: about 5 s for so many on a small machine.
+MOST_OBJECTS = 3_000_000
+DEADLINE_SECONDS = 60.0
+
+
+class DatasetReads:
+    """Reads manifests from the state bucket, one part of each in memory at a time."""
+
+    def __init__(
+        self, settings: Callable[[], Settings], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._settings = settings
+        self._monotonic = monotonic
+
+    def differences(self, before: Version, after: Version) -> dict[str, Sort]:
+        """What changed; LimitError for more objects than are compared here."""
+        both = (before.objects or 0) + (after.objects or 0)
+        if both > MOST_OBJECTS:
+            raise LimitError(
+                f"{before.reference} and {after.reference} have {both:,} objects together;"
+                f" up to {MOST_OBJECTS:,} are compared here.",
+                f"Their manifests are in the store {after.manifest_store}:"
+                f" {before.manifest} and {after.manifest}",
+            )
+        deadline = self._monotonic() + DEADLINE_SECONDS
+        old, new = self._get(before, deadline), self._get(after, deadline)
+        return summary(
+            differences(read_entries(old, read_index(old)), read_entries(new, read_index(new)))
+        )
+
+    def _get(self, version: Version, deadline: float) -> Get:
+        store = self._settings().stores.get(version.manifest_store)
+        if store is None:
+            raise StorageError(
+                f"Store {version.manifest_store} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back.",
+            )
+        place, source = Location.of(version.manifest), ObjectStore(version.manifest_store, store)
+
+        def get(name: str) -> bytes:
+            if self._monotonic() > deadline:
+                raise StorageError(
+                    f"Comparing took longer than {DEADLINE_SECONDS:.0f} s and was given up.",
+                    f"The store {version.manifest_store} is slow at the moment; try again later.",
+                )
+            return source.get(place, name)
+
+        return get

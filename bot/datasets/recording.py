@@ -1,0 +1,98 @@
+"""Writes what a look at a survey found into its row, and says what people must know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster.hiding import hide_secrets
+from bot.datasets import finding, notes
+from bot.datasets.decision import Cleared, Decision, Fail, Follow, Found, Seen, is_late
+from bot.datasets.saying import Said
+from bot.datasets.tables import Phase, Version
+from bot.slack.messages import refresh_cards
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen."""
+
+    decision: Decision
+    seen: Seen
+    now: datetime
+
+
+def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+    """Brings the row up to date, and the card when it shows anything else now."""
+    version = session.get(Version, row_id)
+    if version is None:
+        return
+    before = _shown(version)
+    if found.seen.job is not None and not found.seen.is_taken and version.is_live:
+        version.job_uid = found.seen.job.uid
+    match found.decision:
+        case Follow(phase):
+            _follow(version, phase, found)
+        case Found(said):
+            _found(session, version, said, found)
+            notes.ended(session, version, words, found.now)
+        case Fail() as fail:
+            _fail(version, fail, found)
+            notes.ended(session, version, words, found.now)
+        case Cleared():
+            version.is_cleared = True
+        case _:
+            pass
+    version.trouble = ""
+    version.is_late = is_late(version, found.now)
+    session.add(version)
+    if _shown(version) != before:
+        refresh_cards(session, version.subject, live=version.is_live)
+
+
+def _follow(version: Version, phase: Phase, found: Findings) -> None:
+    if phase is not Phase(version.phase):
+        version.phase, version.since = phase, found.now
+        if phase is Phase.LISTING:
+            version.since = version.started_at = found.seen.started_at or found.now
+    said, version.obstacle = found.seen.said, found.seen.obstacle
+    if said is not None and said.event == "progress":
+        version.objects_seen, version.bytes_seen = said.files_done, said.bytes_done
+        version.read_at = found.now
+    if said is not None and said.event == "failed":
+        version.obstacle = f"{hide_secrets(said.message)} It is tried again."
+
+
+def _found(session: Session, version: Version, said: Said, found: Findings) -> None:
+    """It is a version of its own, unless the content is that of another."""
+    ready = finding.versions(session, version.dataset_id)
+    same = next((each for each in ready if each.digest == said.digest), None)
+    version.phase = Phase.READY if same is None else Phase.UNCHANGED
+    version.same_as = same.id if same is not None else None
+    version.digest, version.objects, version.size_bytes = said.digest, said.objects, said.bytes
+    version.objects_seen, version.bytes_seen = said.objects, said.bytes
+    _end(version, found)
+
+
+def _fail(version: Version, fail: Fail, found: Findings) -> None:
+    version.phase = Phase.FAILED
+    version.reason, version.unblock = hide_secrets(fail.reason), fail.unblock
+    version.keys = list(fail.keys)
+    _end(version, found)
+
+
+def _end(version: Version, found: Findings) -> None:
+    """When it ended by the cluster's clock, where that tells."""
+    job = found.seen.job
+    version.started_at = version.started_at or found.seen.started_at
+    version.ended_at = (job.status.completion_time if job is not None else None) or found.now
+    version.since, version.obstacle = version.ended_at, ""
+
+
+def _shown(version: Version) -> tuple[object, ...]:
+    """What the card shows of a version."""
+    return (
+        version.phase, version.since, version.obstacle, version.trouble, version.is_late,
+        version.objects_seen, version.bytes_seen, version.ended_at, version.reason,
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+"""Renders the cards of versions."""
+
+from collections.abc import Iterable, Iterator
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.card import Around, version_card
+from bot.datasets.tables import VERSION, Version
+from bot.datasets.wording import name_of
+from bot.slack.card import Card
+
+
+class VersionRenderer:
+    """Renders versions."""
+
+    kind = VERSION
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The version's card; the same in every channel."""
+        del channel
+        version = session.get(Version, subject_id)
+        return (
+            version_card(version, around(session, version), self._clock.now()) if version else None
+        )
+
+
+def around(session: Session, version: Version) -> Around:
+    """What a version's card says besides its row."""
+    same = [version.same_as] if version.same_as else []
+    return Around(
+        person=name_of(session, version.workspace_id, version.person),
+        parents=tuple(_names(session, version.parents)),
+        same_as=next(_names(session, same), ""),
+    )
+
+
+def _names(session: Session, ids: Iterable[str]) -> Iterator[str]:
+    for each in ids:
+        found = session.get(Version, each)
+        if found is not None:
+            yield found.name

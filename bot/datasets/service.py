@@ -1,0 +1,258 @@
+"""The verbs of datasets: what people want is checked and written; nothing outside is called."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.access import Caller, Right
+from bot.audit import Actor, record
+from bot.config import Datasets, Settings
+from bot.database.columns import new_id
+from bot.datasets import finding
+from bot.datasets.card import Shelf
+from bot.datasets.finding import Reference
+from bot.datasets.job import job_name
+from bot.datasets.location import Location
+from bot.datasets.tables import DATASET, VERSION, Dataset, Version, lane
+from bot.datasets.wording import name_of
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.slack.messages import show_card
+from bot.slack.reading import closest
+
+EVERYONE = "everyone"
+
+
+@dataclass(frozen=True)
+class NewDataset:
+    """What `/dataset add` was told; `readers` are teams, or `everyone` alone."""
+
+    name: str
+    source: str
+    store: str | None = None
+    description: str = ""
+    readers: tuple[str, ...] = ()
+    team: str | None = None
+
+
+class DatasetService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before. `words` says how a command is typed.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
+        self._settings = settings
+        self._words = words
+
+    def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
+        """The new dataset of the caller's team; UserError says what was wrong with it."""
+        self._set_up()
+        team = caller.team or ""
+        store = self._store(team, asked.store)
+        readers, is_open = self._readers(team, asked.readers)
+        self._refuse_taken(session, team, asked.name)
+        row = Dataset(
+            workspace_id=caller.workspace_id,
+            name=asked.name,
+            team=team,
+            readers=list(readers),
+            is_open=is_open,
+            store=store,
+            source=Location.of(asked.source).url,
+            description=asked.description,
+            person=caller.person,
+            added_at=now,
+        )
+        session.add(row)
+        session.flush()
+        facts = {"name": row.name, "store": store, "source": row.source,
+                 "readers": EVERYONE if is_open else ", ".join(readers)}  # fmt: skip
+        record(session, _actor(caller), "dataset.add", (DATASET, row.id), facts, at=now)
+        return row
+
+    def version(
+        self, session: Session, caller: Caller, what: tuple[Dataset, str | None, str], now: datetime
+    ) -> Version:
+        """Has a dataset surveyed for a new version; `what` is it, the name, and a note.
+
+        Without a name the next free one of v1, v2 and so on is taken.
+        """
+        dataset, name, note = what
+        datasets = self._set_up()
+        self._refuse_others(caller, dataset, "record versions of it")
+        self._store(dataset.team, dataset.store)
+        ready = finding.versions(session, dataset.id)
+        taken = {each.name for each in ready}
+        free = _free_name(taken)
+        if name in taken:
+            raise ConflictError(
+                f"{dataset.name} has a version {name} already, and a named version never changes.",
+                f"Choose another name; {free} is free.",
+            )
+        self._refuse_surveyed(session, dataset)
+        row = self._row(caller, dataset, datasets, (name or free, note), now)
+        row.parents = [each.id for each in ready[:1]]
+        session.add(row)
+        session.flush()
+        facts = {"name": row.reference} | ({"note": note} if note else {})
+        record(session, _actor(caller), "dataset.version", (VERSION, row.id), facts, at=now)
+        show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, VERSION, row.id, lane(row.cluster), now)
+        return row
+
+    def remove(self, session: Session, caller: Caller, dataset: Dataset, now: datetime) -> Dataset:
+        """Takes a dataset out of the catalogue; what lies in the store is not touched."""
+        self._refuse_others(caller, dataset, "remove it")
+        if dataset.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
+            raise NotAllowedError(
+                f"{dataset.name} was added by <@{dataset.person}>.",
+                "They can remove it, and so can a lead of the team or an admin.",
+            )
+        self._refuse_surveyed(session, dataset)
+        dataset.removed_at = now
+        session.add(dataset)
+        facts = {"name": dataset.name}
+        record(session, _actor(caller), "dataset.remove", (DATASET, dataset.id), facts, at=now)
+        return dataset
+
+    def find(self, session: Session, team: str, name: str) -> Dataset:
+        """The dataset of that name; NotFoundError when the team may use none."""
+        return finding.dataset(session, team, name, self._words)
+
+    def find_version(self, session: Session, team: str, reference: Reference) -> Version:
+        """The version that a reference means, the newest where it names none."""
+        dataset = finding.dataset(session, team, reference.name, self._words)
+        return finding.version(session, dataset, reference.version, self._words)
+
+    def listing(self, session: Session, team: str) -> list[Shelf]:
+        """The datasets that a team may use with their versions, by name."""
+        datasets = finding.visible(session, team)
+        versions = finding.newest_of_each(session, datasets)
+        return [Shelf(each, versions[each.id], {}) for each in datasets]
+
+    def shelf(self, session: Session, team: str, name: str) -> Shelf:
+        """A dataset with its versions, its people's names, and the last survey of it."""
+        dataset = self.find(session, team, name)
+        versions = finding.versions(session, dataset.id)
+        users = {dataset.person, *(each.person for each in versions)}
+        names = {user: name_of(session, dataset.workspace_id, user) for user in users}
+        return Shelf(dataset, versions, names, finding.latest_survey(session, dataset.id))
+
+    def _set_up(self) -> Datasets:
+        datasets = self._settings().datasets
+        if datasets is None:
+            raise ConflictError(
+                "Datasets are not set up here.",
+                "A platform admin adds `stores` and `datasets` to quartermaster.yaml;"
+                " docs/datasets.md says how.",
+            )
+        return datasets
+
+    def _store(self, team: str, name: str | None) -> str:
+        """The store a team means; the only one it may use where it names none."""
+        stores = self._settings().stores
+        allowed = [each for each, store in stores.items() if team in store.teams]
+        if name is None and len(allowed) == 1:
+            return allowed[0]
+        if name in allowed and name is not None:
+            return name
+        may = f"It may use: {', '.join(allowed)}." if allowed else _NO_STORE
+        if name is None:
+            if not allowed:
+                raise NotAllowedError(f"{team} may use no object store.", may)
+            raise UsageError(
+                f"Which store? {team} may use several.",
+                f"Add --store, one of: {', '.join(allowed)}.",
+            )
+        if name in stores:
+            raise NotAllowedError(f"{team} may not use the store {name}.", may)
+        near = closest(name, allowed)
+        raise NotFoundError(f"There is no store {name}.", f"Did you mean {near}?" if near else may)
+
+    def _readers(self, team: str, readers: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+        named = tuple(dict.fromkeys(each for each in readers if each != team))
+        if EVERYONE in named:
+            return (), True
+        known = self._settings().teams
+        unknown = next((each for each in named if each not in known), None)
+        if unknown is not None:
+            near = closest(unknown, known)
+            hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+            raise NotFoundError(f"There is no team {unknown}.", hint)
+        return named, False
+
+    def _refuse_taken(self, session: Session, team: str, name: str) -> None:
+        found = finding.present(session, name)
+        if found is None:
+            return
+        if found.is_for(team):
+            raise ConflictError(
+                f"There is a dataset {name} already: {found.source} of {found.team}.",
+                f"`{self._words(f'dataset show {name}')}` shows it; choose another name for yours.",
+            )
+        raise ConflictError(
+            f"The name {name} is taken by a dataset of another team.", "Choose another name."
+        )
+
+    def _refuse_others(self, caller: Caller, dataset: Dataset, what: str) -> None:
+        if caller.team != dataset.team:
+            raise NotAllowedError(
+                f"{dataset.name} belongs to {dataset.team}; only that team can {what}.",
+                "Ask one of them.",
+            )
+
+    def _refuse_surveyed(self, session: Session, dataset: Dataset) -> None:
+        live = finding.live_survey(session, dataset.id)
+        if live is not None:
+            raise ConflictError(
+                f"{live.reference} is being recorded at the moment, asked for by <@{live.person}>.",
+                f"Its card in <#{live.channel}> says how far it is; try again when it has ended.",
+            )
+
+    def _row(
+        self,
+        caller: Caller,
+        dataset: Dataset,
+        datasets: Datasets,
+        named: tuple[str, str],
+        now: datetime,
+    ) -> Version:
+        row_id = new_id()
+        return Version(
+            id=row_id,
+            workspace_id=caller.workspace_id,
+            dataset_id=dataset.id,
+            dataset=dataset.name,
+            name=named[0],
+            note=named[1],
+            team=dataset.team,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=datasets.cluster,
+            namespace=datasets.namespace,
+            job_name=job_name(dataset.name, row_id),
+            store=dataset.store,
+            source=dataset.source,
+            manifest_store=datasets.state_store,
+            manifest=Location.of(datasets.state).below("manifests", row_id).url,
+            asked_at=now,
+            since=now,
+        )
+
+
+_NO_STORE = "A platform admin names the team in stores.NAME.teams of quartermaster.yaml."
+
+
+def _free_name(taken: set[str]) -> str:
+    number = len(taken) + 1
+    while f"v{number}" in taken:
+        number += 1
+    return f"v{number}"
+
+
+def _actor(caller: Caller) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)

@@ -1,0 +1,163 @@
+"""Datasets and their versions as rows: what is wanted of each, and what was last seen of it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, Index, text
+from sqlmodel import Field, SQLModel
+
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+
+VERSION = "dataset-version"
+DATASET = "dataset"
+
+
+class Phase(StrEnum):
+    """How far the survey of a version is; the last three are ends."""
+
+    ASKED = "asked"
+    STARTING = "starting"
+    LISTING = "listing"
+    READY = "ready"
+    UNCHANGED = "unchanged"
+    FAILED = "failed"
+
+
+ENDS = frozenset({Phase.READY, Phase.UNCHANGED, Phase.FAILED})
+
+
+class Dataset(SQLModel, table=True):
+    """A dataset: a prefix in an object store, and who may use it.
+
+    `team` owns it, `readers` are other teams that may use it, all may if it `is_open`. `source` is
+    `s3://bucket/prefix/` in the store of that name. One that was removed keeps its row.
+    """
+
+    __tablename__: ClassVar[Any] = "datasets"
+    __table_args__ = (
+        Index(
+            "ix_datasets_name",
+            "name",
+            unique=True,
+            postgresql_where=text("removed_at IS NULL"),
+            sqlite_where=text("removed_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    name: str
+    team: str
+    readers: list[str] = Field(default_factory=list, sa_type=JSON)
+    is_open: bool = False
+    store: str
+    source: str
+    description: str = ""
+    person: str
+    added_at: datetime = Field(sa_type=Moment)
+    removed_at: datetime | None = Field(default=None, sa_type=Moment)
+
+    def is_for(self, team: str) -> bool:
+        """Whether a team may use it."""
+        return self.is_open or team == self.team or team in self.readers
+
+
+class Version(SQLModel, table=True):
+    """A version of a dataset: what a survey found in its source, under a name that stays.
+
+    The first block is written once by the service, the rest by the controller. `manifest` is where
+    the survey writes, in the store `manifest_store`. Once it is ready `digest`, `objects` and
+    `size_bytes` tell what it holds, and nothing of it changes any more. One that found the content
+    of another version is `unchanged` and names it in `same_as`; its own name is free again.
+    `parents` are the ids of the versions it came from. `reason` says why it failed, `unblock` what
+    to do then, `keys` which objects it is about, `obstacle` what keeps its pod from starting. It
+    `is_cleared` once its Job is gone.
+    """
+
+    __tablename__: ClassVar[Any] = "dataset_versions"
+    __table_args__ = (
+        Index(
+            "ix_dataset_versions_live",
+            "dataset_id",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+        Index(
+            "ix_dataset_versions_name",
+            "dataset_id",
+            "name",
+            unique=True,
+            postgresql_where=text("phase = 'ready'"),
+            sqlite_where=text("phase = 'ready'"),
+        ),
+        Index(
+            "ix_dataset_versions_digest",
+            "dataset_id",
+            "digest",
+            unique=True,
+            postgresql_where=text("phase = 'ready'"),
+            sqlite_where=text("phase = 'ready'"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    dataset_id: str = Field(foreign_key="datasets.id", index=True)
+    dataset: str
+    name: str
+    note: str = ""
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    job_name: str
+    store: str
+    source: str
+    manifest_store: str
+    manifest: str
+    parents: list[str] = Field(default_factory=list, sa_type=JSON)
+    asked_at: datetime = Field(sa_type=Moment)
+
+    phase: str = Phase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    job_uid: str | None = None
+    started_at: datetime | None = Field(default=None, sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    read_at: datetime | None = Field(default=None, sa_type=Moment)
+    objects_seen: int = Field(default=0, sa_type=BigInteger)
+    bytes_seen: int = Field(default=0, sa_type=BigInteger)
+    digest: str | None = None
+    objects: int | None = Field(default=None, sa_type=BigInteger)
+    size_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    same_as: str | None = None
+    reason: str = ""
+    unblock: str = ""
+    obstacle: str = ""
+    keys: list[str] = Field(default_factory=list, sa_type=JSON)
+    trouble: str = ""
+    is_late: bool = False
+    is_cleared: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its survey has not ended."""
+        return self.ended_at is None
+
+    @property
+    def reference(self) -> str:
+        """How people point at it: `chest-xray@v3`."""
+        return f"{self.dataset}@{self.name}"
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, VERSION, self.id)
+
+
+def lane(cluster: str) -> str:
+    """What looks at surveys in a cluster depend on."""
+    return f"cluster:{cluster}"

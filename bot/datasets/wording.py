@@ -1,0 +1,41 @@
+"""The words for datasets, the same on cards, in answers and in messages."""
+
+from sqlmodel import Session
+
+from bot import people
+from bot.datasets.tables import Dataset
+
+_STEP = 1000
+_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+_SHORT_DIGEST = 12
+_TEN = 10
+
+
+def size(count: int) -> str:
+    """An amount of data as people say it: 999 bytes, 1.2 GB, 340 TB."""
+    amount, unit = float(count), 0
+    while round(amount, 1) >= _STEP and unit < len(_UNITS) - 1:
+        amount, unit = amount / _STEP, unit + 1
+    if unit == 0:
+        return "1 byte" if count == 1 else f"{count} bytes"
+    return f"{amount:.1f} {_UNITS[unit]}" if amount < _TEN else f"{amount:.0f} {_UNITS[unit]}"
+
+
+def objects(count: int) -> str:
+    """`1 object`, `627,615 objects`."""
+    return f"{count:,} object{'' if count == 1 else 's'}"
+
+
+def short(digest: str) -> str:
+    """The first digits of a digest, enough to tell versions apart by eye."""
+    return digest.removeprefix("sha256:")[:_SHORT_DIGEST]
+
+
+def readers(dataset: Dataset) -> str:
+    """Who may use it besides its owner."""
+    return "everyone" if dataset.is_open else ", ".join(dataset.readers) or "nobody else"
+
+
+def name_of(session: Session, workspace_id: str, user_id: str) -> str:
+    """What somebody is called; a name notifies nobody."""
+    return people.name_of(session, workspace_id, user_id)

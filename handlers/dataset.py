@@ -1,0 +1,213 @@
+"""/dataset: the catalogue of datasets and their versions."""
+
+import re
+
+from bot.access import Right
+from bot.datasets.card import dataset_card, list_card, version_card
+from bot.datasets.comparing import difference_card
+from bot.datasets.finding import Reference
+from bot.datasets.renderer import around
+from bot.datasets.service import EVERYONE, NewDataset
+from bot.datasets.wording import readers
+from bot.errors import UsageError
+from bot.slack.card import Reply
+from bot.slack.declarations import Command
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import Pattern, RunName, TeamName, Words, matched
+from handlers.context import Context
+
+
+class DatasetName(RunName):
+    """The name of a dataset: lower-case letters, digits and hyphens, at most 30."""
+
+    word = "DATASET"
+    example = "chest-xray"
+
+
+class VersionName(Pattern):
+    """The name of a version."""
+
+    word = "VERSION"
+    rule = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?")
+    form = "a name of at most 32 letters, digits, dots, hyphens and underscores"
+    example = "v3"
+
+
+class DatasetReference:
+    """A dataset, or one of its versions: `chest-xray`, `chest-xray@v3`."""
+
+    word = "DATASET[@VERSION]"
+    form = "a dataset such as `chest-xray`, or one of its versions such as `chest-xray@v3`"
+    example = "chest-xray@v3"
+    rule = re.compile(rf"({DatasetName.rule.pattern})(?:@({VersionName.rule.pattern}))?")
+
+    def read(self, text: str) -> Reference:
+        """The name and, where one was written, the version."""
+        name, version = matched(self.rule, text).groups()
+        return Reference(name, version)
+
+
+class SourceUrl(Pattern):
+    """A bucket and a folder in it."""
+
+    word = "URL"
+    rule = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^\s?*#]{0,900})?")
+    form = "a bucket and a folder in it such as `s3://lake/chest-xray/`"
+    example = "s3://lake/chest-xray/"
+
+
+class StoreName(Pattern):
+    """A store as the configuration names it."""
+
+    word = "STORE"
+    rule = TeamName.rule
+    form = "a store's name: lower-case letters, digits and hyphens"
+    example = "lake"
+
+
+class Readers:
+    """Teams with commas between them, or everyone."""
+
+    word = "TEAMS"
+    form = f"teams with commas between them such as `team-b,team-c`, or `{EVERYONE}`"
+    example = "team-b,team-c"
+    rule = TeamName.rule
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The names."""
+        return tuple(matched(self.rule, each.strip()).group() for each in text.split(","))
+
+
+dataset = Command("dataset", "Datasets: where they are, and what their versions hold")
+
+
+@dataset.verb(
+    "add",
+    "Put a dataset into the catalogue",
+    right=Right.DATASET_ADD,
+    mutates=True,
+    into=NewDataset,
+    examples=(
+        "add chest-xray s3://lake/chest-xray/",
+        'add imagenet s3://lake/imagenet/ --description "ILSVRC 2012" --readers everyone',
+    ),
+)
+@dataset.argument("name", DatasetName(), help="What you call it")
+@dataset.argument("source", SourceUrl(), help="Where it is")
+@dataset.option("--store", StoreName(), help="In which object store, where there are several")
+@dataset.option("--description", Words(), default="", help="What it is")
+@dataset.option("--readers", Readers(), default=(), help="Other teams that may use it, or everyone")
+@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+def add(ctx: Context, asked: NewDataset) -> Reply:
+    """A receipt; nothing was looked at in the store yet."""
+    ctx.team()
+    row = ctx.datasets.add(ctx.session, ctx.caller, asked, ctx.now)
+    next_step = code(ctx.words(f"dataset version {row.name}"))
+    return Reply(
+        (
+            join("Added: ", code(row.name), f" of {row.team}, readers: {readers(row)}."),
+            join(code(row.source), " in store ", code(row.store), " was not looked at yet: ",
+                 next_step, " records its first version."),
+        )
+    )  # fmt: skip
+
+
+@dataset.verb(
+    "list", "The datasets that the team may use", right=Right.DATASET_READ, examples=("list",)
+)
+@dataset.option("--team", TeamName(), help="Another team than the channel's")
+def list_datasets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Each with its newest version."""
+    name, _ = ctx.team()
+    example = ctx.words("dataset add chest-xray s3://lake/chest-xray/")
+    return Reply(card=list_card(name, ctx.datasets.listing(ctx.session, name), example, ctx.now))
+
+
+@dataset.verb(
+    "show",
+    "A dataset with its versions, or one version",
+    right=Right.DATASET_READ,
+    examples=("show chest-xray", "show chest-xray@v3"),
+)
+@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.option("--team", TeamName(), help="Another team than the channel's")
+def show(ctx: Context, reference: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """The dataset's card, or that of a version."""
+    name, _ = ctx.team()
+    if reference.version is not None:
+        found = ctx.datasets.find_version(ctx.session, name, reference)
+        return Reply(card=version_card(found, around(ctx.session, found), ctx.now))
+    shelf = ctx.datasets.shelf(ctx.session, name, reference.name)
+    return Reply(card=dataset_card(shelf, ctx.words(f"dataset version {reference.name}"), ctx.now))
+
+
+@dataset.verb(
+    "version",
+    "Record what a dataset holds now, under a name that stays",
+    right=Right.DATASET_VERSION,
+    mutates=True,
+    examples=("version chest-xray", 'version chest-xray --name v3 --note "cleaned labels"'),
+)
+@dataset.argument("of", DatasetName(), help="Which dataset")
+@dataset.option("--name", VersionName(), help="What you call the version; v1, v2, ... otherwise")
+@dataset.option("--note", default="", help="What is new in it")
+@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+def version(ctx: Context, of: str, name: str | None, note: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """A receipt; the card in the channel says how far it is."""
+    found = ctx.datasets.find(ctx.session, ctx.team()[0], of)
+    row = ctx.datasets.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
+    return Reply(
+        (
+            join("Recording ", code(row.reference), ": every object is listed, none is read."),
+            plain("Its card in this channel follows it."),
+        )
+    )
+
+
+@dataset.verb(
+    "diff",
+    "What changed from one version to another",
+    right=Right.DATASET_READ,
+    examples=("diff chest-xray@v2 chest-xray@v3",),
+)
+@dataset.argument("before", DatasetReference(), help="The earlier version")
+@dataset.argument("after", DatasetReference(), help="The later version")
+@dataset.option("--team", TeamName(), help="Another team than the channel's")
+def diff(ctx: Context, before: Reference, after: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Counts, bytes and the first keys, read from the manifests after the acknowledgement."""
+    name, _ = ctx.team()
+    old, new = (ctx.datasets.find_version(ctx.session, name, each) for each in (before, after))
+    if old.id == new.id:
+        example = ctx.words("dataset diff chest-xray@v2 chest-xray@v3")
+        raise UsageError(
+            f"{before.spelled} and {after.spelled} are the same version.",
+            f"Name two of them, for example `{example}`.",
+        )
+    reads = ctx.dataset_reads
+    return Reply(
+        (join("Comparing ", code(old.reference), " with ", code(new.reference), "…"),),
+        later=lambda: Reply(card=difference_card(old, new, reads.differences(old, new))),
+    )
+
+
+@dataset.verb(
+    "remove",
+    "Take a dataset out of the catalogue; what lies in the store stays",
+    right=Right.DATASET_REMOVE,
+    mutates=True,
+    examples=("remove chest-xray",),
+)
+@dataset.argument("name", DatasetName(), help="Which dataset")
+@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+def remove(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What was removed, and how it comes back."""
+    found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
+    row = ctx.datasets.remove(ctx.session, ctx.caller, found, ctx.now)
+    undo = code(ctx.words(f"dataset add {row.name} {row.source} --store {row.store}"))
+    return Reply(
+        (
+            join(code(row.name), " is no longer in the catalogue. Nothing in ", code(row.source),
+                 " was touched."),
+            join(undo, " adds it again, without its versions."),
+        )
+    )  # fmt: skip

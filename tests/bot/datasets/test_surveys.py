@@ -1,0 +1,149 @@
+"""A version from the wish to its end: what the cluster is asked for, and what people read."""
+
+import json
+
+import pytest
+
+from bot.datasets.tables import Phase
+from playground.ledger import Fault
+from tests.bot.datasets.rig import DIGEST, IMAGE, OTHER_DIGEST, Rig
+from tests.bot.training.rig import ALICE
+
+
+def test_a_version_is_recorded_from_what_was_found(rig: Rig) -> None:
+    rig.add()
+    version_id = rig.version(note="as delivered")
+    rig.pass_time(minutes=2)
+    version = rig.get(version_id)
+    assert (version.phase, version.digest) == (Phase.READY, DIGEST)
+    assert (version.objects, version.size_bytes) == (3, 2_500_000)
+    assert rig.notes(version_id) == {
+        "ended": f"<@{ALICE}> chest-xray@v1 is recorded: 3 objects, 2.5 MB."
+    }
+    assert (rig.effects(), rig.jobs()) == (["create jobs", "delete jobs"], [])
+
+
+def test_the_card_follows_a_survey(rig: Rig) -> None:
+    rig.add()
+    version_id = rig.version(name="first", note="as delivered")
+    assert rig.card(version_id).splitlines()[0] == "⏳ chest-xray@first · Starting"
+    rig.pass_time(seconds=36)
+    assert rig.card(version_id) == _LISTING
+    rig.pass_time(minutes=2)
+    assert rig.card(version_id) == _RECORDED
+
+
+def test_the_pod_is_confined_and_has_keys(rig: Rig) -> None:
+    rig.add()
+    version_id = rig.version()
+    rig.run()
+    (job,) = rig.jobs()
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    store = {
+        "endpoint": "https://grid.example.com:8082",
+        "region": "us-east-1",
+        "path_style": True,
+        "ca_file": "/etc/quartermaster/stores/lake/ca.crt",
+        "credentials": "/etc/quartermaster/stores/lake",
+    }
+    state = {
+        "endpoint": None,
+        "region": "us-east-1",
+        "path_style": False,
+        "ca_file": None,
+        "credentials": "/etc/quartermaster/stores/state",
+    }
+    assert container["image"] == IMAGE
+    assert container["args"] == [
+        *("survey", "--source", "s3://lake/chest-xray/", "--source-store", json.dumps(store)),
+        *("--manifest", f"s3://qm-state/prod/manifests/{version_id}/"),
+        *("--manifest-store", json.dumps(state)),
+    ]
+    assert [each["mountPath"] for each in container["volumeMounts"]] == [
+        "/etc/quartermaster/stores/lake",
+        "/etc/quartermaster/stores/state",
+        "/tmp",  # noqa: S108 - in the pod
+    ]
+    assert [each["secret"]["secretName"] for each in pod["volumes"][:2]] == [
+        "lake-keys",
+        "state-keys",
+    ]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+
+
+def test_the_same_content_is_no_new_version(rig: Rig) -> None:
+    rig.add()
+    first = rig.version()
+    rig.pass_time(minutes=2)
+    again = rig.version(name="v2")
+    rig.pass_time(minutes=2)
+    found = rig.get(again)
+    assert (found.phase, found.same_as) == (Phase.UNCHANGED, first)
+    assert rig.notes(again) == {
+        "ended": f"<@{ALICE}> chest-xray: nothing changed since v1, so there is no version v2."
+    }
+    assert rig.card(again).splitlines()[:2] == [
+        "chest-xray@v2 · Nothing changed",
+        "Nothing changed since v1: it is the same content, so the name v2 is still free.",
+    ]
+
+
+def test_changed_content_is_a_version_with_parent(rig: Rig) -> None:
+    rig.add()
+    first = rig.version()
+    rig.pass_time(minutes=2)
+    rig.finds(OTHER_DIGEST)
+    second = rig.version()
+    rig.pass_time(minutes=2)
+    found = rig.get(second)
+    assert (found.name, found.phase, found.parents) == ("v2", Phase.READY, [first])
+    assert rig.notes(second)["ended"] == (
+        f"<@{ALICE}> chest-xray@v2 is recorded: 3 objects, 2.5 MB.\n"
+        "What changed: `/dataset diff chest-xray@v1 chest-xray@v2`"
+    )
+
+
+@pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
+@pytest.mark.parametrize("verb", ["create jobs", "delete jobs"])
+def test_lost_answers_make_one_job(rig: Rig, verb: str, fault: Fault) -> None:
+    rig.outside.ledger.by_name[verb] = [fault]
+    rig.add()
+    version_id = rig.version()
+    rig.pass_time(minutes=5)
+    assert (rig.get(version_id).phase, rig.jobs()) == (Phase.READY, [])
+    assert list(rig.notes(version_id)) == ["ended"]
+
+
+def test_a_step_that_was_never_saved_repeats(rig: Rig) -> None:
+    rig.add()
+    version_id = rig.version()
+    for _ in range(3):
+        rig.controller.step(version_id)
+        rig.restart()
+    rig.pass_time(minutes=2)
+    assert rig.get(version_id).phase == Phase.READY
+    assert rig.effects() == ["create jobs", "delete jobs"]
+
+
+_LISTING = """\
+▶️ chest-xray@first · Listing for 33s
+3,000 objects, 30 MB so far
+  Source  `s3://lake/chest-xray/`
+  Store   `lake`
+  By      Alice
+  Asked   2026-11-21 12:00 UTC
+  Rate    100 objects/s
+  Note    as delivered"""
+_RECORDED = f"""\
+✅ chest-xray@first · Recorded
+  Source   `s3://lake/chest-xray/`
+  Store    `lake`
+  By       Alice
+  Asked    2026-11-21 12:00 UTC
+  Objects  3
+  Size     2.5 MB (2,500,000 bytes)
+  Took     40s
+  Digest   `{DIGEST}`
+  Note     as delivered"""
