@@ -9,6 +9,7 @@ from bot.quotas import Figures, Queue, Queues
 from bot.quotas.engine import Words
 from bot.quotas.standing import Blocked, Cause, Standing
 from bot.training.expecting import capacity, expected_start, releases, room
+from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -58,7 +59,8 @@ class _Situation:
 
     @property
     def wanted(self) -> Decimal:
-        return self.spec.gpus
+        """The GPUs of all its nodes."""
+        return gpus_of(self.spec)
 
     @property
     def is_counted(self) -> bool:
@@ -158,9 +160,15 @@ def _too_big(now: _Situation) -> Why:
         f" have: a nominal quota of {_number(now.own.nominal)}, and at most"
         f" {_number(max(Decimal(0), borrowable))} borrowed.",
         f"Only more quota lets it start: {_request(now, short)}"
-        f" Or submit it with `--gpus {_number(most)}` or fewer.",
+        f" Or submit it with {_less(now, most)}",
         _holders(now),
     )
+
+
+def _less(now: _Situation, most: Decimal) -> str:
+    if now.wanted == now.spec.gpus:
+        return f"`--gpus {_number(most)}` or fewer."
+    return f"fewer nodes, or fewer GPUs on each: {_number(most)} in all."
 
 
 def _uncovered(now: _Situation) -> Why:

@@ -100,6 +100,19 @@ def test_a_waiting_run_says_what_for(rig: Rig) -> None:
     )
 
 
+def test_a_waiting_run_counts_all_its_nodes(rig: Rig) -> None:
+    theirs = training_job("theirs", 8, "team-b", epochs=20)
+    rig.world.create("jobs", theirs, "team-b")
+    rig.pass_time(seconds=2)
+    wide = rig.submit("wide", kind="sync", nodes=3, gpus=2)
+    big = rig.submit("big", kind="sync", nodes=4, gpus=4)
+    rig.pass_time(seconds=20)
+    said = "It waits for 6 GPUs of h100, and 4 can be had now: team-a uses 0 of its nominal quota"
+    assert said in rig.card(wide)
+    assert "It waits for 16 GPUs of h100, more than team-a can ever have" in rig.card(big)
+    assert "Or submit it with fewer nodes, or fewer GPUs on each: 12 in all." in rig.card(big)
+
+
 def test_more_quota_lets_a_waiting_run_start(rig: Rig) -> None:
     rig.world.create("jobs", training_job("theirs", 8, "team-b", epochs=90), "team-b")
     run_id = rig.submit(gpus=6)
