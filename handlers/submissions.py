@@ -11,7 +11,7 @@ SUBMISSIONS = (
     ),
     (
         "submit fetch --image ghcr.io/acme/lane:3.1 --pvc standard:100Gi:/mnt"
-        " -- python fetch.py /mnt"
+        " --artifact /mnt/imagenet -- python fetch.py /mnt"
     ),
     (
         "submit lane3 --kind mpi --nodes 3 --gpus 1 --image ghcr.io/acme/lane:3.1"

@@ -7,6 +7,7 @@ from bot.access import Caller, Right
 from bot.errors import NotAllowedError, NotFoundError
 from bot.slack.card import Card, Reply
 from bot.slack.container_parameters import (
+    ArtifactPath,
     ClaimMount,
     CodeVersion,
     CpuQuantity,
@@ -102,6 +103,7 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
 @train.option("--env", EnvironmentPair(), multiple=True, help="A variable; never a secret")
 @train.option("--secret", SecretPair(), multiple=True, help="A variable from a Secret")
 @train.option("--pvc", ClaimMount(), multiple=True, help="A PVC to mount, or to make")
+@train.option("--artifact", ArtifactPath(), multiple=True, help="What it makes on a PVC, to note")
 @train.option("--kind", Choice(*NAMES), help="What the run is made of; a job otherwise")
 @train.option("--form", FormName(), help="Another form of its kind")
 @train.option("--nodes", NodeCount(), help="On how many nodes; as 1:3 where that can change")

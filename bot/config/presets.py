@@ -30,6 +30,7 @@ class Locked(StrEnum):
     ENV = "env"
     SECRET = "secret"  # noqa: S105 - the name of an option
     PVC = "pvc"
+    ARTIFACT = "artifact"
     KIND = "kind"
     FORM = "form"
     NODES = "nodes"
@@ -76,6 +77,9 @@ class Preset(Section):
 
     pvc: tuple[Typed, ...] = ()
     """PVCs, each claim:/path, or storage-class:100Gi:/path."""
+
+    artifact: tuple[Typed, ...] = ()
+    """What it makes on its PVCs, each an absolute path; noted in its record."""
 
     kind: Typed | None = None
     """What the run is made of."""

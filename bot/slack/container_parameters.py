@@ -127,6 +127,28 @@ class ClaimMount:
         return found
 
 
+class Artifact(NamedTuple):
+    """A file or a folder that a run makes, as its containers see it."""
+
+    path: str
+
+
+class ArtifactPath:
+    """The absolute path of what a run makes, without a slash at its end."""
+
+    word = "PATH"
+    form = "an absolute path in the container, such as `/out/model.pt`"
+    example = "/out/model.pt"
+    rule = re.compile(r"(/[^/\s\x00]{1,255}){1,64}")
+
+    def read(self, text: str) -> Artifact:
+        """The path."""
+        path = matched(self.rule, text.rstrip("/")).group()
+        if {".", ".."} & set(path.split("/")):
+            raise ValueError(text)
+        return Artifact(path)
+
+
 class FlavorName(Pattern):
     """A GPU type as the cluster names it: a ResourceFlavor, or a node pool of KAI."""
 

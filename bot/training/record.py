@@ -11,6 +11,7 @@ from bot.durations import format_duration
 from bot.slack.card import Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
+from bot.training.artifacts import Kept, artifacts_of
 from bot.training.kinds import gpus_of, kind_of_run
 from bot.training.kinds.volumes import mounts_of
 from bot.training.masking import HIDDEN, is_secret, mask
@@ -21,7 +22,7 @@ from bot.training.tables import Phase, Run
 LONGEST_EXPORT = 9_000
 _SHOWN_NODES, _EXPORTED_NODES = 4, 40
 _LONGEST_FACT = 300
-_LONG_PARTS = ("command", "env", "metrics", "pvcs")
+_LONG_PARTS = ("command", "env", "metrics", "pvcs", "artifacts")
 _SPENT = {
     Phase.PENDING: "waited",
     Phase.PREEMPTED: "preempted",
@@ -39,6 +40,7 @@ def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
     facts: list[tuple[str, Markup | None]] = [
         ("Command", _code(_command(spec)) if spec.command else None),
         ("Digest", code(run.image_id.rpartition("@")[2]) if run.image_id else None),
+        *(("Artifact", _artifact(each)) for each in artifacts_of(run.job_name, spec)),
         ("Variables", _code(_variables(spec)) if names else None),
         ("Secrets", _code(" ".join(_secrets(spec))) if spec.secrets else None),
         ("Queue", join(code(run.queue), plain(f", {run.flavor}" if run.flavor else ""))),
@@ -118,6 +120,7 @@ def _made_of(spec: RunSpec, run: Run) -> Record:
         "pvcs": [
             {"claim": each.claim, "path": each.path, "read_only": each.read_only} for each in mounts
         ],
+        "artifacts": [each._asdict() for each in artifacts_of(run.job_name, spec)],
     }
 
 
@@ -168,6 +171,10 @@ def _few(nodes: list[str]) -> list[str]:
 def _some(nodes: list[str], most: int) -> str:
     more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
     return ", ".join(nodes[:most]) + more
+
+
+def _artifact(kept: Kept) -> Markup:
+    return join(code(kept.path), plain(", on PVC "), code(kept.claim))
 
 
 def _command(spec: RunSpec) -> str:

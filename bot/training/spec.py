@@ -41,6 +41,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
     `gpu_requests` are the resources that its pod requests for them. With a `gpu_type` they are of
     that one, and `placement` is what it takes to be given these.
+    `artifacts` are paths on its volumes of what it makes.
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
     those of a node, `efa` the fabric adapters of a node. `nodes_range` are the fewest and the most
     nodes of a run that can change them while it runs. Pods on the `host_network` have the addresses
@@ -71,6 +72,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[SecretReference, ...] = ()
     mounts: tuple[VolumeMount, ...] = ()
     volumes: tuple[Volume, ...] = ()
+    artifacts: tuple[str, ...] = ()
     time_limit_seconds: int | None = None
     priority: str | None = None
     code: str | None = None

@@ -15,12 +15,14 @@ from bot.durations import format_duration
 from bot.errors import LimitError, UsageError
 from bot.quotas import Engine
 from bot.slack.container_parameters import (
+    Artifact,
     EnvironmentVariable,
     NewVolume,
     SecretReference,
     VolumeMount,
 )
 from bot.slack.parameters import Nodes
+from bot.training.artifacts import refuse_lost
 from bot.training.claims import settled
 from bot.training.fractions import gpu_requests, refuse_unavailable, shown
 from bot.training.gpu_types import nodes_for, placed
@@ -59,6 +61,7 @@ class Submission:
     env: tuple[EnvironmentVariable, ...] = ()
     secret: tuple[SecretReference, ...] = ()
     pvc: tuple[VolumeMount | NewVolume, ...] = ()
+    artifact: tuple[Artifact, ...] = ()
     kind: str | None = None
     form: str | None = None
     nodes: Nodes | None = None
@@ -73,6 +76,11 @@ class Submission:
     preset: str | None = None
     cluster: str | None = None
     team: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Those of its artifacts, each once."""
+        return tuple(dict.fromkeys(each.path for each in self.artifact))
 
 
 def fill_in(
@@ -170,7 +178,8 @@ def refuse_secrets(asked: Submission) -> None:
 
 
 def refuse_clashes(asked: Submission) -> None:
-    """UsageError when a variable or a path is given twice."""
+    """UsageError when a variable or a path is given twice, or an artifact is on no volume."""
+    refuse_lost(asked.artifact, asked.pvc)
     names = [*(each.name for each in asked.env), *(each.name for each in asked.secret)]
     name = _twice(names)
     if name:

@@ -1,0 +1,68 @@
+"""What runs make, and on which of their volumes it is kept."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from bot.errors import UsageError
+from bot.slack.container_parameters import Artifact, NewVolume, VolumeMount
+from bot.training.kinds.volumes import mounts_of
+from bot.training.spec import SHM_PATH, RunSpec
+
+
+class Kept(NamedTuple):
+    """Something a run makes: where its containers see it, on which PVC, and where on that."""
+
+    path: str
+    claim: str
+    within: str
+
+
+def refuse_lost(artifacts: Sequence[Artifact], volumes: Sequence[VolumeMount | NewVolume]) -> None:
+    """UsageError when something that is to be kept is on no volume that the run can write to."""
+    mounts = {each.path.rstrip("/"): each for each in volumes}
+    for artifact in artifacts:
+        found = mounts.get(_mount(artifact.path, mounts) or "")
+        if found is None:
+            is_memory = _is_below(artifact.path, SHM_PATH)
+            gone = "in memory" if is_memory else "on no PVC of the run"
+            folder = "" if is_memory else artifact.path.rpartition("/")[0]
+            raise UsageError(
+                f"`--artifact {artifact.path}` is {gone}, so it would be gone with its pod.",
+                _ways_out(folder or "/out", volumes),
+            )
+        if isinstance(found, VolumeMount) and found.read_only:
+            raise UsageError(
+                f"`--artifact {artifact.path}` is on PVC {found.claim}, which the run mounts for"
+                " reading only.",
+                f"Mount it for writing: `--pvc {found.claim}:{found.path}`.",
+            )
+
+
+def artifacts_of(root_name: str, spec: RunSpec) -> tuple[Kept, ...]:
+    """What a run with this root makes."""
+    mounts = {each.path.rstrip("/"): each for each in mounts_of(root_name, spec)}
+    places = ((path, _mount(path, mounts)) for path in spec.artifacts)
+    return tuple(
+        Kept(path, mounts[place].claim, path[len(place) :].lstrip("/"))
+        for path, place in places
+        if place is not None
+    )
+
+
+def _mount(path: str, mounts: Iterable[str]) -> str | None:
+    """The mount that a path is on: of those above it the nearest."""
+    return max((each for each in mounts if _is_below(path, each)), key=len, default=None)
+
+
+def _is_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}/")
+
+
+def _ways_out(folder: str, volumes: Sequence[VolumeMount | NewVolume]) -> str:
+    writable = [
+        each.path.rstrip("/")
+        for each in volumes
+        if isinstance(each, NewVolume) or not each.read_only
+    ]
+    there = f" Or write it below {' or '.join(writable)}." if writable else ""
+    return f"Mount a PVC for it, like `--pvc claim:{folder}`.{there}"
