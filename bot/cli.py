@@ -171,9 +171,53 @@ def survey(**stores: Any) -> None:
     Progress goes to standard output, one JSON object a line. Exits 65 when trying again is of no
     use, 75 when it may be.
     """
-    from bot.datasets.worker.command import Stores, run_survey
+    from bot.datasets.worker.command import run_survey
 
-    run_survey(Stores(**stores))
+    run_survey(stores)
+
+
+@main.command(
+    epilog=_examples(
+        "fill --manifest s3://state/manifests/1/ --digest sha256:... --target /data ..."
+    )
+)
+@_stores
+@click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
+@click.option(
+    "--target",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The volume; the files appear in TARGET/ready/files.",
+)
+@click.option("--shards", type=click.IntRange(min=1), default=1, help="How many pods share this.")
+@click.option(
+    "--shard",
+    type=int,
+    default=0,
+    envvar="JOB_COMPLETION_INDEX",
+    show_envvar=True,
+    help="Which of them this is, from 0.",
+)
+@click.option("--uid", type=int, help="The files' owner; that of the process without it.")
+@click.option("--gid", type=int, help="The files' group; that of the process without it.")
+@click.option("--umask", default="0022", show_default=True, help="Octal.")
+@click.option("--workers", default="auto", show_default=True, help="Objects read at a time.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "obstore", "boto3"]),
+    default="auto",
+    show_default=True,
+    help="auto is obstore, and boto3 for what that cannot read.",
+)
+def fill(**options: Any) -> None:
+    """Copy the objects of a manifest onto a volume, verified; run by the bot in a Job.
+
+    Started again it copies what is missing. Progress goes to standard output, one JSON object a
+    line. Exits 65 when trying again is of no use, 75 when it may be.
+    """
+    from bot.datasets.worker.command import run_fill
+
+    run_fill(options)
 
 
 @main.command(name="commands", hidden=True)

@@ -71,7 +71,7 @@ def _arguments(folder: Path, ports: dict[str, int], tls: Tls | None) -> list[str
     arguments = ["-alsologtostderr=false", "server", f"-dir={data}", "-s3", "-filer"]
     arguments += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-metricsIp=127.0.0.1"]
     arguments += ["-master.telemetry=false", "-s3.iam=false", "-master.volumeSizeLimitMB=1024"]
-    arguments += ["-volume.max=0", f"-s3.config={_identities(folder)}"]
+    arguments += ["-volume.max=10000", f"-s3.config={_identities(folder)}"]
     arguments += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
     for server, port in ports.items():
         arguments += [f"-{server}.port={port}", f"-{server}.port.grpc={free_port()}"]

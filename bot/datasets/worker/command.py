@@ -3,14 +3,23 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
-from bot.datasets.worker.failures import WORTH_REPEATING, WorkError
+from bot.datasets.worker.copying import Ways
+from bot.datasets.worker.cpus import workers
+from bot.datasets.worker.engine import Engine, Fallback
+from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
+from bot.datasets.worker.fill import Order, Share, fill
+from bot.datasets.worker.obstore_engine import ObstoreEngine
 from bot.datasets.worker.progress import Progress, reported, say, say_failure
 from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import address, store
+from bot.datasets.worker.store import Address, Store, address, store
 from bot.datasets.worker.survey import Shelf, survey
+from bot.datasets.worker.verifying import Verifier
+from bot.datasets.worker.volume import Ownership, Volume
 
 
 @dataclass(frozen=True)
@@ -24,8 +33,22 @@ class Stores:
     patience_seconds: float
 
 
-def run_survey(stores: Stores) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The other options of fill; no workers stands for as many as the processors can use."""
+
+    digest: str
+    target: Path
+    shard: int
+    shards: int
+    ownership: Ownership
+    workers: int
+    engine: str
+
+
+def run_survey(options: Mapping[str, Any]) -> None:
     """Lists the source and writes its manifest; ends the process with 65 or 75 when it cannot."""
+    stores = Stores(**options)
 
     def work() -> None:
         source = address(stores.source, "--source")
@@ -49,6 +72,82 @@ def run_survey(stores: Stores) -> None:
         )
 
     _to_the_end(work)
+
+
+def run_fill(options: Mapping[str, Any]) -> None:
+    """Copies a manifest's objects; ends the process with 65 or 75 when it cannot."""
+
+    def work() -> None:
+        stores, asked = _read(options)
+        source = address(stores.source, "--source")
+        where = store(stores.source_store, "--source-store")
+        share = Share(asked.shard, asked.shards)
+        if not 0 <= share.shard < share.shards:
+            raise wrong_input(f"Shard {share.shard} is none of {share.shards}.", "Count from 0.")
+        count = asked.workers or workers()
+        volume = Volume(asked.target, asked.digest, asked.ownership)
+        shelf = _shelf(stores)
+        order = Order(asked.digest, shelf, volume, share, count, stores.patience_seconds)
+        requests = Requests(where, source.bucket, stores.patience_seconds)
+        engine = chosen_engine(asked.engine, where, source, count)
+        ways = Ways(engine, Verifier(requests, source.prefix))
+        progress = Progress("copying")
+        with reported(progress):
+            result = fill(order, ways, progress)
+        say(
+            {
+                "event": "done",
+                "phase": progress.phase,
+                "digest": result.index.digest,
+                "objects": result.index.objects,
+                "bytes": result.index.bytes,
+                "seconds": progress.seconds,
+                "copied_files": result.copied_files,
+                "copied_bytes": result.copied_bytes,
+                "verified_by": dict(ways.verifier.counts),
+                "ready": result.is_ready,
+                "engine": engine.name,
+            }
+        )
+
+    _to_the_end(work)
+
+
+def _read(options: Mapping[str, Any]) -> tuple[Stores, Asked]:
+    of_stores = {field.name for field in fields(Stores)}
+    left = {name: value for name, value in options.items() if name not in of_stores}
+    owner = Ownership(
+        left.pop("uid"), left.pop("gid"), _number(left.pop("umask"), 8, "--umask", "0022")
+    )
+    count = left.pop("workers")
+    count = 0 if count == "auto" else _number(count, 10, "--workers", "auto or 32")
+    stores = Stores(**{name: options[name] for name in of_stores})
+    return stores, Asked(ownership=owner, workers=count, **left)
+
+
+def _number(text: str, digits: int, option: str, example: str) -> int:
+    try:
+        number = int(text, digits)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise wrong_input(f"{option} is no number: {text}.", f"For example: {option} {example}")
+    return number
+
+
+def chosen_engine(name: str, where: Store, source: Address, connections: int) -> Engine:
+    """The engine of that name; auto is obstore, and boto3 for what it cannot read."""
+
+    def plain() -> Engine:
+        # Most never need it, and loading it takes half a second.
+        from bot.datasets.worker.boto3_engine import Boto3Engine  # noqa: PLC0415
+
+        return Boto3Engine(where, source, connections)
+
+    if name == "boto3":
+        return plain()
+    fast = ObstoreEngine(where, source)
+    return fast if name == "obstore" else Fallback(fast, plain)
 
 
 def _shelf(stores: Stores) -> Shelf:

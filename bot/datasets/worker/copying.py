@@ -1,0 +1,252 @@
+"""Objects become files: many at a time, large ones in pieces, each verified before it counts."""
+
+import concurrent.futures
+import errno
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from typing_extensions import Buffer
+
+from bot.datasets.manifest import Entry
+from bot.datasets.worker.engine import Engine
+from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.records import Record
+from bot.datasets.worker.verifying import Verifier, has_md5, md5
+from bot.datasets.worker.volume import Volume
+
+IN_MEMORY_BYTES = 1 << 20
+PIECE_BYTES = 16 << 20
+_IN_PIECES_BYTES = 2 * PIECE_BYTES
+_ATTEMPTS = 3
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 10.0
+_FLUSH_SECONDS, _SYNC_FLUSHES = 1.0, 30
+
+
+@dataclass
+class Object:
+    """One object to copy; `known` says that an earlier life has it."""
+
+    ordinal: int
+    entry: Entry
+    known: bool
+    pieces_left: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def piece_done(self) -> bool:
+        """Whether it was the last one."""
+        with self.lock:
+            # The last piece may be done again, when its verification was not answered.
+            self.pieces_left = max(0, self.pieces_left - 1)
+            return self.pieces_left == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An object, or the part of a large one from `first` on."""
+
+    object: Object
+    first: int = 0
+    size: int = -1
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How objects are read and verified."""
+
+    engine: Engine
+    verifier: Verifier
+
+
+class Copier:
+    """Carries tasks out; the first failure ends all of them."""
+
+    def __init__(
+        self,
+        ways: Ways,
+        volume: Volume,
+        record: Record,
+        progress: Progress,
+        patience_seconds: float,
+    ) -> None:
+        self._volume: Final = volume
+        self._engine: Final = ways.engine
+        self._verifier: Final = ways.verifier
+        self._patience: Final = patience_seconds
+        self._record: Final = record
+        self._progress: Final = progress
+        self._stop: Final = threading.Event()
+        self._lock: Final = threading.Lock()
+        self._failure: BaseException | None = None
+        self._seen = self._kept = 0
+        self.copied_files = self.copied_bytes = 0
+
+    def run(self, objects: Iterable[Object], workers: int) -> None:
+        """Until all objects are files, recorded and durable; raises the first failure."""
+        work = self._tasks(objects)
+        with concurrent.futures.ThreadPoolExecutor(workers + 1, "copy") as pool:
+            keeper = pool.submit(self._guarded, self._keep_records)
+            copying = [pool.submit(self._guarded, lambda: self._work(work)) for _ in range(workers)]
+            concurrent.futures.wait(copying)
+            self._stop.set()
+            concurrent.futures.wait([keeper])
+        if self._failure:
+            raise self._failure
+        if self._seen != self._kept + self.copied_files:
+            raise RuntimeError(
+                f"{self._seen} objects, {self._kept} kept, {self.copied_files} copied"
+            )
+        self._record.sync(self._volume.sync)
+
+    def _tasks(self, objects: Iterable[Object]) -> Iterator[Task]:
+        """What there is to do, large objects cut into pieces."""
+        for found in objects:
+            self._seen += 1
+            size = found.entry.size
+            if found.known or size <= _IN_PIECES_BYTES:
+                yield Task(found)
+                continue
+            firsts = range(0, size, PIECE_BYTES)
+            found.pieces_left = len(firsts)
+            for first in firsts:
+                yield Task(found, first, min(PIECE_BYTES, size - first))
+
+    def _guarded(self, part: Callable[[], None]) -> None:
+        try:
+            part()
+        except BaseException as error:
+            with self._lock:
+                self._failure = self._failure or error
+            self._stop.set()
+            raise
+
+    def _keep_records(self) -> None:
+        flushes = 0
+        while not self._stop.wait(_FLUSH_SECONDS):
+            self._record.flush()
+            flushes += 1
+            if flushes % _SYNC_FLUSHES == 0:
+                self._record.sync(self._volume.sync)
+
+    def _work(self, work: Iterator[Task]) -> None:
+        while not self._stop.is_set():
+            with self._lock:
+                task = next(work, None)
+            if task is None:
+                return
+            self._patiently(task)
+
+    def _patiently(self, task: Task) -> None:
+        """Does a task, again and again while the store does not answer."""
+        pause, waited = _FIRST_PAUSE_SECONDS, 0.0
+        while True:
+            try:
+                self._do(task)
+            except WorkError as error:
+                if error.reason != "store_down" or waited >= self._patience:
+                    raise
+            else:
+                return
+            if self._stop.wait(pause):
+                return
+            waited += pause
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _do(self, task: Task) -> None:
+        entry = task.object.entry
+        if task.object.known and self._volume.has(entry.key, entry.size):
+            with self._lock:
+                self._kept += 1
+            self._progress.skip(1, entry.size)
+        elif task.size >= 0:
+            self._copy_piece(task)
+        else:
+            self._copy(task.object)
+
+    def _copy(self, found: Object) -> None:
+        for _ in range(_ATTEMPTS):
+            if self._copied(found.entry):
+                self._done(found, found.entry.size)
+                return
+        raise corrupt(found.entry)
+
+    def _copied(self, entry: Entry) -> bool:
+        """Whether the object was copied, and what was written is what it has to be."""
+        if entry.size <= IN_MEMORY_BYTES:
+            return self._copied_at_once(entry)
+        digest = hashlib.md5(usedforsecurity=False) if has_md5(entry) else None
+        with self._volume.writing(entry.key) as file:
+            place = 0
+            for chunk in self._engine.chunks(entry, 0, entry.size):
+                if digest:
+                    digest.update(chunk)
+                place += write(file, chunk, place)
+            return place == entry.size and self._verifier.verify(
+                entry, file, digest.hexdigest() if digest else ""
+            )
+
+    def _copied_at_once(self, entry: Entry) -> bool:
+        content = memoryview(self._engine.whole(entry))
+        if content.nbytes != entry.size:
+            return False
+        found = md5(content) if has_md5(entry) else ""
+        with self._volume.writing(entry.key) as file:
+            write(file, content, 0)
+            if found and found == entry.etag:
+                self._verifier.count("md5")
+                return True
+            return self._verifier.verify(entry, file, found)
+
+    def _copy_piece(self, task: Task) -> None:
+        entry = task.object.entry
+        with self._volume.writing(entry.key, new=False) as file:
+            place = task.first
+            for chunk in self._engine.chunks(entry, task.first, task.size):
+                place += write(file, chunk, place)
+            if place != task.first + task.size:
+                raise corrupt(entry)
+            self._progress.add(0, task.size)
+            if not task.object.piece_done():
+                return
+            os.ftruncate(file, entry.size)
+            right = self._verifier.verify(entry, file)
+        if right:
+            self._done(task.object, 0)
+        else:
+            self._copy(task.object)
+
+    def _done(self, found: Object, size: int) -> None:
+        self._progress.add(1, size)
+        with self._lock:
+            self.copied_files += 1
+            self.copied_bytes += found.entry.size
+        self._record.add(found.ordinal, found.entry.size)
+
+
+def write(file: int, content: Buffer, place: int) -> int:
+    """Writes all of it at a place in the file; how many bytes that were."""
+    left = memoryview(content)
+    total = left.nbytes
+    while left.nbytes:
+        written = os.pwrite(file, left, place)
+        left, place = left[written:], place + written
+    return total
+
+
+def corrupt(entry: Entry) -> WorkError:
+    """What arrives is not what the store says it has."""
+    return WorkError(
+        "corrupt",
+        f"{entry.key} does not arrive as the store says it is: its size or checksum differs.",
+        "Look at this object in the store; the others that were copied are kept.",
+        (entry.key,),
+    )
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the volume, or its quota, has no more room."""
+    return error.errno in {errno.ENOSPC, errno.EDQUOT}

@@ -1,0 +1,38 @@
+"""How many processors this container may use."""
+
+import contextlib
+import os
+from pathlib import Path
+
+_GROUPS = Path("/sys/fs/cgroup")
+_WORKERS_EACH, _FEWEST, _MOST = 16, 16, 64
+
+
+def workers(groups: Path = _GROUPS) -> int:
+    """How many objects are to be read at a time.
+
+    Sixteen for each processor keep it busy at 15 ms a request; 128 on two were slower.
+    """
+    return max(_FEWEST, min(_MOST, round(_WORKERS_EACH * cpus(groups))))
+
+
+def cpus(groups: Path = _GROUPS) -> float:
+    """The container's limit (control groups, version 2 or 1), else the machine's processors."""
+    limits = [_version_2(groups / "cpu.max"), _version_1(groups / "cpu")]
+    machine = float(len(os.sched_getaffinity(0)))
+    return min([machine, *(limit for limit in limits if limit)])
+
+
+def _version_2(file: Path) -> float | None:
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = file.read_text(encoding="ascii").split()
+        return int(quota) / int(period)  # "max" is no number
+    return None
+
+
+def _version_1(folder: Path) -> float | None:
+    with contextlib.suppress(OSError, ValueError):
+        quota = int((folder / "cpu.cfs_quota_us").read_text(encoding="ascii"))
+        period = int((folder / "cpu.cfs_period_us").read_text(encoding="ascii"))
+        return quota / period if quota > 0 else None
+    return None

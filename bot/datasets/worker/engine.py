@@ -1,0 +1,72 @@
+"""How bytes of objects are read: a fast way, and one that every store understands."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+from typing_extensions import Buffer
+
+from bot.datasets.manifest import Entry
+
+CHUNK_BYTES = 512 * 1024
+
+
+class UnfitError(Exception):
+    """This engine cannot read this; `always` says that it cannot read any range there."""
+
+    def __init__(self, why: str, *, always: bool = False) -> None:
+        super().__init__(why)
+        self.always = always
+
+
+class Engine(Protocol):
+    """Reads objects of one bucket, from any number of threads."""
+
+    name: str
+
+    def whole(self, entry: Entry) -> Buffer:
+        """All bytes of an object, if it is the one that was listed; WorkError when it is not."""
+
+    def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
+        """Some of its bytes, in pieces that fit into memory; asks before it returns."""
+
+
+class Fallback:
+    """The first engine, and for what it cannot read the second."""
+
+    def __init__(self, first: Engine, second: Callable[[], Engine]) -> None:
+        self.name = first.name
+        self._first: Final = first
+        self._make_second: Final = second
+        self._second: Engine | None = None
+        self._always = False
+        self._lock: Final = threading.Lock()
+
+    def whole(self, entry: Entry) -> Buffer:
+        """All bytes of an object."""
+        if not self._always:
+            try:
+                return self._first.whole(entry)
+            except UnfitError as error:
+                self._note(error)
+        return self._other().whole(entry)
+
+    def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
+        """Some of its bytes."""
+        if not self._always:
+            try:
+                return self._first.chunks(entry, first, size)
+            except UnfitError as error:
+                self._note(error)
+        return self._other().chunks(entry, first, size)
+
+    def _note(self, error: UnfitError) -> None:
+        if error.always:
+            self._always = True
+
+    def _other(self) -> Engine:
+        with self._lock:
+            if self._second is None:
+                self._second = self._make_second()
+                self.name = f"{self._first.name} and {self._second.name}"
+            return self._second

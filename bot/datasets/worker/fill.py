@@ -1,0 +1,200 @@
+"""`quartermaster fill`: copies the objects of a manifest into a tree that appears complete."""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.datasets.manifest import Entry, Index, read_entries, read_index, write_index
+from bot.datasets.worker.copying import Copier, Object, Ways, is_full
+from bot.datasets.worker.failures import WorkError, wrong_input
+from bot.datasets.worker.keys import problem
+from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.records import Done, Record, boot_id, read
+from bot.datasets.worker.survey import Shelf
+from bot.datasets.worker.volume import Volume
+from bot.errors import StorageError
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_UNIT = 1024
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which part of the objects is this shard's: those whose key hashes to its number."""
+
+    shard: int = 0
+    shards: int = 1
+
+    def has(self, key: str) -> bool:
+        """Whether a key is this shard's."""
+        return self.shards == 1 or zlib.crc32(key.encode()) % self.shards == self.shard
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be copied where, and how hard to try."""
+
+    digest: str
+    shelf: Shelf
+    volume: Volume
+    share: Share
+    workers: int
+    patience_seconds: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one shard's fill came to; `is_ready` says that the tree is there."""
+
+    index: Index
+    is_ready: bool
+    copied_files: int
+    copied_bytes: int
+
+
+def fill(order: Order, ways: Ways, progress: Progress) -> Result:
+    """Copies what is missing of one shard; the last shard makes the tree ready."""
+    try:
+        index = _wanted(order)
+        if order.volume.is_ready():
+            order.volume.tidy()
+            return Result(index, is_ready=True, copied_files=0, copied_bytes=0)
+        order.volume.prepare()
+        copier = _copied(order, index, ways, progress)
+        ready = _finished(order, index, progress)
+    except WorkError:
+        raise
+    except StorageError as error:
+        raise WorkError("corrupt", error.message, error.hint) from error
+    except OSError as error:
+        raise _volume_failure(order, error) from error
+    return Result(index, ready, copier.copied_files, copier.copied_bytes)
+
+
+def _wanted(order: Order) -> Index:
+    index = read_index(order.shelf.get)
+    if index.digest != order.digest:
+        raise wrong_input(
+            f"The manifest is that of {index.digest}, not of {order.digest}.",
+            "Name the manifest that the version was recorded with.",
+        )
+    problems = index.findings.problems
+    if problems.count:
+        first = problems.first[0]
+        raise WorkError(
+            "bad_keys",
+            f"{problems.count} keys cannot be files: {first.key} {first.problem}.",
+            "Rename or remove these objects, then record a new version.",
+            tuple(remark.key for remark in problems.first),
+        )
+    return index
+
+
+def _copied(order: Order, index: Index, ways: Ways, progress: Progress) -> Copier:
+    path = order.volume.record(order.share.shard, order.share.shards)
+    done = read(path, boot_id())
+    _check_room(order, index)
+    progress.files_total, progress.bytes_total = _totals(order, index)
+    record = Record(path)
+    try:
+        copier = Copier(ways, order.volume, record, progress, order.patience_seconds)
+        copier.run(_objects(order, index, done), order.workers)
+        record.complete()
+    finally:
+        record.close()
+    return copier
+
+
+def _totals(order: Order, index: Index) -> tuple[int, int]:
+    """How many files and bytes are this shard's."""
+    if order.share.shards == 1:
+        return index.objects, index.bytes
+    files = size = 0
+    for entry in read_entries(order.shelf.get, index):
+        if order.share.has(entry.key):
+            files, size = files + 1, size + entry.size
+    return files, size
+
+
+def _objects(order: Order, index: Index, done: Done) -> Iterator[Object]:
+    """This shard's objects in order, their folders made; ordinals count within the shard."""
+    ordinal = 0
+    for entry in read_entries(order.shelf.get, index):
+        if order.share.has(entry.key):
+            # The survey has looked already; but what was stored since is only believed at its end.
+            if words := problem(entry.key):
+                raise _bad_key(entry, words)
+            order.volume.make_folders(entry.key)
+            yield Object(ordinal, entry, known=ordinal in done)
+            ordinal += 1
+
+
+def _bad_key(entry: Entry, words: str) -> WorkError:
+    return WorkError("bad_keys", f"{entry.key!r} cannot be a file: it {words}.", "", (entry.key,))
+
+
+def _finished(order: Order, index: Index, progress: Progress) -> bool:
+    """Makes the tree ready when no shard has anything left; safe when several do so at once."""
+    share, volume = order.share, order.volume
+    records = (volume.record(shard, share.shards) for shard in range(share.shards))
+    if not all(read(path, "").complete for path in records):
+        return volume.is_ready()
+    progress.phase = "finishing"
+    try:
+        with volume.describing(share.shard) as folder:
+            for part in index.parts:
+                (folder / part.name).write_bytes(order.shelf.get(part.name))
+            write_index(lambda name, content: _written(folder / name, content), index)
+        volume.publish()
+    except FileNotFoundError:
+        # Another shard has finished meanwhile, and removed what this one was about to use.
+        if not volume.is_ready():
+            raise
+    return True
+
+
+def _written(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def _check_room(order: Order, index: Index) -> None:
+    share = order.share
+    every = [
+        read(order.volume.record(shard, share.shards), boot_id()) for shard in range(share.shards)
+    ]
+    size = index.bytes - sum(done.bytes for done in every)
+    files = index.objects - sum(map(len, every))
+    free_size, free_files = order.volume.free()
+    if size > free_size:
+        raise _no_room(
+            f"{told(size)} are still to be copied, and {order.volume.target} has {told(free_size)}"
+            " free."
+        )
+    if 0 <= free_files < files:
+        raise _no_room(
+            f"{files} files are still to be copied, and {order.volume.target} has room for"
+            f" {free_files}."
+        )
+
+
+def _volume_failure(order: Order, error: OSError) -> WorkError:
+    if is_full(error):
+        return _no_room(f"{order.volume.target} is full: {told(order.volume.free()[0])} are free.")
+    return WorkError(
+        "store_down",
+        f"The volume failed: {error.strerror or error}.",
+        "What is copied stays, and the rest follows when it is started again.",
+    )
+
+
+def _no_room(message: str) -> WorkError:
+    return WorkError("no_room", message, "Cache it again with a larger size.")
+
+
+def told(size: float) -> str:
+    """Bytes as people read them: 1.5 GiB."""
+    unit = 0
+    while size >= _UNIT and unit < len(_UNITS) - 1:
+        size, unit = size / _UNIT, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size:.0f} B"

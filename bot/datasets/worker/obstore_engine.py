@@ -1,0 +1,171 @@
+"""Reading by obstore: Rust without Python's lock, half the processor time of boto3 and less."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import obstore
+from obstore.exceptions import (
+    BaseError,
+    InvalidPathError,
+    NotSupportedError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
+from obstore.store import S3Store
+from typing_extensions import Buffer
+
+from bot.datasets.manifest import Entry
+from bot.datasets.worker.engine import CHUNK_BYTES, UnfitError
+from bot.datasets.worker.failures import WorkError, wrong_input
+from bot.datasets.worker.store import Address, Store, authority, base_url, keys
+
+if TYPE_CHECKING:
+    from obstore import GetOptions
+    from obstore.store import ClientConfig, RetryConfig, S3Credential
+
+_WORDS_SHOWN = 200
+# Who copies tries again, for as long as it is told to.
+_RETRIES: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
+
+
+class ObstoreEngine:
+    """Reads what is below a prefix by obstore."""
+
+    name = "obstore"
+
+    def __init__(self, where: Store, source: Address) -> None:
+        self._prefix: Final = source.prefix
+        self._store: Final = S3Store(
+            source.bucket,
+            endpoint=base_url(where, source.bucket)
+            if not where.path_style
+            else base_url(where, source.bucket).rpartition("/")[0],
+            region=where.region,
+            virtual_hosted_style_request=not where.path_style,
+            client_options=_client(where),
+            retry_config=_RETRIES,
+            credential_provider=lambda: _credential(where),
+        )
+        # What a pod's service account cannot sign for is known before anything is copied.
+        keys(where)
+
+    def whole(self, entry: Entry) -> Buffer:
+        """All bytes of an object."""
+        try:
+            answer = obstore.get(self._store, self._prefix + entry.key, options=_options(entry))
+            return answer.bytes()
+        except (BaseError, OSError, ValueError) as error:
+            raise _translated(error, entry.key) from error
+
+    def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
+        """Some of its bytes."""
+        options = _options(entry)
+        if size < entry.size:
+            options["range"] = (first, first + size)
+        try:
+            answer = obstore.get(self._store, self._prefix + entry.key, options=options)
+        except (BaseError, OSError, ValueError) as error:
+            raise _translated(error, entry.key) from error
+        return _streamed(iter(answer.stream(CHUNK_BYTES)), entry.key)
+
+
+def _streamed(chunks: Iterator[Buffer], key: str) -> Iterator[Buffer]:
+    try:
+        yield from chunks
+    except (BaseError, OSError, ValueError) as error:
+        raise _translated(error, key) from error
+
+
+def _options(entry: Entry) -> "GetOptions":
+    options: GetOptions = {"if_match": f'"{entry.etag}"'} if entry.etag else {}
+    if entry.version_id is not None:
+        options["version"] = entry.version_id
+    return options
+
+
+def _client(where: Store) -> "ClientConfig":
+    options: ClientConfig = {
+        "connect_timeout": timedelta(seconds=5),
+        "read_timeout": timedelta(seconds=20),
+        # The whole of a request may take as long as it gets on.
+        "timeout": timedelta(hours=6),
+        "allow_http": bool(where.endpoint and where.endpoint.startswith("http://")),
+    }
+    if certificates := authority(where):
+        options["root_certificate"] = certificates
+    return options
+
+
+def _credential(where: Store) -> "S3Credential":
+    found = keys(where)
+    credential: S3Credential = {
+        "access_key_id": found.access_key,
+        "secret_access_key": found.secret_key,
+        "expires_at": found.expires_at,
+    }
+    if found.token:
+        credential["token"] = found.token
+    return credential
+
+
+def _translated(error: Exception, key: str) -> Exception:
+    if isinstance(error, PreconditionError):
+        return changed(key)
+    if isinstance(error, FileNotFoundError):
+        return gone(key)
+    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+        return no_access(key, _words(error))
+    words = str(error)
+    if isinstance(error, (NotSupportedError, InvalidPathError)) or "parse path" in words:
+        return UnfitError(words)
+    if "non-partial" in words:
+        return UnfitError(words, always=True)
+    if "certificate" in words:
+        return wrong_input(
+            f"The object store's certificate is not trusted: {_words(error)}",
+            "Name the CA that signed it in the store's settings (ca_file).",
+        )
+    return not_read(key, _words(error))
+
+
+def changed(key: str) -> WorkError:
+    """The object is another one than the manifest says."""
+    return WorkError(
+        "changed", f"{key} changed after the version was recorded.", _NEW_VERSION, (key,)
+    )
+
+
+def gone(key: str) -> WorkError:
+    """The object is not there any more."""
+    return WorkError(
+        "changed", f"{key} is gone since the version was recorded.", _NEW_VERSION, (key,)
+    )
+
+
+_NEW_VERSION = "Record a new version of the dataset and cache that one."
+
+
+def no_access(key: str, words: str) -> WorkError:
+    """The store does not let us read it."""
+    return WorkError(
+        "no_access",
+        f"The store refuses to let {key} be read: {words}",
+        "Let the keys in the store's Secret read the objects.",
+        (key,),
+    )
+
+
+def not_read(key: str, words: str) -> WorkError:
+    """The store does not answer as it should; it may do so later."""
+    return WorkError(
+        "store_down",
+        f"{key} could not be read: {words}",
+        "Nothing is lost: what is copied stays, and the rest follows when it is started again.",
+        (key,),
+    )
+
+
+def _words(error: Exception) -> str:
+    return str(error).partition("\n")[0][:_WORDS_SHOWN]

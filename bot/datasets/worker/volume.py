@@ -1,0 +1,177 @@
+"""The tree on the volume: where it grows, whose it is, and the one rename that makes it ready.
+
+TARGET/ready/files/        the dataset's files
+TARGET/ready/manifest/     the manifest they were copied by
+TARGET/ready/digest        its digest
+TARGET/.filling-DIGEST/    the same in `tree` until it is complete, and `progress` of the shards
+"""
+
+import contextlib
+import ctypes
+import errno
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bot.datasets.worker.failures import WorkError, wrong_input
+
+_DIGEST_SHOWN = 16
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Whose the files are; None leaves it to the process."""
+
+    uid: int | None = None
+    gid: int | None = None
+    umask: int = 0o022
+
+
+class Volume:
+    """One target folder, seen by one shard."""
+
+    def __init__(self, target: Path, digest: str, ownership: Ownership) -> None:
+        self.target: Final = target
+        self._digest: Final = digest
+        self._filling: Final = target / f".filling-{digest.partition(':')[2][:_DIGEST_SHOWN]}"
+        self._tree: Final = self._filling / "tree"
+        self._ready: Final = target / "ready"
+        self._files: Final = f"{self._tree}/files"
+        self._owner: Final = _owner(ownership)
+        self._ownership: Final = ownership
+        self._open: list[str] = []
+
+    def is_ready(self) -> bool:
+        """Whether all is there; WorkError when another version is."""
+        try:
+            found = (self._ready / "digest").read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return False
+        if found != self._digest:
+            raise wrong_input(
+                f"{self.target} already holds another version: {found}.",
+                "Each version has a volume of its own.",
+            )
+        return True
+
+    def prepare(self) -> None:
+        """Makes the folders that files grow in; WorkError when this process may not."""
+        os.umask(self._ownership.umask)
+        if not self.target.is_dir():
+            raise wrong_input(
+                f"{self.target} is no folder.", "Mount the dataset's volume there: --target /data"
+            )
+        try:
+            for folder in (self._tree / "files", self._filling / "progress"):
+                folder.mkdir(parents=True, exist_ok=True)
+            for folder in (self._tree, self._tree / "files"):
+                self._give(folder)
+        except PermissionError as error:
+            raise wrong_input(
+                f"{error.filename} cannot be written or given away by uid {os.geteuid()}.",
+                "Run the pod as the uid and gid that the files are to have, or as root.",
+            ) from error
+
+    def _give(self, path: Path) -> None:
+        if self._owner:
+            os.chown(path, *self._owner)
+
+    def record(self, shard: int, shards: int) -> Path:
+        """The record file of a shard; with another number of shards it is another."""
+        return self._filling / "progress" / f"shard-{shard:05}-of-{shards:05}"
+
+    def path(self, key: str) -> str:
+        """Where a file grows."""
+        return f"{self._files}/{key}"
+
+    def make_folders(self, key: str) -> None:
+        """Makes the folders that a file needs; keys come in order, from one thread."""
+        *folders, _ = key.split("/")
+        both = zip(folders, self._open, strict=False)
+        shared = sum(1 for _ in itertools.takewhile(lambda names: names[0] == names[1], both))
+        for depth in range(shared + 1, len(folders) + 1):
+            path = Path(self._files, *folders[:depth])
+            with contextlib.suppress(FileExistsError):
+                path.mkdir()
+                self._give(path)
+        self._open = folders
+
+    @contextlib.contextmanager
+    def writing(self, key: str, *, new: bool = True) -> Iterator[int]:
+        """A descriptor to write the file by; `new` empties what is there."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.path(key), flags | (os.O_TRUNC if new else 0), 0o666)
+        try:
+            if self._owner:
+                os.fchown(descriptor, *self._owner)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def has(self, key: str, size: int) -> bool:
+        """Whether a file of that size is there."""
+        try:
+            return os.lstat(self.path(key)).st_size == size
+        except OSError:
+            return False
+
+    def sync(self) -> None:
+        """Waits until all that was written is on the disk."""
+        descriptor = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if _LIBC.syncfs(descriptor):
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), str(self.target))
+        finally:
+            os.close(descriptor)
+
+    def free(self) -> tuple[int, int]:
+        """Bytes and files for which there is room; files -1 where the volume does not count."""
+        told = os.statvfs(self.target)
+        return told.f_bavail * told.f_frsize, told.f_favail if told.f_files else -1
+
+    @contextlib.contextmanager
+    def describing(self, shard: int) -> Iterator[Path]:
+        """A folder for the manifest, put beside the files with the digest when the block ends."""
+        own = self._filling / f"manifest-{shard}-{os.getpid()}"
+        shutil.rmtree(own, ignore_errors=True)
+        own.mkdir(parents=True)
+        yield own
+        digest = self._filling / f"digest-{shard}-{os.getpid()}"
+        digest.write_text(f"{self._digest}\n", encoding="ascii")
+        digest.replace(self._tree / "digest")
+        _move(own, self._tree / "manifest")
+
+    def publish(self) -> None:
+        """Makes the tree ready by one rename, and removes what it grew in."""
+        self.sync()
+        _move(self._tree, self._ready)
+        if not self.is_ready():
+            raise WorkError("corrupt", f"{self._tree} vanished while it was finished.")
+        self.sync()
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Removes what a ready tree grew in."""
+        shutil.rmtree(self._filling, ignore_errors=True)
+
+
+def _move(folder: Path, to: Path) -> None:
+    """Renames a folder, unless another shard that finishes has put the same there."""
+    try:
+        folder.rename(to)
+    except OSError as error:
+        if error.errno not in {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST}:
+            raise
+
+
+def _owner(wanted: Ownership) -> tuple[int, int] | None:
+    """What to give files to; None when new files are that already, which spares a request each."""
+    uid = os.geteuid() if wanted.uid is None else wanted.uid
+    gid = os.getegid() if wanted.gid is None else wanted.gid
+    return None if (uid, gid) == (os.geteuid(), os.getegid()) else (uid, gid)

@@ -1,0 +1,94 @@
+"""A dataset in the lake with its manifest, and fills of it."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.datasets.worker.command import chosen_engine
+from bot.datasets.worker.copying import Ways
+from bot.datasets.worker.fill import Order, Result, Share, fill
+from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.requests import Requests
+from bot.datasets.worker.store import Address, store
+from bot.datasets.worker.survey import Shelf, survey
+from bot.datasets.worker.verifying import Verifier
+from bot.datasets.worker.volume import Ownership, Volume
+from tests.bot.datasets.worker.workers import End, ended
+from tests.object_stores import Lake
+
+Tree = dict[str, bytes]
+
+
+@dataclass
+class Dataset:
+    """What is stored, surveyed, and to be copied below `volume`."""
+
+    lake: Lake
+    bucket: str
+    volume: Path
+    content: Tree = field(default_factory=dict)
+    digest: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def put(self, content: Tree) -> None:
+        """Stores objects without surveying them."""
+        self.lake.put(self.bucket, content)
+        self.content = {**self.content, **content}
+
+    def survey(self) -> None:
+        """Writes the manifest of what is stored now."""
+        requests = Requests(store(self.lake.store(), "--source-store"), self.bucket, 30.0)
+        try:
+            source, shelf = Address(self.bucket, "set/"), Shelf(requests, "manifest/")
+            self.digest = survey(requests, source, shelf, Progress("listing")).digest
+        finally:
+            requests.close()
+
+    def words(self, *more: str, endpoint: str | None = None, settings: str = "") -> list[str]:
+        """The words after `quartermaster` that fill the volume."""
+        where = settings or self.lake.store(endpoint)
+        return [
+            *("fill", "--source", f"s3://{self.bucket}/set/", "--source-store", where),
+            *("--manifest", f"s3://{self.bucket}/manifest/", "--manifest-store", where),
+            *("--digest", self.digest, "--target", str(self.volume), "--patience", "5", *more),
+        ]
+
+    def fill(self, *more: str, endpoint: str | None = None, settings: str = "") -> End:
+        """Runs a worker to its end."""
+        return ended(*self.words(*more, endpoint=endpoint, settings=settings))
+
+    def copy(
+        self, endpoint: str | None = None, share: Share | None = None, engine: str = "auto"
+    ) -> Result:
+        """Fills the volume within this process; raises what a worker would have ended with."""
+        where = store(self.lake.store(endpoint), "--source-store")
+        source = Address(self.bucket, "set/")
+        requests = Requests(where, self.bucket, 2.0)
+        volume = Volume(self.volume, self.digest, Ownership())
+        shelf = Shelf(requests, "manifest/")
+        ways = Ways(chosen_engine(engine, where, source, 8), Verifier(requests, source.prefix))
+        self.counts = ways.verifier.counts
+        order = Order(self.digest, shelf, volume, share or Share(), 8, 2.0)
+        try:
+            return fill(order, ways, Progress("copying"))
+        finally:
+            requests.close()
+
+    def files(self) -> Tree | None:
+        """What runs would see; None when nothing is ready."""
+        root = self.volume / "ready" / "files"
+        if not root.exists():
+            return None
+        found = (path for path in root.rglob("*") if not path.is_dir())
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+
+    def left_over(self) -> list[str]:
+        """What else is on the volume."""
+        return sorted(path.name for path in self.volume.iterdir() if path.name != "ready")
+
+    def kept_digest(self) -> tuple[str, str]:
+        """The digest beside the files, and that of the manifest beside them."""
+        ready = self.volume / "ready"
+        index = json.loads((ready / "manifest" / "index.json").read_bytes())
+        return (ready / "digest").read_text(), index["digest"]
