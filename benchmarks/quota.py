@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from benchmarks.rig.bot import STATUS, port_of, serving
 from benchmarks.rig.figures import Aim, Report, command, median, percentile
 from benchmarks.rig.load import Outcome
+from benchmarks.rig.pods import NAMESPACE, training_pod
 from benchmarks.rig.processes import RigError, load
-from playground.cluster.objects.kinds import Object
 from playground.world import World
 
 FEW, MANY = 10, 10_000
@@ -46,42 +46,9 @@ async def _ask(world: World, seconds: float, first: int) -> Outcome:
 
 async def _fill(world: World, count: int) -> None:
     """Gives the cluster pods, and starts the bot anew so that it has read them all."""
-    world.cluster.add_pods("team-b", count, _pod())
+    world.cluster.add_pods(NAMESPACE, count, training_pod())
     await world.bot.stop()
     await world.bot.start()
-
-
-def _pod() -> Object:
-    """A training pod as it stands in a cluster, 5 kB with all that people and tools add.
-
-    It carries the label by which the bot watches pods; the others it never reads.
-    """
-    resources = {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "1"}
-    env = [{"name": f"SETTING_{number}", "value": "x" * 40} for number in range(40)]
-    container = {
-        "name": "main",
-        "image": "ghcr.io/acme/lane:3.1",
-        "command": ["python", "train.py"],
-        "env": env,
-        "resources": {"requests": resources, "limits": resources},
-    }
-    status = {
-        "name": "main",
-        "image": "ghcr.io/acme/lane:3.1",
-        "imageID": "ghcr.io/acme/lane@sha256:0",
-        "ready": True,
-        "started": True,
-        "restartCount": 0,
-        "lastState": {},
-        "state": {"running": {"startedAt": "2026-11-21T00:00:00Z"}},
-    }
-    labels = {f"acme.example/label-{number}": "some-value" for number in range(20)}
-    labels["quartermaster.dev/run"] = "of-another-installation"
-    return {
-        "metadata": {"name": "other", "labels": labels},
-        "spec": {"nodeName": "gpu-1", "restartPolicy": "Never", "containers": [container]},
-        "status": {"phase": "Running", "containerStatuses": [status]},
-    }
 
 
 def _report(outcomes: Mapping[int, list[Outcome]], resident: Mapping[int, int]) -> Report:

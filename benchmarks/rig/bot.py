@@ -64,6 +64,7 @@ SUBMIT = Command(
 )
 LIST = Command("U0ALICE", "C0TEAMA", "/train", "list", "team-a")
 SHOW = Command("U0ALICE", "C0TEAMA", "/train", "show live-0", "live-0")
+WHY = Command("U0ALICE", "C0TEAMA", "/train", "why live-0", "live-0")
 STATUS = Command("U0ALICE", "C0TEAMA", "/quota", "status", "GPU quota of team-a")
 
 

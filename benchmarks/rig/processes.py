@@ -30,6 +30,16 @@ async def load(order: Order) -> Outcome:
     return outcome
 
 
+async def listed(kind: str, kubeconfig: Path) -> tuple[int, float]:
+    """How many pods a process of its own listed, and its processor seconds; see `reading`."""
+    process = await _start("benchmarks.rig.reading", kind, str(kubeconfig))
+    told, _ = await process.communicate()
+    if process.returncode:
+        raise RigError(f"the list ended with {process.returncode}: {kind}")
+    said = json.loads(told)
+    return said["count"], said["cpu_seconds"]
+
+
 @contextlib.asynccontextmanager
 async def reference(kind: str, secret: str, database: Path) -> AsyncIterator[int]:
     """A reference server while the block lasts; its port."""

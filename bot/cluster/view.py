@@ -1,6 +1,7 @@
 """What the watches have seen: immutable, proving presence and never absence."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -59,9 +60,7 @@ class Store(Generic[T]):
         new = {_key(each): each for each in objects}
         with self._lock:
             old, self._objects = self._objects, new
-            self._index = {}
-            for each in new.values():
-                self._enter(each)
+            self._index = _indexed(new.values())
             self._lists = {}
             self.synced = True
         return list(_differences(old, new))
@@ -186,6 +185,15 @@ def _index_keys(object_: ClusterObject) -> Iterator[Key]:
         value = meta.labels.get(label)
         if value is not None:
             yield label, value
+
+
+def _indexed(objects: Iterable[T]) -> dict[Key, tuple[T, ...]]:
+    """All at once, because one at a time takes the square of how many share a value."""
+    found: dict[Key, list[T]] = defaultdict(list)
+    for each in objects:
+        for key in _index_keys(each):
+            found[key].append(each)
+    return {key: tuple(entries) for key, entries in found.items()}
 
 
 def _differences(old: dict[Key, T], new: dict[Key, T]) -> Iterator[tuple[Kind, T]]:

@@ -71,12 +71,15 @@ class KueueQueues:
         if not figures.cohort:
             return (figures,)
         root = self._root(figures.cohort)
-        members = (
+        # Chosen before their figures are read: there may be a thousand in other cohorts.
+        queues = (
             each
-            for each in (*self.figures(), *self._of_cohorts())
-            if each.flavor == figures.flavor and each.cohort
+            for each in self.view.all(CLUSTER_QUEUES)
+            if each.spec.cohort and self._root(each.spec.cohort) == root
         )
-        return tuple(each for each in members if self._root(each.cohort) == root)
+        of_queues = (each for queue in queues for each in self._figures_of(queue))
+        of_cohorts = (each for each in self._of_cohorts() if self._root(each.cohort) == root)
+        return tuple(each for each in (*of_queues, *of_cohorts) if each.flavor == figures.flavor)
 
     def waiting(self, queue: str) -> Waiting | None:
         """What waits in a ClusterQueue; None while workloads were not read."""
@@ -174,6 +177,8 @@ class KueueQueues:
         return None if amount is None else amount / self.per_gpu
 
     def _root(self, cohort: str) -> str:
+        if self.view.get(COHORTS, cohort) is None:
+            return cohort
         seen = {cohort}
         while (found := self.view.get(COHORTS, cohort)) and found.spec.parent not in {"", *seen}:
             cohort = found.spec.parent
