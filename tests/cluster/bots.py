@@ -2,12 +2,13 @@
 
 The story's clock moves on its own only when bot and cluster have been still for a while, and
 then to the next end of a pod, or without one to what the bot does next: Kubernetes itself lives
-in real time.
+in real time. Still means that several looks at the cluster in a row saw nothing new and nothing
+on its way, so that a busy machine, which looks more seldom, waits longer.
 """
 
 import asyncio
 import contextlib
-import time
+import shutil
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -19,8 +20,9 @@ from typing_extensions import override
 from playground.opening import opened
 from playground.pace import LIMIT, ImpatientError, Pace
 from playground.settings import Setup, merged
+from playground.slack.errors import PersonError
 from playground.story import Story
-from playground.world import Options, World
+from playground.world import DATABASE, Options, World
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.lives import Lives
 from tests.cluster.site import JOBS
@@ -28,8 +30,9 @@ from tests.cluster.site import JOBS
 T = TypeVar("T")
 
 PATIENCE_SECONDS = 150.0
-# Longer than what Kueue, the Job controller and KWOK leave between two changes of one course.
-STILL_SECONDS, REST_SECONDS, _PAUSE_SECONDS = 4.0, 1.5, 0.5
+# Looks without a change: together longer than what Kueue, the Job controller and KWOK leave
+# between two changes of one course.
+STILL_LOOKS, REST_LOOKS, _PAUSE_LOOKS = 12, 5, 2
 _LOOK_SECONDS = 0.1
 _NAMED = {"jobs": JOBS, "ingresses": "ingresses.networking.k8s.io"}
 _TICK = timedelta(milliseconds=1)
@@ -41,7 +44,7 @@ class RealTime(Pace):
 
     lives: Lives
     _seen: tuple[int, int] = (-1, -1)
-    _since: float = 0.0
+    _looks: int = 0
 
     @override
     async def until(self, predicate: Callable[[], T], limit: timedelta = LIMIT) -> T:
@@ -56,19 +59,19 @@ class RealTime(Pace):
     @override
     async def pass_until(self, moment: datetime) -> None:
         while self.clock.now() < moment:
-            await self.rest(_PAUSE_SECONDS)
+            await self.rest(_PAUSE_LOOKS)
             await self.clock.move_to(min([moment, *await self._dues(), *self._ends()]) + _TICK)
         await self.rest()
 
     @override
-    async def rest(self, seconds: float = REST_SECONDS) -> None:
+    async def rest(self, looks: int = REST_LOOKS) -> None:
         async with self._patience():
-            while not await self._is_still(seconds):
+            while not await self._is_still(looks):
                 self.check()
                 await self.changes.wait(_LOOK_SECONDS)
 
     async def _leap(self, latest: datetime) -> None:
-        if await self._is_still(STILL_SECONDS):
+        if await self._is_still(STILL_LOOKS):
             upcoming = self._ends() or await self._dues()
             if upcoming and min(upcoming) < latest:
                 await self.clock.move_to(min(upcoming) + _TICK)
@@ -83,12 +86,12 @@ class RealTime(Pace):
         pulses = await self._quiet_pulses() or ()
         return [pulse.next_due for pulse in pulses if pulse.next_due is not None]
 
-    async def _is_still(self, seconds: float) -> bool:
-        """Whether nothing has changed for so long, and the bot knows of nothing to do."""
+    async def _is_still(self, looks: int) -> bool:
+        """Whether so many looks saw nothing new, and nobody has anything to do."""
         seen = (self.changes.count, self.lives.changes)
-        if seen != self._seen:
-            self._seen, self._since = seen, time.monotonic()
-        if time.monotonic() - self._since < seconds:
+        if seen != self._seen or self.lives.moving:
+            self._seen, self._looks = seen, self.lives.looks
+        if self.lives.looks - self._looks < looks:
             return False
         return await self._quiet_pulses() is not None
 
@@ -98,7 +101,10 @@ class RealTime(Pace):
             async with asyncio.timeout(self.patience_seconds):
                 yield
         except TimeoutError:
-            raise ImpatientError(f"not within {self.patience_seconds:g} s") from None
+            moving = "; ".join(self.lives.moving) or "nothing"
+            raise ImpatientError(
+                f"not within {self.patience_seconds:g} s; on its way in the cluster: {moving}"
+            ) from None
 
 
 class RealStory(Story):
@@ -144,13 +150,22 @@ async def opened_story(
     setup = setup or Setup()
     real = {"clusters": {"default": {"kubeconfig": str(plane.bot_kubeconfig)}}}
     whole = merged(merged(setup.settings, real), settings or {})
-    async with opened(Options(out, replace(setup, settings=whole))) as world:
+    template = plane.folder / DATABASE
+    async with opened(Options(out, replace(setup, settings=whole), template=template)) as world:
+        if not template.exists():
+            await world.bot.migrate()
+            shutil.copy(out / DATABASE, template)
         lives = Lives(plane, world.clock, world.cluster.behaviours)
         lives.start()
         try:
             world.pace = _real_time(world, lives)
             await world.start_bots()
-            yield telling(world, plane, lives)
+            story = telling(world, plane, lives)
+            try:
+                yield story
+            except (ImpatientError, PersonError) as error:
+                await world.look()
+                story.fail(str(error))
         finally:
             await asyncio.to_thread(lives.stop)
 

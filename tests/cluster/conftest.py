@@ -11,8 +11,7 @@ What a test may ask for:
            `.url`, `.kubeconfig` (may do everything), `.bot_kubeconfig` (the service account with
            the roles of deploy/), `.api`, `.audited()` (the bot's requests in the audit log),
            `.kueue.configure(fairSharing={...})` (starts Kueue anew, `configure()` as usual),
-           `.define("mpi", "jobset", "trainer", "training")` (resource definitions beyond Kueue's
-           and snapshots'), `.kwok.says(namespace, line, ...)` (pods' logs),
+           `.kwok.says(namespace, line, ...)` (pods' logs),
            `.kwok.plays(name, stage)`, `.stop_api_server()`, `.start_api_server()`,
            `.log_tail("kueue")`
 `cluster`  either of the two: `.api`, `.kubeconfig`, `.is_own`
@@ -28,7 +27,7 @@ lives: annotations `pod.quartermaster.test/seconds|ends|exit-code`, or for pods 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from tests.cluster.api import Api
 from tests.cluster.building import kept
 from tests.cluster.control_plane import ControlPlane, running
 from tests.cluster.site import Site
+from tests.cluster.standing import standing
 
 HERE = Path(__file__).parent
 _TIMEOUT_SECONDS = 400
@@ -68,6 +68,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.timeout(_TIMEOUT_SECONDS))
     items.sort(key=lambda item: item.path == HERE / _LAST)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds to the report of a failure how the control plane stood."""
+    report = yield
+    plane = getattr(item, "funcargs", {}).get("plane")
+    if report.failed and report.when != "teardown" and isinstance(plane, ControlPlane):
+        report.sections.append(("The control plane", standing(plane)))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import yaml
 
 from tests.cluster import kubernetes
-from tests.cluster.api import Api, ApiError, Object, wait_for
+from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.building import Built
 from tests.cluster.kueue import Kueue
 from tests.cluster.kwok import Kwok
@@ -26,7 +26,8 @@ BOT_USER = f"system:serviceaccount:{BOT}:{BOT}"
 _BOT_DAYS = 86_400
 _API_SERVER = "kube-apiserver"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_DEFINED = ("kueue", "kwok", "snapshots")
+# Those that operators serve are there before Kueue starts, which else takes its time for them.
+_DEFINED = ("kueue", "kwok", "snapshots", "jobset", "mpi", "trainer", "training")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Audited:
     name: str
     status: int
     agent: str
-    at: str  # RFC 3339, in UTC
+    at: datetime  # in UTC
 
 
 class ControlPlane:
@@ -63,6 +64,8 @@ class ControlPlane:
         self.kueue = Kueue(self.api, built, processes, (ports[4], ports[5], ports[6]))
         self.kwok = Kwok(self.api, built, processes, kwok)
         self.provisioner = Provisioner(self.api)
+        self._launched = datetime.now(UTC)
+        self._starts: list[tuple[datetime, datetime]] = []
 
     def start(self) -> None:
         """Starts everything; returns when Jobs can be queued and pods can run."""
@@ -74,7 +77,7 @@ class ControlPlane:
             ("kube-scheduler", kubernetes.scheduler()),
         ):
             self._processes.start(name, self._built.program(name), *arguments)
-        self.define(*_DEFINED)
+        self._define(*_DEFINED)
         self.provisioner.start()
         self.kwok.start()
         self.kueue.install()
@@ -88,16 +91,22 @@ class ControlPlane:
 
     def launch_api_server(self) -> None:
         """Starts the API server; it is ready some seconds later."""
+        self._launched = datetime.now(UTC)
         arguments = kubernetes.api_server(self._port, self._etcd_ports[0])
         self._processes.start(_API_SERVER, self._built.program(_API_SERVER), *arguments)
 
     def wait_until_it_answers(self) -> None:
         """Returns when the API server is ready."""
         wait_for(self._is_ready, "the API server")
+        self._starts.append((self._launched, datetime.now(UTC)))
 
     def stop_api_server(self) -> None:
         """Kills the API server; etcd keeps everything until it is started again."""
         self._processes.kill(_API_SERVER)
+
+    def was_starting(self, moment: datetime) -> bool:
+        """Whether the API server was not ready yet then; until it is it knows no roles."""
+        return any(launched <= moment <= ready for launched, ready in self._starts)
 
     def log_tail(self, name: str) -> str:
         """The end of what a program said, by its name (kueue, kwok, kube-apiserver, ...)."""
@@ -118,24 +127,16 @@ class ControlPlane:
         except httpx.TransportError:
             return False
 
-    def define(self, *names: str) -> None:
-        """Adds resource definitions: jobset, mpi, mpi-v1, trainer, training; returns when served.
-
-        Those that are there already stay as they are.
-        """
+    def _define(self, *names: str) -> None:
+        """Adds resource definitions, folders of `Built.manifests`; returns when served."""
         paths = [path for name in names for path in self._built.manifests(f"crds/{name}")]
         with ThreadPoolExecutor(4) as pool:
-            defined = set(pool.map(self._define, paths))
+            defined = set(pool.map(self._defined, paths))
         wait_for(lambda: all(map(self.api.serves, defined)), "the resource definitions")
 
-    def _define(self, path: Path) -> str:
+    def _defined(self, path: Path) -> str:
         request = {"content": path.read_bytes(), "headers": {"Content-Type": "application/yaml"}}
-        try:
-            name: str = self.api.ask("POST", _CRDS, **request)["metadata"]["name"]
-        except ApiError as error:
-            if error.status != HTTPStatus.CONFLICT:
-                raise
-            name = error.body["details"]["name"]
+        name: str = self.api.ask("POST", _CRDS, **request)["metadata"]["name"]
         return name
 
     def _admit_bot(self) -> None:
@@ -176,7 +177,7 @@ def _audited(event: Object) -> Audited:
         name=reference.get("name", ""),
         status=event.get("responseStatus", {}).get("code", 0),
         agent=event.get("userAgent", ""),
-        at=event["requestReceivedTimestamp"],
+        at=datetime.fromisoformat(event["requestReceivedTimestamp"]),
     )
 
 

@@ -1,10 +1,14 @@
-"""A door before the API server, at which connections are cut and answers are lost."""
+"""A door before the API server, at which connections are cut and answers are lost or others."""
 
 import asyncio
 import contextlib
+import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import yaml
@@ -12,65 +16,137 @@ import yaml
 from playground.settings import write_yaml
 from tests.cluster.control_plane import ControlPlane
 
+Asked = tuple[str, str]  # a method, or WATCH, and the end of a path
+T = TypeVar("T")
 _PIECE = 65_536
 
 
-class Front:
-    """Passes requests on, one on each connection; `opened` begins and ends one.
+def too_many() -> bytes:
+    """The answer of an API server that is asked too much."""
+    return _answer(429, {"reason": "TooManyRequests", "code": 429}, "Retry-After: 1")
 
-    Of `losing`, methods and the ends of paths, each is done once without being answered.
+
+def too_old() -> bytes:
+    """The answer to a watch from a version that the API server has forgotten."""
+    status = {"kind": "Status", "apiVersion": "v1", "reason": "Expired", "code": 410}
+    return _answer(200, {"type": "ERROR", "object": status})
+
+
+@dataclass
+class Faults:
+    """What goes wrong at the door, each thing once, with the first request that fits.
+
+    Of `lost` the request is done, but not answered. To those in `answered` the door gives an
+    answer of its own. Before those in `preceded` are passed on something else happens.
     """
+
+    lost: set[Asked] = field(default_factory=set)
+    answered: dict[Asked, bytes] = field(default_factory=dict)
+    preceded: dict[Asked, Callable[[], object]] = field(default_factory=dict)
+
+    @property
+    def left(self) -> list[Asked]:
+        """What nobody has asked for yet."""
+        return sorted([*self.lost, *self.answered, *self.preceded])
+
+
+class Front:
+    """Passes requests on, one on each connection; `opened_front` begins and ends one."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self._tls = ssl.create_default_context(cafile=plane.folder / "ca.crt")
         self._open: set[asyncio.StreamWriter] = set()
-        self.losing: set[tuple[str, str]] = set()
-        self.cut_count = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.faults = Faults()
 
-    def cut(self) -> None:
-        """Cuts all connections that are open now, watches among them."""
-        for writer in list(self._open):
+    def cut(self) -> int:
+        """Cuts all connections that are open now, watches among them; how many there were."""
+        for writer in self._open:
             writer.transport.abort()
-            self.cut_count += 1
+        return len(self._open)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close(self) -> None:
+        """Cuts everything and waits for its end."""
+        self.cut()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Passes on one request and its answer."""
-        self._open.add(writer)
-        try:
-            await self._pass_on(reader, writer)
-        except (OSError, asyncio.IncompleteReadError):
-            writer.transport.abort()
-        finally:
-            self._open.discard(writer)
-            writer.close()
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        method, target, _ = head[0].split(" ")
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Whoever is cut off, bot or API server, is cut off from the other as well.
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            async with self._held(writer):
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                asked = _asked(head[0])
+                if before := _taken(self.faults.preceded, asked):
+                    await asyncio.to_thread(before)
+                if answer := _taken(self.faults.answered, asked):
+                    writer.write(answer)
+                    await writer.drain()
+                else:
+                    await self._pass_on(head, reader, writer)
+
+    async def _pass_on(
+        self, head: list[str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         fields = [line for line in head[1:] if line and not line.lower().startswith("connection:")]
         lengths = (line.split(":")[1] for line in fields if line.lower().startswith("content-len"))
         body = await reader.readexactly(int(next(lengths, "0")))
         place = urlsplit(self._plane.url)
-        answer, asked = await asyncio.open_connection(place.hostname, place.port, ssl=self._tls)
+        answer, onward = await asyncio.open_connection(place.hostname, place.port, ssl=self._tls)
         lines = "\r\n".join([head[0], *fields, "Connection: close", "", ""])
-        try:
-            asked.write(lines.encode("latin-1") + body)
-            if self._is_lost(method, target.partition("?")[0]):
+        async with self._held(onward):
+            onward.write(lines.encode("latin-1") + body)
+            if self._is_lost(_asked(head[0])):
                 await answer.read()
                 writer.transport.abort()
                 return
             while piece := await answer.read(_PIECE):
                 writer.write(piece)
                 await writer.drain()
-        finally:
-            asked.close()
 
-    def _is_lost(self, method: str, path: str) -> bool:
-        found = next((e for e in self.losing if method == e[0] and path.endswith(e[1])), None)
-        if found:
-            self.losing.remove(found)
+    @contextlib.asynccontextmanager
+    async def _held(self, writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+        """A connection that `cut` cuts, closed at the end."""
+        self._open.add(writer)
+        try:
+            yield
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    def _is_lost(self, asked: Asked) -> bool:
+        found = _fitting(self.faults.lost, asked)
+        self.faults.lost.discard(found or asked)
         return found is not None
+
+
+def _asked(line: str) -> Asked:
+    method, target, _ = line.split(" ")
+    path, _, query = target.partition("?")
+    return "WATCH" if "watch=1" in query else method, path
+
+
+def _fitting(known: Iterable[Asked], asked: Asked) -> Asked | None:
+    method, path = asked
+    return next((each for each in known if each[0] == method and path.endswith(each[1])), None)
+
+
+def _taken(known: dict[Asked, T], asked: Asked) -> T | None:
+    found = _fitting(known, asked)
+    return known.pop(found) if found else None
+
+
+def _answer(status: int, body: dict[str, object], *fields: str) -> bytes:
+    text = json.dumps(body) + "\n"
+    head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", "Content-Type: application/json"]
+    head += [f"Content-Length: {len(text)}", "Connection: close", *fields, "", text]
+    return "\r\n".join(head).encode()
 
 
 @contextlib.asynccontextmanager
@@ -84,7 +160,7 @@ async def opened_front(plane: ControlPlane, kubeconfig: Path) -> AsyncIterator[F
         yield front
     finally:
         server.close()
-        front.cut()
+        await front.close()
 
 
 def _lead_by_way_of(port: int, plane: ControlPlane, kubeconfig: Path) -> None:

@@ -8,13 +8,13 @@ import yaml
 
 from tests.cluster.certificates import make_authority, make_certificate, make_key
 
-# Everybody here may do everything, under a name of their own in the audit log.
+# Everybody here may do everything; the audit log tells of the first alone, and of all others.
 USERS = ("admin", "kube-controller-manager", "kube-scheduler", "kueue", "kwok")
 _AUDIT: Mapping[str, object] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata"}],
+    "rules": [{"level": "None", "users": list(USERS[1:])}, {"level": "Metadata"}],
 }
 _OPENER = ("--kubeconfig={}.kubeconfig", "--leader-elect=false", "--secure-port=0")
 
@@ -111,6 +111,9 @@ def controller_manager() -> list[str]:
         "--service-account-private-key-file=accounts.key",
         "--root-ca-file=ca.crt",
         "--concurrent-job-syncs=5",
+        "--concurrent-namespace-syncs=10",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
     ]
 
 

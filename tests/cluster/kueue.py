@@ -119,6 +119,7 @@ class Kueue:
             },
             "visibilityServer": {"bindAddress": "127.0.0.1", "bindPort": self._visibility},
             "leaderElection": {"leaderElect": False},
+            "clientConnection": {"qps": 200, "burst": 400},
             "internalCertManagement": {
                 "enable": True,
                 "webhookServiceName": _WEBHOOK_SERVICE,

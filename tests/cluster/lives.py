@@ -17,11 +17,12 @@ from playground.cluster.control.training import OUT_OF_MEMORY, Training, behavio
 from tests.cluster.api import ApiError, Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kwok import POD_ENDS, POD_EXIT_CODE, POD_SECONDS
+from tests.cluster.motion import moving
 from tests.cluster.site import CLUSTER_QUEUES, JOBS, WORKLOADS
 
 _OVER = "pod.quartermaster.test/over"
 _LOGS, _STAGES = "logs.kwok.x-k8s.io", "stages.kwok.x-k8s.io"
-_LOOK_SECONDS = 0.25
+_LOOK_SECONDS = 0.15
 _FOR_EVER = timedelta(days=3650)
 _LOOKED_AT = ("pods", JOBS, WORKLOADS, CLUSTER_QUEUES)
 
@@ -51,7 +52,11 @@ class _Life:
 
 
 class Lives:
-    """The pods of one story; looked at several times a second while it is played."""
+    """The pods of one story; looked at several times a second while it is played.
+
+    `looks` counts the looks, `changes` those that saw something new, and `moving` names what
+    controllers were busy with at the last one.
+    """
 
     def __init__(
         self, plane: ControlPlane, clock: VirtualClock, behaviours: Mapping[str, Training]
@@ -64,7 +69,8 @@ class Lives:
         self._seen: dict[str, str] = {}
         self._stopped = Event()
         self._thread = Thread(target=self._run, name="lives", daemon=True)
-        self.changes = 0
+        self.looks = self.changes = 0
+        self.moving: list[str] = []
 
     def start(self) -> None:
         """Begins to look."""
@@ -125,6 +131,8 @@ class Lives:
             del self._lives[gone]
         for pod in found["pods"]:
             self._live(pod)
+        self.moving = moving(found)
+        self.looks += 1
 
     def _live(self, pod: Object) -> None:
         container = pod["spec"]["containers"][0]

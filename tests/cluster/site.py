@@ -1,9 +1,10 @@
 """What a test adds to a cluster, and takes away at its end: teams, queues, nodes, claims."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from playground.cluster import story
@@ -16,10 +17,19 @@ CLUSTER_QUEUES = "clusterqueues.kueue.x-k8s.io"
 LOCAL_QUEUES = "localqueues.kueue.x-k8s.io"
 FLAVORS = "resourceflavors.kueue.x-k8s.io"
 ZONE = "topology.kubernetes.io/zone"
-_UNIQUE = "quartermaster-test-"
+_UNIQUE, _MARK = "quartermaster-test-", {"quartermaster.test/made": "yes"}
 _BINDINGS = "rolebindings.rbac.authorization.k8s.io"
 _RUNS = (JOBS, "mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org")
 _TEAM_ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+# What a namespace that is kept is cleared of besides.
+_CONTENT = (
+    LOCAL_QUEUES,
+    _BINDINGS,
+    "persistentvolumeclaims",
+    "secrets",
+    "services",
+    "ingresses.networking.k8s.io",
+)
 # Taken away in this order; a queue stays as long as its workloads do.
 _ORDER = ("namespaces", CLUSTER_QUEUES, "cohorts.kueue.x-k8s.io", FLAVORS)
 
@@ -42,9 +52,16 @@ class Site:
         return name
 
     def add_namespace(self, name: str = "", labels: Mapping[str, str] | None = None) -> str:
-        """Adds a namespace in which pods can run, with a name of its own unless one is given."""
+        """Adds a namespace in which pods can run, with a name of its own unless one is given.
+
+        One with a given name may be there from an earlier test, empty.
+        """
         name = name or f"{_UNIQUE}{secrets.token_hex(3)}"
-        self.add("namespaces", {"metadata": {"name": name, "labels": dict(labels or {})}})
+        there = self.api.get("namespaces", name)
+        if there and _MARK.items() <= there["metadata"].get("labels", {}).items():
+            self._made.append(("namespaces", name))
+            return name
+        self.add("namespaces", {"metadata": {"name": name, "labels": {**_MARK, **(labels or {})}}})
         wait_for(lambda: self.api.get("serviceaccounts", "default", name), "the service account")
         return name
 
@@ -119,12 +136,13 @@ class Site:
             if self.api.serves(resource):
                 self.api.delete(resource, "", namespace)
         for resource in ("pods", WORKLOADS):
-            wait_for(lambda: not self.api.list(resource, namespace), f"the end of all {resource}")  # noqa: B023  # it is called before the next turn
+            wait_for(partial(self._is_empty, resource, namespace), f"the end of all {resource}")
 
     def close(self) -> None:
         """Takes everything away; returns when it is gone.
 
-        Namespaces are empty then; those whose names nobody uses again go in their own time.
+        Namespaces are empty then. Those whose names nobody uses again go in their own time, the
+        others stay: Kubernetes takes some seconds for the end of each.
         """
         for resource, name in self._made:
             if resource == "namespaces":
@@ -132,13 +150,28 @@ class Site:
         known = [resource for resource in _ORDER if any(r == resource for r, _ in self._made)]
         others = [resource for resource, _ in self._made if resource not in known]
         for resource in [*known, *dict.fromkeys(others)]:
-            names = [name for made, name in self._made if made == resource]
-            for name in names:
-                self.api.delete(resource, name)
-            for name in names:
-                if not name.startswith(_UNIQUE):
-                    wait_for(lambda: self._is_gone(resource, name), f"the end of {resource} {name}")  # noqa: B023  # it is called before the next turn
+            self._remove(resource, [name for made, name in self._made if made == resource])
         self._made.clear()
+
+    def _remove(self, resource: str, names: Sequence[str]) -> None:
+        kept = [name for name in names if resource == "namespaces" and _is_kept(name)]
+        for namespace in kept:
+            self._clear(namespace)
+        gone = [name for name in names if name not in kept]
+        for name in gone:
+            self.api.delete(resource, name)
+        if resource != "namespaces":
+            for name in gone:
+                wait_for(partial(self._is_gone, resource, name), f"the end of {resource} {name}")
+
+    def _clear(self, namespace: str) -> None:
+        for content in _CONTENT:
+            self.api.delete(content, "", namespace)
+        for content in _CONTENT:
+            wait_for(partial(self._is_empty, content, namespace), f"the end of all {content}")
+
+    def _is_empty(self, resource: str, namespace: str) -> bool:
+        return not self.api.list(resource, namespace)
 
     def _is_gone(self, resource: str, name: str) -> bool:
         return self.api.get(resource, name) is None
@@ -149,3 +182,7 @@ class Site:
     def _is_bound(self, namespace: str, name: str) -> bool:
         found = self.api.get("persistentvolumeclaims", name, namespace) or {}
         return bool(found.get("status", {}).get("phase") == "Bound")
+
+
+def _is_kept(namespace: str) -> bool:
+    return not namespace.startswith(_UNIQUE)

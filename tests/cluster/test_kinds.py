@@ -16,9 +16,9 @@ from bot.training.tables import Run
 from tests.bot.training.objects import run
 from tests.cluster.api import ApiError, wait_for
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.scenery import RUNTIMES, runtime
 from tests.cluster.site import WORKLOADS, Site
 
-OPERATORS = ("mpi", "training", "trainer", "jobset")
 MPIJOBS = "mpijobs.kubeflow.org"
 SPEC = RunSpec(
     image="ghcr.io/acme/lane:3.1",
@@ -66,7 +66,7 @@ def row(kind: str, form: str, namespace: str) -> Run:
 def test_every_kind_is_accepted_strictly(
     kind: str, form: str, plane: ControlPlane, site: Site
 ) -> None:
-    plane.define(*OPERATORS)
+    site.add(RUNTIMES, runtime("torch-distributed"))
     asked = row(kind, form, site.add_namespace())
     metadata = {"namespace": asked.namespace, "labels": owner_labels(asked, "installation-1")}
     bodies = [(kind_of_run(asked).root, dressed(_manifest(asked), dress_of(asked)))]
@@ -99,8 +99,7 @@ def test_a_field_too_many_is_refused(plane: ControlPlane, site: Site) -> None:
 
 
 @pytest.mark.usefixtures("gpus")
-def test_an_mpi_job_waits_in_its_queue(plane: ControlPlane, site: Site) -> None:
-    plane.define("mpi")
+def test_an_mpi_job_waits_in_its_queue(site: Site) -> None:
     team = site.add_team("4")
     spec = replace(SPEC, kind="mpi", nodes=2)
     asked = run(spec=to_row(spec), namespace=team, queue=team)

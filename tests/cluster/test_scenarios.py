@@ -17,15 +17,15 @@ from tests.cluster.site import CLUSTER_QUEUES, Site
 
 # What is not told here, and why.
 EXCEPTED = {
-    "elastic": "its Kueue resizes Jobs, off unless enabled; its TrainJob needs a controller",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",
     "gpu-types": "its GPUs of a second type have a node, a flavor and quota of their own",
     "kai": "no KAI scheduler runs here; test_kai writes in its place",
-    "mpi": "no MPI operator runs here; test_kinds shows that Kueue takes its runs in",
+    "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
-    "things-break": "it breaks nodes and volumes by hand inside the playground",
+    "things-break": "it breaks nodes and volumes inside the playground (story.nature, story.pod)",
+    "train-job": "no Trainer runs here; test_operators shows that Kueue admits its runs",
     "two-clusters": "there is one control plane; its second cluster is one with KAI",
 }
 TOLD = [name for name in scenarios.summaries() if name not in EXCEPTED]
@@ -42,12 +42,13 @@ def scenery(plane: ControlPlane) -> Iterator[None]:
 
 @pytest.fixture
 def cleared(scenery: None, site: Site) -> Iterator[None]:
-    """Takes away what a story leaves behind: its runs, and quotas that it raised."""
+    """Takes away what a story leaves behind: its runs, and quotas that it raised or noted."""
     del scenery
     yield
     for team, gpus in TEAMS.items():
         site.empty(team)
-        site.api.patch(CLUSTER_QUEUES, team, {"spec": cluster_queue(team, gpus)["spec"]})
+        as_before = {"metadata": {"annotations": None}, "spec": cluster_queue(team, gpus)["spec"]}
+        site.api.patch(CLUSTER_QUEUES, team, as_before)
 
 
 @pytest.mark.usefixtures("cleared")
