@@ -13,10 +13,11 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.cluster.kai import Queue, Resources
 from bot.cluster.resources import KAI, KUEUE, VISIBILITY
-from bot.config import ConfigurationFile, Secrets, Settings, Team
+from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
 from bot.database.database import Database
 from bot.database.schema import refuse_misfit
+from bot.datasets.checking import checks
 from bot.errors import ChatError, QuartermasterError
 from bot.slack.client import SlackClient
 from bot.slack.manifest import SCOPES
@@ -95,6 +96,8 @@ def examine(path: Path) -> list[Finding]:
     for name in settings.clusters:
         about = f"cluster {name}"
         findings += _tried(about, partial(_cluster, settings, name, about))
+    if settings.datasets is not None:
+        findings += _tried("datasets", partial(_datasets, settings, settings.datasets))
     return findings
 
 
@@ -171,6 +174,12 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
         yield _engine(cluster, about, ("Kueue", KUEUE), ("kai", KAI))
         yield _rights(cluster, about, (*_EVERYWHERE, *_WITH_KUEUE), teams)
         yield from _local_queues(teams, cluster, about)
+
+
+def _datasets(settings: Settings, datasets: Datasets) -> Findings:
+    at = settings.clusters[datasets.cluster]
+    cluster = Cluster(datasets.cluster, Connection.to(at.kubeconfig, at.context), "doctor")
+    yield from (Finding(*check) for check in checks(settings, datasets, cluster))
 
 
 def _engine(

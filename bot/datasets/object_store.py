@@ -49,6 +49,12 @@ class ObjectStore:
             with client.get_object(Bucket=place.bucket, Key=key)["Body"] as body:
                 return body.read()
 
+    def look(self, place: Location) -> None:
+        """Nothing, where what is below a place can be listed; StorageError where it cannot."""
+        with self._failing(place.url):
+            client = self._client = self._client or self._open()
+            client.list_objects_v2(Bucket=place.bucket, Prefix=place.prefix, MaxKeys=1)
+
     def _open(self) -> "S3Client":
         # Importing boto3 takes a third of a second: only who reads from a store pays.
         import boto3  # noqa: PLC0415 - see above
@@ -94,14 +100,19 @@ class ObjectStore:
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:
         """Turns what the library raises into sentences, which hold no key."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+        from botocore import exceptions  # noqa: PLC0415 - as above
 
         doing = f"Reading {what} from store {self._name}"
         try:
             yield
-        except ClientError as error:
+        except exceptions.ClientError as error:
             raise self._refusal(doing, error.response.get("Error", {})) from error
-        except BotoCoreError as error:
+        except exceptions.NoCredentialsError as error:
+            raise StorageError(
+                f"{doing}: the bot has no keys for it, and no identity of its own.",
+                f"A platform admin sets stores.{self._name}.credentials.",
+            ) from error
+        except exceptions.BotoCoreError as error:
             raise StorageError(
                 f"{doing}: it cannot be reached ({type(error).__name__}).",
                 f"Try again in a minute; stores.{self._name} says where it is looked for.",

@@ -1,0 +1,117 @@
+"""Whether datasets can work as they are set up: for `quartermaster doctor`."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import JOBS, SECRETS
+from bot.config import Datasets, Settings, Store
+from bot.datasets.job import survey_job
+from bot.datasets.location import Location
+from bot.datasets.object_store import ObjectStore
+from bot.datasets.tables import Version
+from bot.errors import ClusterError, StorageError
+
+_RIGHTS = (
+    ("create", "batch", "jobs", ""),
+    ("delete", "batch", "jobs", ""),
+    ("get", "", "pods", "log"),
+    ("list", "", "events", ""),
+)
+_APPLY = "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace."
+
+
+class Check(NamedTuple):
+    """One thing that was looked at; `remedy` says what to do when it is not well."""
+
+    about: str
+    state: Literal["ok", "warning", "failed"]
+    says: str
+    remedy: str = ""
+
+
+def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator[Check]:
+    """Everything of datasets; ClusterError when the cluster cannot be asked."""
+    yield _rights(datasets, cluster)
+    yield _namespace(settings, datasets, cluster)
+    for name, store in settings.stores.items():
+        if store.teams or name == datasets.state_store:
+            yield _keys(name, store, datasets, cluster)
+    yield _state(settings, datasets)
+
+
+def _rights(datasets: Datasets, cluster: Cluster) -> Check:
+    missing = [
+        f"{verb} {plural}{'/' + part if part else ''}"
+        for verb, group, plural, part in _RIGHTS
+        if not cluster.may(verb, group, plural, subresource=part, namespace=datasets.namespace)
+    ]
+    if missing:
+        says = f"missing in {datasets.namespace}: {', '.join(missing)}"
+        return Check("datasets rights", "failed", says, _APPLY)
+    return Check("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
+
+
+def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
+    """Whether the Job of a survey would be admitted there; nothing is made."""
+    about = "datasets namespace"
+    job = survey_job(_sample(datasets), datasets, settings.stores, "doctor")
+    try:
+        cluster.create(JOBS, job, datasets.namespace, is_trial=True)
+    except ClusterError as error:
+        if error.reason == "NotFound":
+            return Check(about, "failed", f"{datasets.namespace} is missing", _APPLY)
+        return Check(about, "failed", error.message, error.hint)
+    return Check(about, "ok", f"{datasets.namespace} takes the Job of a survey")
+
+
+def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Check:
+    """Whether the Secret exists; the bot itself needs no right to read it, and had better not."""
+    about, place = f"store {name}", f"{datasets.namespace}/{store.secret}"
+    if store.secret is None:
+        return Check(about, "ok", "has no Secret: pods have an identity of their own")
+    try:
+        found = cluster.get(SECRETS, store.secret, datasets.namespace)
+    except ClusterError as error:
+        if error.reason != "Forbidden":
+            raise
+        look = f"kubectl get secret -n {datasets.namespace} {store.secret}"
+        return Check(about, "warning", f"the bot may not see Secret {place}", f"Look: {look}")
+    if found is None:
+        remedy = f"Create it with access-key-id and secret-access-key, or set stores.{name}.secret."
+        return Check(about, "failed", f"Secret {place} is missing", remedy)
+    return Check(about, "ok", f"Secret {place} is there")
+
+
+def _state(settings: Settings, datasets: Datasets) -> Check:
+    """Whether the bot can read where manifests are kept."""
+    store = ObjectStore(datasets.state_store, settings.stores[datasets.state_store])
+    try:
+        store.look(Location.of(datasets.state))
+    except StorageError as error:
+        return Check("datasets state", "failed", error.message, error.hint)
+    return Check("datasets state", "ok", f"{datasets.state} can be read")
+
+
+def _sample(datasets: Datasets) -> Version:
+    """A version that is nowhere kept, to try its Job with."""
+    now = datetime.now(UTC)
+    return Version(
+        workspace_id="doctor",
+        dataset_id="doctor",
+        dataset="doctor",
+        name="doctor",
+        team="doctor",
+        person="doctor",
+        channel="doctor",
+        cluster=datasets.cluster,
+        namespace=datasets.namespace,
+        job_name="quartermaster-doctor",
+        store=datasets.state_store,
+        source=datasets.state,
+        manifest_store=datasets.state_store,
+        manifest=datasets.state,
+        asked_at=now,
+        since=now,
+    )

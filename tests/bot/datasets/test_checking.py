@@ -1,0 +1,73 @@
+"""What the doctor says of datasets."""
+
+from bot.config import Settings
+from bot.datasets.checking import Check, checks
+from playground.loopback import free_port
+from tests.bot.datasets.rig import SETTINGS, Rig
+from tests.object_stores import Lake
+
+
+def examined(rig: Rig, settings: Settings) -> list[Check]:
+    datasets = settings.datasets
+    assert datasets is not None
+    return list(checks(settings, datasets, rig.cluster))
+
+
+def told(**state: object) -> Settings:
+    stores = {"lake": {"secret": "lake-keys", "teams": ["team-a"]}, "state": state}
+    return Settings.model_validate(SETTINGS.model_dump() | {"stores": stores})
+
+
+def reached(lake: Lake, bucket: str) -> Settings:
+    credentials = str(lake.credentials)
+    settings = told(endpoint=lake.server.endpoint, path_style=True, credentials=credentials)
+    datasets = SETTINGS.model_dump()["datasets"] | {"state": f"s3://{bucket}/prod"}
+    return Settings.model_validate(settings.model_dump() | {"datasets": datasets})
+
+
+def test_everything_well_is_said_so(rig: Rig, lake: Lake) -> None:
+    bucket = lake.bucket()
+    assert examined(rig, reached(lake, bucket)) == [
+        Check("datasets rights", "ok", "all 4 are granted"),
+        Check("datasets namespace", "ok", "datasets takes the Job of a survey"),
+        Check("store lake", "ok", "Secret datasets/lake-keys is there"),
+        Check("store state", "ok", "has no Secret: pods have an identity of their own"),
+        Check("datasets state", "ok", f"s3://{bucket}/prod/ can be read"),
+    ]
+    assert rig.jobs() == []
+
+
+def away(lake: Lake) -> Settings:
+    return told(endpoint=f"http://127.0.0.1:{free_port()}", credentials=str(lake.credentials))
+
+
+def test_what_is_missing_has_a_remedy(rig: Rig, lake: Lake) -> None:
+    rig.world.delete("secrets", "lake-keys", "datasets")
+    found = {each.about: each for each in examined(rig, away(lake)) if each.state != "ok"}
+    assert list(found) == ["store lake", "datasets state"]
+    assert found["store lake"] == Check(
+        "store lake",
+        "failed",
+        "Secret datasets/lake-keys is missing",
+        "Create it with access-key-id and secret-access-key, or set stores.lake.secret.",
+    )
+    assert found["datasets state"].says == (
+        "Reading s3://qm-state/prod/ from store state: it cannot be reached"
+        " (EndpointConnectionError)."
+    )
+
+
+def test_missing_rights_and_namespace_are_told(rig: Rig, lake: Lake) -> None:
+    rig.world.forbid("get", "secrets")
+    rig.world.forbid("list", "events")
+    settings = away(lake).model_dump()
+    settings["datasets"]["namespace"] = "nowhere"
+    rights, namespace, keys = examined(rig, Settings.model_validate(settings))[:3]
+    assert (rights.state, rights.says) == ("failed", "missing in nowhere: list events")
+    assert (namespace.state, namespace.says) == ("failed", "nowhere is missing")
+    assert keys == Check(
+        "store lake",
+        "warning",
+        "the bot may not see Secret nowhere/lake-keys",
+        "Look: kubectl get secret -n nowhere lake-keys",
+    )

@@ -1,0 +1,70 @@
+"""What the bot reads from a real object store, and what people read when it cannot."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.config import Store
+from bot.datasets.location import Location
+from bot.datasets.object_store import ObjectStore
+from bot.errors import StorageError
+from playground.loopback import free_port
+from tests.object_stores import Lake
+
+
+def store(lake: Lake, **others: object) -> ObjectStore:
+    told: dict[str, object] = {
+        "endpoint": lake.server.endpoint,
+        "path_style": True,
+        "credentials": str(lake.credentials),
+    }
+    return ObjectStore("lake", Store.model_validate(told | others))
+
+
+def refusal(source: ObjectStore, place: Location, name: str = "index.json") -> str:
+    with pytest.raises(StorageError) as caught:
+        source.get(place, name)
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_objects_below_a_place_are_read(lake: Lake) -> None:
+    bucket = lake.bucket()
+    lake.put(bucket, {"index.json": b"{}"})
+    source, place = store(lake), Location(bucket, "set/")
+    source.look(place)
+    assert source.get(place, "index.json") == b"{}"
+
+
+def test_what_is_not_there_is_said(lake: Lake) -> None:
+    bucket = lake.bucket()
+    assert refusal(store(lake), Location(bucket, "set/")) == (
+        f"Reading s3://{bucket}/set/index.json from store lake: it is not there (NoSuchKey)."
+        " Has somebody deleted it?"
+    )
+    assert "it is not there (NoSuchBucket)." in refusal(store(lake), Location("nowhere", ""))
+
+
+def test_refused_keys_are_said_without_them(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "access-key-id").write_text("AKIAWRONG\n")
+    (tmp_path / "secret-access-key").write_text("wrong-secret\n")
+    said = refusal(store(lake, credentials=str(tmp_path)), Location(lake.bucket(), ""))
+    assert "the store refuses the bot's keys (InvalidAccessKeyId)." in said
+    assert "AKIAWRONG" not in said
+    assert "wrong-secret" not in said
+
+
+def test_missing_files_of_keys_are_named(lake: Lake, tmp_path: Path) -> None:
+    said = refusal(store(lake, credentials=str(tmp_path)), Location("any", ""))
+    assert said == (
+        "The keys of store lake cannot be read: No such file or directory."
+        " stores.lake.credentials names a folder with access-key-id and secret-access-key."
+    )
+
+
+def test_a_store_that_is_down_is_said(lake: Lake) -> None:
+    away = store(lake, endpoint=f"http://127.0.0.1:{free_port()}")
+    assert refusal(away, Location("any", "set/")) == (
+        "Reading s3://any/set/index.json from store lake: it cannot be reached"
+        " (EndpointConnectionError)."
+        " Try again in a minute; stores.lake says where it is looked for."
+    )

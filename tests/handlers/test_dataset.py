@@ -1,0 +1,161 @@
+"""/dataset as people type it; the surveys themselves are tested where they are made."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from bot.database.database import Session
+from bot.datasets.tables import Phase, Version
+from tests.handlers.office import ALICE, BOB, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+SETTINGS = """\
+stores:
+  lake: {secret: lake-keys, teams: [team-a]}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+"""
+ADD = "/dataset add chest-xray s3://lake/chest-xray"
+DIGEST = "sha256:" + 64 * "a"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
+        yield open_office
+
+
+def recorded(desk: Office) -> None:
+    """The survey under way ends well."""
+
+    def work(session: Session) -> None:
+        version = session.exec(select(Version)).one()
+        version.phase, version.ended_at = Phase.READY, version.asked_at
+        version.digest, version.objects, version.size_bytes = DIGEST, 627_615, 45_000_000_000
+        session.add(version)
+
+    desk.application.database.transaction(work)
+
+
+def test_adding_says_what_comes_next(desk: Office) -> None:
+    assert desk.says(ALICE, TEAM_A, f"{ADD} --readers team-b") == (
+        "Added: `chest-xray` of team-a, readers: team-b.\n"
+        "`s3://lake/chest-xray/` in store `lake` was not looked at yet:"
+        " `/dataset version chest-xray` records its first version."
+    )
+    assert desk.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[:2] == [
+        "chest-xray",
+        "It has no version yet. `/dataset version chest-xray` records the first.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "/dataset add chest-xray",
+            "`URL` is missing.",
+        ),
+        (
+            "/dataset add chest-xray lake/chest-xray",
+            (
+                "`URL` takes a bucket and a folder in it such as `s3://lake/chest-xray/`,"
+                " not `lake/chest-xray`."
+            ),
+        ),
+        (
+            "/dataset show chest-xray@",
+            (
+                "`DATASET[@VERSION]` takes a dataset such as `chest-xray`, or one of its versions"
+                " such as `chest-xray@v3`, not `chest-xray@`."
+            ),
+        ),
+        (
+            f"{ADD} --readers team_b",
+            (
+                "`--readers` takes teams with commas between them such as `team-b,team-c`, or"
+                " `everyone`, not `team_b`."
+            ),
+        ),
+        ("/dataset show nothing", "There is no dataset nothing for team-a."),
+        ("/dataset remove nothing", "There is no dataset nothing for team-a."),
+    ],
+)
+def test_wrong_input_is_explained(desk: Office, typed: str, said: str) -> None:
+    assert desk.says(ALICE, TEAM_A, typed).splitlines()[0] == said
+
+
+def test_recording_says_where_to_look(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, ADD)
+    typed = '/dataset version chest-xray --note "as delivered"'
+    assert desk.says(ALICE, TEAM_A, typed) == (
+        "Recording `chest-xray@v1`: every object is listed, none is read.\n"
+        "Its card in this channel follows it."
+    )
+    assert desk.says(ALICE, TEAM_A, "/dataset show chest-xray").splitlines()[1] == (
+        "v1 is being recorded."
+    )
+
+
+def test_a_command_delivered_twice_counts_once(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, ADD)
+    typed = "/dataset version chest-xray"
+    desk.says(ALICE, TEAM_A, typed, delivery="one")
+    assert desk.says(ALICE, TEAM_A, typed, delivery="one") == (
+        "This was received already. Nothing was done twice."
+    )
+
+
+def test_versions_are_listed_with_their_figures(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, ADD)
+    desk.says(ALICE, TEAM_A, "/dataset version chest-xray")
+    recorded(desk)
+    listed = desk.says(ALICE, TEAM_A, "/dataset list").splitlines()
+    assert listed[0] == "Datasets for team-a"
+    assert listed[2].split()[:5] == ["chest-xray", "team-a", "v1", "627,615", "45"]
+    shown = desk.says(ALICE, TEAM_A, "/dataset show chest-xray@v1").splitlines()
+    assert shown[0] == "✅ chest-xray@v1 · Recorded"
+    assert "  Size     45 GB (45,000,000,000 bytes)" in shown
+    assert f"  Digest   `{DIGEST}`" in shown
+
+
+def test_one_version_has_no_difference(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, ADD)
+    desk.says(ALICE, TEAM_A, "/dataset version chest-xray")
+    recorded(desk)
+    assert desk.says(ALICE, TEAM_A, "/dataset diff chest-xray chest-xray@v1") == (
+        "chest-xray and chest-xray@v1 are the same version.\n"
+        "Name two of them, for example `/dataset diff chest-xray@v2 chest-xray@v3`."
+    )
+
+
+def test_other_teams_and_places_see_nothing(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, ADD)
+    assert desk.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[0] == (
+        "There is no dataset chest-xray for team-b."
+    )
+    assert desk.says(ALICE, ELSEWHERE, "/dataset list").splitlines()[0] == (
+        "This channel belongs to no team, so this cannot be used here."
+    )
+
+
+def test_removing_says_how_to_undo(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, ADD)
+    assert desk.says(ALICE, TEAM_A, "/dataset remove chest-xray") == (
+        "`chest-xray` is no longer in the catalogue. Nothing in `s3://lake/chest-xray/`"
+        " was touched.\n"
+        "`/dataset add chest-xray s3://lake/chest-xray/ --store lake` adds it again,"
+        " without its versions."
+    )
+    assert desk.says(ALICE, TEAM_A, "/dataset list").splitlines()[1] == (
+        "There are none yet. Add one:"
+    )
+
+
+def test_without_settings_there_are_none(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not set up here."

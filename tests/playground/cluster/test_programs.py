@@ -1,0 +1,100 @@
+"""Containers whose image is a program of this machine really run."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.playground.cluster.served import Runner, Served
+
+IMAGE = "ghcr.io/acme/worker:1"
+PROGRAM = """\
+import json, os, pathlib, sys
+said = json.loads(sys.argv[1])
+print(pathlib.Path(said["keys"], "user").read_text(), os.environ["GREETING"], flush=True)
+pathlib.Path(sys.argv[2], "made.txt").write_text("kept")
+sys.exit(int(sys.argv[3]))
+"""
+WAITING = "import threading; print('waits', flush=True); threading.Event().wait()"
+
+
+@pytest.fixture
+def working(runner: Runner, tmp_path: Path) -> Iterator[Served]:
+    """A cluster that runs one image as Python, with a Secret and a claim."""
+    with Served(runner).serving() as served:
+        programs = served.cluster.programs
+        programs.folder = tmp_path
+        programs.images[IMAGE] = (sys.executable, "-c")
+        secret = {"metadata": {"name": "keys"}, "stringData": {"user": "somebody"}}
+        served.cluster.create("secrets", secret, "team-a")
+        yield served
+
+
+def pod(name: str, *args: str) -> dict[str, Any]:
+    container = {
+        "name": "main",
+        "image": IMAGE,
+        "args": list(args),
+        "env": [{"name": "GREETING", "value": "hello"}],
+        "volumeMounts": [
+            {"name": "keys", "mountPath": "/etc/keys"},
+            {"name": "data", "mountPath": "/data"},
+        ],
+    }
+    volumes = [
+        {"name": "keys", "secret": {"secretName": "keys"}},
+        {"name": "data", "persistentVolumeClaim": {"claimName": "imagenet"}},
+    ]
+    spec = {"restartPolicy": "Never", "containers": [container], "volumes": volumes}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def ended(served: Served, name: str) -> dict[str, Any]:
+    """How the pod's container ended."""
+    served.pass_time(10)
+    served.until(lambda: phase(served, name) in {"Succeeded", "Failed"})
+    found = served.cluster.get("pods", name, "team-a")
+    assert found is not None
+    state: dict[str, Any] = found["status"]["containerStatuses"][0]["state"]["terminated"]
+    return state
+
+
+def phase(served: Served, name: str) -> str:
+    found = served.cluster.get("pods", name, "team-a")
+    return found["status"]["phase"] if found else "gone"
+
+
+@pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (65, "Error")])
+def test_a_program_reads_secrets_and_writes_claims(
+    working: Served, tmp_path: Path, code: int, reason: str
+) -> None:
+    told = json.dumps({"keys": "/etc/keys"})
+    working.cluster.create("pods", pod("one", PROGRAM, told, "/data", str(code)), "team-a")
+    found = ended(working, "one")
+    assert (found["exitCode"], found["reason"]) == (code, reason)
+    assert working.cluster.logs("one", "team-a") == "somebody hello\n"
+    assert (tmp_path / "volumes" / "team-a-imagenet" / "made.txt").read_text() == "kept"
+    assert not working.cluster.programs.is_busy
+
+
+def test_a_deleted_pod_ends_its_program(working: Served) -> None:
+    working.cluster.create("pods", pod("waits", WAITING), "team-a")
+    working.pass_time(10)
+    working.until(lambda: phase(working, "waits") == "Running")
+    assert working.cluster.programs.is_busy
+    working.cluster.delete("pods", "waits", "team-a")
+    working.pass_time(60)
+    working.until(lambda: phase(working, "waits") == "gone")
+    assert not working.cluster.programs.is_busy
+
+
+def test_an_unknown_image_only_pretends(working: Served) -> None:
+    body = pod("pretends", "--epochs", "1")
+    body["spec"]["containers"][0]["image"] = "ghcr.io/acme/lane:1"
+    working.cluster.create("pods", body, "team-a")
+    working.pass_time(10)
+    working.until(lambda: phase(working, "pretends") == "Running")
+    assert not working.cluster.programs.is_busy
