@@ -69,7 +69,7 @@ class Dataset:
         shelf = Shelf(requests, "manifest/")
         ways = Ways(chosen_engine(engine, where, source, 8), Verifier(requests, source.prefix))
         self.counts = ways.verifier.counts
-        order = Order(self.digest, shelf, volume, share or Share(), 8, 2.0)
+        order = Order(self.digest, shelf, volume, share or Share(), 8, 1.0)
         try:
             return fill(order, ways, Progress("copying"))
         finally:
