@@ -83,9 +83,7 @@ def four_teams(plane: ControlPlane, site: Site) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("four_teams")
-def test_queues_stand_after_each_stage_as_the_guide_says(
-    plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_queues_stand_as_the_guide_says(plane: ControlPlane, tmp_path: Path) -> None:
     notes = Notes(plane)
     asyncio.run(_played(plane, tmp_path, notes))
     assert [each.allocated for each in notes.stands[: len(STAGES)]] == [

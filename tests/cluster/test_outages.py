@@ -89,7 +89,7 @@ def test_watches_that_are_too_old_list_anew(plane: ControlPlane, tmp_path: Path)
     asyncio.run(play())
 
 
-def test_a_job_that_was_too_much_is_made_later(
+def test_a_job_refused_for_load_is_made_later(
     plane: ControlPlane, site: Site, tmp_path: Path
 ) -> None:
     async def play() -> None:
@@ -103,7 +103,7 @@ def test_a_job_that_was_too_much_is_made_later(
     asyncio.run(play())
 
 
-def test_a_job_whose_making_was_not_answered_is_found(
+def test_a_job_whose_making_went_unanswered_is_found(
     plane: ControlPlane, site: Site, tmp_path: Path
 ) -> None:
     before = len(plane.audited())
@@ -152,7 +152,7 @@ def test_a_quota_that_changed_meanwhile_is_read_anew(
     assert {each["name"]: each["nominalQuota"] for each in resources}[GPU] == "6"
 
 
-def test_a_run_waits_for_kueue_to_let_its_job_in(plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_run_waits_until_kueue_answers_again(plane: ControlPlane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             story.trains("ghcr.io/acme/lane", seconds_per_epoch=60)

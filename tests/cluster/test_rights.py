@@ -45,7 +45,7 @@ def spelled(rights: set[Right]) -> list[str]:
     return [f"{verb} {resource}.{group}".rstrip(".") for group, resource, verb in sorted(rights)]
 
 
-def test_the_bot_is_never_refused_for_want_of_a_right(plane: ControlPlane) -> None:
+def test_the_bot_never_lacks_a_right(plane: ControlPlane) -> None:
     refused = [each for each in asked(plane) if each.status == 403]
     missing = {
         (each.group, each.resource, each.verb)

@@ -53,7 +53,7 @@ def cleared(scenery: None, site: Site) -> Iterator[None]:
 
 @pytest.mark.usefixtures("cleared")
 @pytest.mark.parametrize("name", TOLD)
-def test_story_goes_on_a_cluster_as_it_is_told(
+def test_story_goes_on_a_real_cluster(
     name: str, plane: ControlPlane, site: Site, tmp_path: Path
 ) -> None:
     scenario = scenarios.named(name)
