@@ -74,11 +74,15 @@ def reply_blocks(reply: Reply, *, key: str) -> list[Rendered]:
 
 def digest_of(content: object, size: int) -> str:
     """What stands for content made of JSON's types, in twice `size` characters."""
+    return hashlib.blake2b(encoded(content), digest_size=size).hexdigest()
+
+
+def encoded(content: object) -> bytes:
+    """Content made of JSON's types as JSON."""
     try:
-        encoded = msgspec.json.encode(content)
+        return msgspec.json.encode(content)
     except UnicodeEncodeError:  # half of a surrogate pair, which only escapes can show
-        encoded = json.dumps(content).encode()
-    return hashlib.blake2b(encoded, digest_size=size).hexdigest()
+        return json.dumps(content).encode()
 
 
 def _card(card: Card, room: int) -> list[Rendered]:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from slack_bolt import Ack, App, BoltContext
+from slack_bolt import Ack, App, BoltContext, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 
 from bot.slack import metrics
 from bot.slack.answers import Answers, draft_of
+from bot.slack.blocks import encoded
 from bot.slack.card import Reply
 from bot.slack.incoming import (
     Arrival,
@@ -46,7 +47,7 @@ class Listeners:
         reply = self._ask(incoming, arrival)
         draft = draft_of(incoming, reply)
         if draft.text:
-            ack({"response_type": "ephemeral", **draft.as_json()})
+            ack.response = _answered({"response_type": "ephemeral", **draft.as_json()})
         else:
             ack()
         _observe(incoming)
@@ -102,6 +103,12 @@ def bolt_app(listeners: Listeners, commands: Sequence[str], signing_secret: str 
 def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:
     """Lets every verified request in without asking Slack; the desk judges who may do what."""
     return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id)
+
+
+def _answered(said: Body) -> BoltResponse:
+    """What Bolt makes of the same dictionary, with an encoder that takes a tenth of the time."""
+    kind = "application/json;charset=utf-8"
+    return BoltResponse(status=200, body=encoded(said).decode(), headers={"content-type": kind})
 
 
 def _observe(incoming: Incoming) -> None:
