@@ -41,6 +41,7 @@ class KueueQueues:
         self.resource = resource
         self.per_gpu = per_gpu
         self._waiting: tuple[object, object, Mapping[str, Waiting]] = (None, None, {})
+        self._admitted: tuple[object, Mapping[str, Sequence[KueueItem]]] = (None, {})
 
     def behind(self, namespace: str, door: str) -> Queue | None:
         """The ClusterQueue that a LocalQueue stands for, None when not seen."""
@@ -87,15 +88,14 @@ class KueueQueues:
             return None
         return self._all_waiting().get(queue, Waiting())
 
-    def admitted(self, queue: str) -> list[KueueItem]:
+    def admitted(self, queue: str) -> Sequence[KueueItem]:
         """The workloads that hold quota of a ClusterQueue."""
-        return [
-            self._item(each)
-            for each in self.view.all(WORKLOADS)
-            if each.status.admission
-            and each.status.admission.cluster_queue == queue
-            and not has_condition(each.status.conditions, "Finished")
-        ]
+        workloads = self.view.all(WORKLOADS)
+        seen, known = self._admitted
+        if workloads is not seen:
+            known = _admitted(map(self._item, workloads))
+            self._admitted = (workloads, known)
+        return known.get(queue, ())
 
     def within(self, namespace: str, door: str, besides: Collection[str]) -> list[KueueItem]:
         """The workloads that name a LocalQueue, are not over, besides those of these owners."""
@@ -214,6 +214,15 @@ def is_waiting(workload: Workload) -> bool:
         and not has_condition(conditions, "QuotaReserved")
         and not has_condition(conditions, "Finished")
     )
+
+
+def _admitted(items: Iterable[KueueItem]) -> Mapping[str, Sequence[KueueItem]]:
+    found: dict[str, list[KueueItem]] = defaultdict(list)
+    for item in items:
+        admission = item.workload.status.admission
+        if admission and not item.is_finished:
+            found[admission.cluster_queue].append(item)
+    return dict(found)
 
 
 def _usage(
