@@ -23,6 +23,7 @@ from playground.cluster.kai.scheduling import KaiScheduler
 from playground.cluster.kai.status import KaiStatus
 from playground.cluster.kueue.admission import Admission
 from playground.cluster.kueue.configuration import Configuration
+from playground.cluster.kueue.finalizers import Releases, hold_at_creation
 from playground.cluster.kueue.jobs import QueuedJobs
 from playground.cluster.kueue.joining import frameworks, suspend_at_creation
 from playground.cluster.kueue.status import QueueStatus
@@ -44,6 +45,7 @@ from playground.cluster.objects.priorities import PodPriority
 from playground.cluster.objects.schemas import Schemas
 from playground.cluster.objects.storage_rules import StorageAdmission
 from playground.cluster.objects.store import Key, Store
+from playground.cluster.objects.tokens import ServiceAccountTokens
 from playground.cluster.objects.validation import Validator
 from playground.cluster.operators.catalogue import NEEDS, OPERATORS, torch_runtime
 from playground.cluster.operators.trainer import TrainJobCheck
@@ -82,6 +84,7 @@ class Inside:
             StorageAdmission(self.store),
             ServiceAddresses(self.store),
             PodPriority(self.store),
+            ServiceAccountTokens(self.store),
             TrainJobCheck(self.store),
             self._webhook,
             NamespaceQuotas(self.store),
@@ -107,6 +110,7 @@ class Inside:
         kueue: list[Controller] = [
             *(QueuedJobs(self.world, self._kueue, framework) for framework in self.frameworks),
             QueueStatus(self.world, self._kueue),
+            Releases(self.world),
             Admission(self.world, self._kueue),
         ]
         own: list[Controller] = [
@@ -166,3 +170,4 @@ class Inside:
     def _webhook(self, kind: Kind, obj: Object, old: Object | None) -> None:
         if self.kueue_on:
             suspend_at_creation(self.frameworks, (kind, obj, old), self.kueue)
+            hold_at_creation(kind, obj, old)

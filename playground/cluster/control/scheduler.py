@@ -122,11 +122,19 @@ class Scheduler:
             self._world.record(POD, pod, ("FailedScheduling", why[1]), SOURCE, warning=True)
 
 
+# What the API server copies from a node to the pods that are bound to it.
+_TOPOLOGY = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+
+
 def bind(world: World, key: Key, node: str, source: str) -> None:
     """Gives a pod its node."""
+    labels = (world.store.get(NODE, "", node) or {"metadata": {}})["metadata"].get("labels") or {}
+    topology = {name: labels[name] for name in _TOPOLOGY if name in labels}
 
     def edit(pod: Object) -> None:
         pod["spec"]["nodeName"] = node
+        if topology:
+            pod["metadata"].setdefault("labels", {}).update(topology)
         set_condition(pod, "PodScheduled", status=True, why=("", ""), now=world.now)
         for row in pod["status"]["conditions"]:
             row.pop("reason", None)

@@ -37,6 +37,7 @@ from playground.cluster.objects.store import Change, Key, key_of
 
 SOURCE = "kueue-admission"
 CYCLE: Key = ("", "cycle")
+_METADATA = ("labels", "deletionTimestamp")
 _INADMISSIBLE = "Inadmissible"
 _KINDS = {
     kind.qualified for kind in (CLUSTER_QUEUE, COHORT, FLAVOR, LOCAL_QUEUE, WORKLOAD, NAMESPACE)
@@ -52,7 +53,7 @@ def matters(change: Change) -> bool:
     before, after = change.before, change.obj
     return (
         before.get("spec") != after.get("spec")
-        or before["metadata"].get("labels") != after["metadata"].get("labels")
+        or any(before["metadata"].get(n) != after["metadata"].get(n) for n in _METADATA)
         or is_true(before, "Active") != is_true(after, "Active")
     )
 

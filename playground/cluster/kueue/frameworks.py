@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.cluster.objects.conditions import condition, is_true
-from playground.cluster.objects.jobs import finished
+from playground.cluster.objects.jobs import CONTROLLER_UID, finished
 from playground.cluster.objects.kinds import JOB, MPI_JOB, PYTORCH_JOB, Kind, Object
 
 Template = dict[str, Any]
@@ -28,7 +28,8 @@ class Info:
 class Framework:
     """One kind of job: how it is suspended, which pods it wants, and how it ended.
 
-    `templates` are the pod templates in the order of the pod sets, to be changed in place;
+    `templates` are the pod templates in the order of the pod sets, to be changed in place; their
+    labels that are `managed` are the job's own, and its Workload does not repeat them;
     `ended` is whether it ended well and what it said, or None. Where templates are not part of
     the job, `merge` and `restore` write what its pods get elsewhere.
     """
@@ -44,6 +45,7 @@ class Framework:
     ready: Callable[[Object, int], bool]
     merge: Callable[[Object, Iterable[Info]], None] | None = None
     restore: Callable[[Object], None] | None = None
+    managed: tuple[str, ...] = ()
 
     def pod_sets(self, job: Object) -> list[dict[str, Any]]:
         """The pod sets of a job's Workload."""
@@ -53,7 +55,7 @@ class Framework:
                 "name": name,
                 "count": count,
                 "template": {
-                    "metadata": template.get("metadata") or {},
+                    "metadata": self._plain(template.get("metadata") or {}),
                     "spec": template["spec"],
                 },
             }
@@ -76,8 +78,20 @@ class Framework:
             self.restore(job)
             return
         for template, row in zip(self.templates(job), pod_sets, strict=False):
+            own = (template.get("metadata") or {}).get("labels") or {}
+            kept = {name: own[name] for name in self.managed if name in own}
             template.clear()
             template.update(row["template"])
+            if kept:
+                sent = template.get("metadata") or {}
+                template["metadata"] = {**sent, "labels": {**(sent.get("labels") or {}), **kept}}
+
+    def _plain(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        labels = metadata.get("labels")
+        if not labels or not self.managed:
+            return metadata
+        kept = {name: value for name, value in labels.items() if name not in self.managed}
+        return {**metadata, "labels": kept}
 
     def priority_class(self, job: Object) -> str:
         """The PriorityClass of the first pod set that names one."""
@@ -126,6 +140,8 @@ BATCH_JOB = Framework(
     _job_ended,
     lambda job: bool(job.get("status", {}).get("active", 0)),
     _job_ready,
+    # Kueue leaves batch.kubernetes.io/job-name in.
+    managed=("controller-uid", "job-name", CONTROLLER_UID),
 )
 
 

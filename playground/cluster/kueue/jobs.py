@@ -29,7 +29,7 @@ from playground.cluster.kueue.workloads import (
     new_workload,
     workload_name,
 )
-from playground.cluster.objects.conditions import condition, is_true
+from playground.cluster.objects.conditions import condition
 from playground.cluster.objects.kinds import (
     CLUSTER_QUEUE,
     LOCAL_QUEUE,
@@ -38,8 +38,9 @@ from playground.cluster.objects.kinds import (
 )
 from playground.cluster.objects.store import Change, Key, key_of
 
-_READY = ("Started", "All pods reached readiness and the workload is running")
+_ARE_READY = "All pods reached readiness and the workload is running"
 _NOT_READY = ("WaitForStart", "Not all pods are ready or succeeded")
+_RECOVERING = ("WaitForRecovery", "At least one pod has failed, waiting for recovery")
 
 
 class QueuedJobs:
@@ -153,6 +154,7 @@ class QueuedJobs:
             self._limit_start(key)
         else:
             stop_job(self._world, self._framework, job, workload)
+            self._pods_ready(job, workload)
             self._requeue(key, workload)
 
     def _eviction(self, workload: Object) -> str:
@@ -218,10 +220,11 @@ class QueuedJobs:
 
     def _pods_ready(self, job: Object, workload: Object) -> None:
         count = sum(pods["count"] for pods in workload["spec"]["podSets"])
-        ready = self._framework.ready(job, count)
-        if ready == is_true(workload, "PodsReady") and condition(workload, "PodsReady"):
+        ready = is_reserved(workload) and self._framework.ready(job, count)
+        row = condition(workload, "PodsReady")
+        why = _readiness(workload, row, ready=ready)
+        if row is not None and row["reason"] == why[0]:
             return
-        why = _READY if ready else _NOT_READY
         now = self._world.now
         self._world.change(
             WORKLOAD, key_of(workload), lambda obj: say(obj, "PodsReady", now, why, status=ready)
@@ -283,3 +286,13 @@ class QueuedJobs:
             gone = not any(o["uid"] in self._world.store.uids for o in owners)
             if gone and workload["metadata"].get("deletionTimestamp"):
                 self._world.deletion.drop_finalizer(WORKLOAD, key_of(workload), FINALIZER)
+
+
+def _readiness(workload: Object, row: dict[str, Any] | None, *, ready: bool) -> tuple[str, str]:
+    """What the condition PodsReady says next; pods that were ready once recover."""
+    before = row["reason"] if row else ""
+    if ready:
+        has_recovered = before in {"WaitForRecovery", "Recovered"}
+        return "Recovered" if has_recovered else "Started", _ARE_READY
+    was_ready = before in {"Started", "Recovered", "WaitForRecovery"}
+    return _RECOVERING if was_ready and is_reserved(workload) else _NOT_READY

@@ -132,6 +132,9 @@ def _flavors(queue: Object) -> list[str]:
 
 
 def _activity(queue: Object, missing: list[str]) -> tuple[bool, tuple[str, str]]:
+    if queue["metadata"].get("deletionTimestamp"):
+        words = "Can't admit new workloads; clusterQueue is terminating"
+        return False, ("Terminating", words)
     if queue.get("spec", {}).get("stopPolicy", "None") != "None":
         return False, ("Stopped", "Can't admit new workloads: is stopped.")
     if missing:
