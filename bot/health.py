@@ -68,13 +68,14 @@ class Health:
                     WATCH_AGE.labels(name, watch.resource).set(watch.age_seconds)
 
     def is_quiet(self, now: datetime) -> bool:
-        """Whether nothing is due, under way or unsent."""
+        """Whether nothing is due, under way, being looked up or unsent."""
         # A change becomes a due row, that a step, and that a message: asked in this order, nothing
         # slips through between.
         return (
             self.wakeups.is_quiet()
             and not self._has_due(now)
             and self.loop.is_idle()
+            and self.transport.is_quiet
             and self.sender.is_quiet()
         )
 

@@ -13,7 +13,7 @@ from bot.errors import LimitError, StorageError
 
 # Reading them takes about 0.9 s of CPU a million, which the rest of the bot has to do without.
 MOST_OBJECTS = 5_000_000
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 25.0
 
 
 class DatasetReads:

@@ -29,6 +29,11 @@ class Answers:
         self._client = client
         self._pool = BoundedPool("answer", workers=workers, most=most)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no answer is being looked up or on its way."""
+        return self._pool.is_idle
+
     def stop(self, patience_seconds: float = 10.0) -> None:
         """Delivers what is under way and ends."""
         self._pool.drain(patience_seconds)

@@ -28,6 +28,12 @@ class BoundedPool:
             self._taken += 1
         return Slot(self)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing is under way."""
+        with self._idle:
+            return not self._taken
+
     def drain(self, patience_seconds: float) -> bool:
         """Whether all that was taken is done; waits for it that long."""
         with self._idle:

@@ -59,6 +59,11 @@ class Transport:
             self.asgi.stop()
         self._answers.stop()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody waits for an answer that is being looked up."""
+        return self._answers.is_idle
+
     def health(self) -> str | None:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None

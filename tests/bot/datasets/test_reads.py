@@ -104,7 +104,7 @@ def test_comparing_ends_at_its_deadline(lake: Lake) -> None:
     late = DatasetReads(reads(lake)._settings, lambda: float(next(moments)))
     with pytest.raises(StorageError) as caught:
         late.differences(before, after)
-    assert caught.value.message == "Comparing took longer than 60 s and was given up."
+    assert caught.value.message == "Comparing took longer than 25 s and was given up."
 
 
 _CHANGED = """\

@@ -146,9 +146,10 @@ def test_what_is_looked_up_follows_later(slack: Served, opened: Open) -> None:
         return say("epoch 3")
 
     desk = Desk(reply=lambda _: replace(say("Looking."), later=look_up))
-    with opened(desk):
+    with opened(desk) as transport:
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
         assert shown(slack) == ["Looking."]
+        assert not transport.is_quiet
         gate.opened.set()
         slack.until(lambda: slack.texts("U0ALICE", "C0TEAMA") == ["Looking.", "epoch 3"])
 
