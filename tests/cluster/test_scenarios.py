@@ -21,6 +21,7 @@ EXCEPTED = {
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",
     "gpu-types": "its GPUs of a second type have a node, a flavor and quota of their own",
+    "gpu-types-kai": "no KAI scheduler runs here",
     "kai": "no KAI scheduler runs here; test_kai writes in its place",
     "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
