@@ -26,6 +26,7 @@ _ABOUT: Mapping[str, str] = {
     "messages": "subject_id",
     "audit": "subject_id",
     "due": "id",
+    "run_spans": "run_id",
     "kept_logs": "run_id",
 }
 # What tells a copy from its original.
