@@ -20,7 +20,7 @@ ANY = "any"
 
 
 def chosen_type(
-    named: str | None, gpus: Decimal | None, team: Team, engine: Engine | None
+    named: str | None, gpus: Decimal | int | None, team: Team, engine: Engine | None
 ) -> str | None:
     """The GPU type of a run: the one named, where `any` is none; else the team's usual one.
 
@@ -33,6 +33,18 @@ def chosen_type(
         return None
     queue = engine.queues.behind(team.namespace, team.queue)
     return usual if queue and queue.of(usual) else None
+
+
+def nodes_of(gpu_type: str | None, team: Team, engine: Engine | None) -> tuple[Node, ...] | None:
+    """The nodes with GPUs of a type, all where the queue has no such type; None while unread."""
+    if engine is None or not engine.queues.view.store(NODES).synced:
+        return None
+    nodes = tuple(engine.queues.view.all(NODES))
+    queue = engine.queues.behind(team.namespace, team.queue)
+    if gpu_type is None or queue is None or queue.of(gpu_type) is None:
+        return nodes
+    wanted = engine.runs.placement(queue, gpu_type).node_labels.items()
+    return tuple(node for node in nodes if wanted <= node.labels.items())
 
 
 def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:

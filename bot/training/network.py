@@ -8,6 +8,7 @@ from decimal import Decimal
 from sqlalchemy import String, cast
 from sqlmodel import Session, col, select
 
+from bot.cluster.objects import Node
 from bot.cluster.resources import NODES
 from bot.cluster.view import View
 from bot.config import NetworkTest, Team
@@ -27,18 +28,23 @@ _REMEMBERED = 200
 
 
 def completed(
-    asked: Submission, test: NetworkTest, team: Team, gpu_resource: str, view: View | None
+    asked: Submission,
+    test: NetworkTest,
+    team: Team,
+    gpu_resource: str,
+    there: Sequence[Node] | None,
 ) -> Submission:
     """A test with all that was left out: GPUs and adapters of whole nodes, image, program, time.
 
-    Anything else that was asked for stays as it is. ConflictError when there are too few nodes, or
-    when nobody knows them yet.
+    `there` are the nodes that it may be on, None while nobody has read them. Anything else that
+    was asked for stays as it is. ConflictError when there are too few nodes, or when nobody knows
+    them yet.
     """
     if asked.kind != TEST:
         return asked
     nodes = asked.nodes or Nodes(1, 1)
-    gpus = asked.gpus or _of_each(view, gpu_resource, nodes.most)
-    adapters = asked.efa if asked.efa is not None else _least(view, EFA, nodes.most)
+    gpus = asked.gpus or _of_each(there, gpu_resource, nodes.most)
+    adapters = asked.efa if asked.efa is not None else _least(there, EFA, nodes.most)
     longest = min(_LONGEST, team.limits.time or _LONGEST)
     return replace(
         asked,
@@ -78,27 +84,26 @@ def verdict(session: Session, run: Run, adapted: Sequence[str]) -> str:
     return " ".join(said)
 
 
-def _of_each(view: View | None, resource: str, count: int) -> Decimal:
+def _of_each(there: Sequence[Node] | None, resource: str, count: int) -> Decimal:
     """The most that each of so many nodes has."""
-    amount = _least(view, resource, count)
+    amount = _least(there, resource, count)
     if amount:
         return Decimal(amount)
-    if view is None or not view.store(NODES).synced:
+    if there is None:
         raise ConflictError(
             "The nodes of the cluster were not read yet, so nobody knows how many GPUs they have.",
             "Say it yourself: `--gpus 8`. Or try again in a moment.",
         )
-    having = sum(1 for node in view.all(NODES) if node.status.allocatable.get(resource))
+    having = sum(1 for node in there if node.status.allocatable.get(resource))
     raise ConflictError(
         f"A test on {count} nodes needs as many with GPUs, and the cluster has {having}.",
         f"Use `--nodes {having}`." if having else "Ask a platform admin for nodes with GPUs.",
     )
 
 
-def _least(view: View | None, resource: str, count: int) -> int:
+def _least(there: Sequence[Node] | None, resource: str, count: int) -> int:
     """What the last of so many nodes has, those with the most taken first."""
-    nodes = view.all(NODES) if view else ()
-    amounts = sorted(int(each.status.allocatable.get(resource, 0)) for each in nodes)
+    amounts = sorted(int(each.status.allocatable.get(resource, 0)) for each in there or ())
     return amounts[-count] if len(amounts) >= count else 0
 
 

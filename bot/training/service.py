@@ -21,10 +21,10 @@ from bot.slack.parameters import Reference
 from bot.training import finding
 from bot.training.admission import refuse_forbidden
 from bot.training.claims import reused
-from bot.training.gpu_types import chosen_type
+from bot.training.gpu_types import chosen_type, nodes_of
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
-from bot.training.network import completed
+from bot.training.network import TEST, completed
 from bot.training.new_run import Present, Submitted, audited, insert_run, present
 from bot.training.queueing import queue_for
 from bot.training.spec import RunSpec, asked_spec, to_row
@@ -230,9 +230,9 @@ class TrainingService:
     def _completed(self, asked: Submission, team: Team, engine: Engine | None) -> Submission:
         settings = self._settings()
         test, resource = settings.training.network_test, settings.quotas.resource
-        whole = completed(asked, test, team, resource, engine.queues.view if engine else None)
-        gpu_type = chosen_type(whole.gpu_type, whole.gpus, team, engine)
-        return dataclasses.replace(whole, gpu_type=gpu_type)
+        gpus = asked.gpus or int(asked.kind == TEST)
+        asked = dataclasses.replace(asked, gpu_type=chosen_type(asked.gpu_type, gpus, team, engine))
+        return completed(asked, test, team, resource, nodes_of(asked.gpu_type, team, engine))
 
     def _cluster(self, team: Team) -> ClusterSettings:
         return self._settings().clusters.get(team.cluster, ClusterSettings())

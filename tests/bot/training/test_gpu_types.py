@@ -176,6 +176,19 @@ def test_nodes_of_the_type_are_what_counts(types: Rig) -> None:
     assert types.get(run_id).phase == Phase.PENDING
 
 
+def test_a_network_test_takes_nodes_of_it(types: Rig) -> None:
+    types.world.remove_node("gpu-a100")
+    for name in ("small-1", "small-2"):
+        add_node(types.world, name, {**NODE_RESOURCES, GPU: "1"}, PRODUCT)
+    types.look()
+    run_id = types.submit("net", kind="nccl", nodes=2, gpus=0, gpu_type="a100", command=())
+    types.pass_time(minutes=1)
+    assert (types.get(run_id).spec["gpus"], types.get(run_id).ran_on) == (
+        "1",
+        ["small-1", "small-2"],
+    )
+
+
 def test_a_run_started_again_keeps_its_type(types: Rig) -> None:
     types.submit(gpu_type="a100")
     types.pass_time(minutes=5)
