@@ -67,20 +67,12 @@ def test_a_run_goes_on_without_its_api_server(plane: ControlPlane, tmp_path: Pat
     asyncio.run(play())
 
 
-def test_watches_that_were_cut_are_taken_up(plane: ControlPlane, tmp_path: Path) -> None:
+def test_watches_cut_or_too_old_are_renewed(plane: ControlPlane, tmp_path: Path) -> None:
     async def play() -> None:
         async with behind_a_front(plane, tmp_path) as (story, front):
             card = await is_running(story)
             assert front.cut() > 0
-            await goes_to_its_end(story, card)
-
-    asyncio.run(play())
-
-
-def test_watches_that_are_too_old_list_anew(plane: ControlPlane, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with behind_a_front(plane, tmp_path) as (story, front):
-            card = await is_running(story)
+            await story.rest()
             front.faults.answered |= {("WATCH", end): too_old() for end in ("/pods", "/jobs")}
             front.cut()
             await story.until(lambda: not front.faults.left, lambda: f"{front.faults.left}")
@@ -89,27 +81,14 @@ def test_watches_that_are_too_old_list_anew(plane: ControlPlane, tmp_path: Path)
     asyncio.run(play())
 
 
-def test_a_job_refused_for_load_is_made_later(
-    plane: ControlPlane, site: Site, tmp_path: Path
-) -> None:
-    async def play() -> None:
-        async with behind_a_front(plane, tmp_path) as (story, front):
-            front.faults.answered[("POST", "/jobs")] = too_many()
-            card = await is_running(story)
-            assert front.faults.left == []
-            assert len(site.api.list(JOBS, "team-a")) == 1
-            await goes_to_its_end(story, card)
-
-    asyncio.run(play())
-
-
-def test_a_job_whose_making_went_unanswered_is_found(
+def test_a_job_refused_then_unanswered_is_found(
     plane: ControlPlane, site: Site, tmp_path: Path
 ) -> None:
     before = len(plane.audited())
 
     async def play() -> None:
         async with behind_a_front(plane, tmp_path) as (story, front):
+            front.faults.answered[("POST", "/jobs")] = too_many()
             front.faults.lost.add(("POST", "/jobs"))
             card = await is_running(story)
             assert front.faults.left == []
