@@ -21,6 +21,10 @@ _TONES = {
 _VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
 _DATASETS = ("Dataset", "Owner", "Newest", "Objects", "Size", "Age", "Source")
 _MOST_KEYS = 10
+_UNFIT = (
+    "such as have `..` in them, or names that another key needs as a folder."
+    " It cannot be copied as it is."
+)
 _LONGEST_NOTE = 60
 
 
@@ -47,6 +51,7 @@ def version_card(version: Version, around: Around, now: datetime) -> Card:
     """What the card of a version says at this moment."""
     phase = Phase(version.phase)
     is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
+    is_hindered = is_hindered or version.problems
     return Card(
         title=version.reference,
         state=_state(version, phase, now),
@@ -112,12 +117,18 @@ def _lines(version: Version, around: Around) -> Iterator[Markup]:
     for line in (version.reason, version.unblock, version.obstacle):
         if line:
             yield sentence(line)
+    if version.problems:
+        yield plain(f"{_keys(version.problems)} cannot be files: {_UNFIT}")
     if version.keys:
         yield join("The first keys: ", *_joined(version.keys[:_MOST_KEYS]))
     if version.is_live and version.is_late:
         yield plain("This is late: its pod should have started by now.")
     if version.trouble:
         yield sentence(f"{version.trouble} It is tried again.")
+
+
+def _keys(count: int) -> str:
+    return f"{count:,} key{'' if count == 1 else 's'}"
 
 
 def _joined(keys: Sequence[str]) -> Iterator[Markup]:

@@ -17,6 +17,7 @@ class Said(msgspec.Struct, frozen=True):
     digest: str = ""
     objects: int = 0
     bytes: int = 0
+    problems: int = 0
     message: str = ""
     hint: str = ""
     keys: tuple[str, ...] = ()

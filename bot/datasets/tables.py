@@ -69,11 +69,11 @@ class Version(SQLModel, table=True):
 
     The first block is written once by the service, the rest by the controller. `manifest` is where
     the survey writes, in the store `manifest_store`. Once it is ready `digest`, `objects` and
-    `size_bytes` tell what it holds, and nothing of it changes any more. One that found the content
-    of another version is `unchanged` and names it in `same_as`; its own name is free again.
-    `parents` are the ids of the versions it came from. `reason` says why it failed, `unblock` what
-    to do then, `keys` which objects it is about, `obstacle` what keeps its pod from starting. It
-    `is_cleared` once its Job is gone.
+    `size_bytes` tell what it holds, `problems` how many of its keys cannot be files, and nothing of
+    it changes any more. One that found the content of another version is `unchanged` and names it
+    in `same_as`; its own name is free again. `parents` are the ids of the versions it came from.
+    `reason` says why it failed, `unblock` what to do then, `keys` which objects it is about,
+    `obstacle` what keeps its pod from starting. It `is_cleared` once its Job is gone.
     """
 
     __tablename__: ClassVar[Any] = "dataset_versions"
@@ -133,6 +133,7 @@ class Version(SQLModel, table=True):
     digest: str | None = None
     objects: int | None = Field(default=None, sa_type=BigInteger)
     size_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    problems: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"})
     same_as: str | None = None
     reason: str = ""
     unblock: str = ""

@@ -4,10 +4,17 @@ import json
 
 import pytest
 
+from bot.datasets.job import survey_job
 from bot.datasets.tables import Phase
 from playground.ledger import Fault
-from tests.bot.datasets.rig import DIGEST, IMAGE, OTHER_DIGEST, Rig
+from tests.bot.datasets.rig import DIGEST, DONE, IMAGE, OTHER_DIGEST, SETTINGS, Rig
+from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.rig import ALICE
+
+UNFIT = (
+    "2 keys cannot be files: such as have `..` in them, or names that another key needs as a"
+    " folder. It cannot be copied as it is."
+)
 
 
 def test_a_version_is_recorded_from_what_was_found(rig: Rig) -> None:
@@ -103,6 +110,28 @@ def test_changed_content_is_a_version_with_parent(rig: Rig) -> None:
         f"<@{ALICE}> chest-xray@v2 is recorded: 3 objects, 2.5 MB.\n"
         "What changed: `/dataset diff chest-xray@v1 chest-xray@v2`"
     )
+
+
+def test_keys_that_cannot_be_files_are_told(rig: Rig) -> None:
+    rig.says(DONE | {"digest": DIGEST, "problems": 2, "warnings": 1}, seconds=10)
+    rig.add()
+    version_id = rig.version()
+    rig.pass_time(minutes=2)
+    assert rig.get(version_id).phase == Phase.READY
+    assert rig.card(version_id).splitlines()[:2] == [
+        "⚠️ chest-xray@v1 · Recorded",
+        UNFIT,
+    ]
+
+
+@needs_the_schema
+def test_the_job_fits_the_kubernetes_schema(rig: Rig) -> None:
+    rig.add()
+    version = rig.get(rig.version())
+    datasets = SETTINGS.datasets
+    assert datasets is not None
+    job = survey_job(version, datasets, SETTINGS.stores, "installation")
+    validate({"apiVersion": "batch/v1", "kind": "Job", **job}, "batch.v1.Job")
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
