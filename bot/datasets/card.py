@@ -51,11 +51,10 @@ def version_card(version: Version, around: Around, now: datetime) -> Card:
     """What the card of a version says at this moment."""
     phase = Phase(version.phase)
     is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
-    is_hindered = is_hindered or version.problems
     return Card(
         title=version.reference,
         state=_state(version, phase, now),
-        tone=Tone.WARNING if is_hindered else _TONES[phase],
+        tone=Tone.WARNING if is_hindered or version.problems else _TONES[phase],
         lines=tuple(_lines(version, around)),
         facts=tuple(_facts(version, around, now)),
         progress=_progress(version) if phase is Phase.LISTING else None,
