@@ -8,7 +8,7 @@ from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
 
-CHUNK_BYTES = 512 * 1024
+CHUNK_BYTES = 256 * 1024
 
 
 class UnfitError(Exception):
