@@ -108,6 +108,12 @@ _REFRESH_ALL = (
     )
     .values(wants=col(Message.wants) + 1, live=bindparam("is_live"))
 )
+_FIND = select(col(Message.id)).where(
+    col(Message.subject_kind) == bindparam("about"),
+    col(Message.subject_id) == bindparam("id"),
+    col(Message.purpose) == bindparam("purpose"),
+    col(Message.channel) == bindparam("channel"),
+)
 
 
 @dataclass(frozen=True)
@@ -178,15 +184,14 @@ class Note:
 
 def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> None:
     """Posts `note` once, however often this is asked; after the card it belongs to."""
-    if _find(session, subject, note.purpose, channel) is not None:
+    if _find(session, subject, note.purpose, channel):
         return
     message = _new(subject, note.purpose, channel, now)
     message.content = list(note.lines)
     message.buttons = msgspec.to_builtins(note.buttons) or None
     message.broadcast = note.broadcast
     message.owner = note.owner
-    parent = _find(session, subject, CARD, channel) if note.in_thread else None
-    message.parent_id = parent.id if parent else None
+    message.parent_id = _find(session, subject, CARD, channel) if note.in_thread else None
     session.add(message)
     touch(session, TOPIC)
 
@@ -218,15 +223,11 @@ def forget(session: Session, now: datetime) -> None:
     )
 
 
-def _find(session: Session, subject: Subject, purpose: str, channel: str) -> Message | None:
-    return session.scalars(
-        select(Message).where(
-            col(Message.subject_kind) == subject.kind,
-            col(Message.subject_id) == subject.id,
-            col(Message.purpose) == purpose,
-            col(Message.channel) == channel,
-        )
-    ).first()
+def _find(session: Session, subject: Subject, purpose: str, channel: str) -> str | None:
+    """The id of the message, None where there is none."""
+    session.flush()  # it may have been said a moment ago
+    sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
+    return session.connection().scalar(_FIND, sought)
 
 
 def _new(subject: Subject, purpose: str, channel: str, now: datetime) -> Message:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlmodel import Session, col
 
 from bot.training.spec import spec_of
@@ -15,6 +15,8 @@ from bot.training.tables import Phase, Run, Span
 
 _SECONDS_PER_HOUR = 3600
 _NOTHING = timedelta(0)
+# Built once: that takes longer than to run it.
+_LAST = select(func.max(col(Span.ended_at))).where(col(Span.run_id) == bindparam("run"))
 
 
 class Stretch(NamedTuple):
@@ -52,7 +54,7 @@ def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> Non
     is_other_phase = after.phase is not before.phase
     if not is_other_phase and after.nodes == before.nodes:
         return
-    last = session.scalar(select(func.max(Span.ended_at)).where(col(Span.run_id) == run.id))
+    last = session.connection().scalar(_LAST, {"run": run.id})
     began, until = last or before.since, after.since if is_other_phase else now
     started = run.started_at
     if not run.is_live and before.phase is not Phase.RUNNING and started and started > began:
