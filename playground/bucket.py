@@ -37,6 +37,8 @@ class Bucket:
 
     def close(self) -> None:
         """Stops the server."""
+        if self._client is not None:
+            self._client.close()
         self._stack.close()
 
     def put(self, key: str, content: bytes) -> None:

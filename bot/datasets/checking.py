@@ -1,6 +1,7 @@
 """Whether datasets can work as they are set up: for `quartermaster doctor`."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -88,7 +89,8 @@ def _state(settings: Settings, datasets: Datasets) -> Check:
     """Whether the bot can read where manifests are kept."""
     store = ObjectStore(datasets.state_store, settings.stores[datasets.state_store])
     try:
-        store.look(Location.of(datasets.state))
+        with closing(store):
+            store.look(Location.of(datasets.state))
     except StorageError as error:
         return Check("datasets state", "failed", error.message, error.hint)
     return Check("datasets state", "ok", f"{datasets.state} can be read")

@@ -33,7 +33,8 @@ _KEYS = {
 class ObjectStore:
     """One object store by its name in the configuration.
 
-    Each use reads the keys anew, so that rotated ones are seen. Every request ends in seconds.
+    Each one reads the keys anew, so that rotated ones are seen, and is to be closed. Every request
+    ends in seconds.
     """
 
     def __init__(self, name: str, store: Store) -> None:
@@ -54,6 +55,11 @@ class ObjectStore:
         with self._failing(place.url):
             client = self._client = self._client or self._open()
             client.list_objects_v2(Bucket=place.bucket, Prefix=place.prefix, MaxKeys=1)
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        if self._client is not None:
+            self._client.close()
 
     def _open(self) -> "S3Client":
         # Importing boto3 takes a third of a second: only who reads from a store pays.

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 from bot.config import Settings
 from bot.datasets.comparing import Sort, summary
@@ -36,19 +37,23 @@ class DatasetReads:
                 f" {before.manifest} and {after.manifest}",
             )
         deadline = self._monotonic() + DEADLINE_SECONDS
-        old, new = self._get(before, deadline), self._get(after, deadline)
-        return summary(
-            differences(read_entries(old, read_index(old)), read_entries(new, read_index(new)))
-        )
+        with closing(self._store(before)) as left, closing(self._store(after)) as right:
+            old, new = self._get(before, left, deadline), self._get(after, right, deadline)
+            return summary(
+                differences(read_entries(old, read_index(old)), read_entries(new, read_index(new)))
+            )
 
-    def _get(self, version: Version, deadline: float) -> Get:
+    def _store(self, version: Version) -> ObjectStore:
         store = self._settings().stores.get(version.manifest_store)
         if store is None:
             raise StorageError(
                 f"Store {version.manifest_store} is not in quartermaster.yaml any more.",
                 "A platform admin has to put it back.",
             )
-        place, source = Location.of(version.manifest), ObjectStore(version.manifest_store, store)
+        return ObjectStore(version.manifest_store, store)
+
+    def _get(self, version: Version, store: ObjectStore, deadline: float) -> Get:
+        place = Location.of(version.manifest)
 
         def get(name: str) -> bytes:
             if self._monotonic() > deadline:
@@ -56,6 +61,6 @@ class DatasetReads:
                     f"Comparing took longer than {DEADLINE_SECONDS:.0f} s and was given up.",
                     f"The store {version.manifest_store} is slow at the moment; try again later.",
                 )
-            return source.get(place, name)
+            return store.get(place, name)
 
         return get

@@ -33,6 +33,7 @@ def test_objects_below_a_place_are_read(lake: Lake) -> None:
     source, place = store(lake), Location(bucket, "set/")
     source.look(place)
     assert source.get(place, "index.json") == b"{}"
+    source.close()
 
 
 def test_what_is_not_there_is_said(lake: Lake) -> None:
