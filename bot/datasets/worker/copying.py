@@ -165,12 +165,13 @@ class Copier:
         elif task.size >= 0:
             self._copy_piece(task)
         else:
-            self._copy(task.object)
+            self._copy(task.object, entry.size)
 
-    def _copy(self, found: Object) -> None:
+    def _copy(self, found: Object, told: int) -> None:
+        """Copies it from its first byte; `told` is how much of it progress does not know of."""
         for _ in range(_ATTEMPTS):
             if self._copied(found.entry):
-                self._done(found, found.entry.size)
+                self._done(found, told)
                 return
         raise corrupt(found.entry)
 
@@ -217,10 +218,10 @@ class Copier:
         if right:
             self._done(task.object, 0)
         else:
-            self._copy(task.object)
+            self._copy(task.object, told=0)
 
-    def _done(self, found: Object, size: int) -> None:
-        self._progress.add(1, size)
+    def _done(self, found: Object, told: int) -> None:
+        self._progress.add(1, told)
         with self._lock:
             self.copied_files += 1
             self.copied_bytes += found.entry.size

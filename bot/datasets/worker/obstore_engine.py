@@ -122,7 +122,7 @@ def _translated(error: Exception, key: str) -> Exception:
         return UnfitError(words)
     if "non-partial" in words:
         return UnfitError(words, always=True)
-    if "certificate" in words:
+    if "InvalidCertificate" in words:
         return wrong_input(
             f"The object store's certificate is not trusted: {_words(error)}",
             "Name the CA that signed it in the store's settings (ca_file).",
