@@ -56,7 +56,7 @@ class Boto3Engine:
         partial = answer["ResponseMetadata"]["HTTPStatusCode"] == _PARTIAL
         chunks = _streamed(answer["Body"].iter_chunks(CHUNK_BYTES), entry.key)
         # Some servers send all of it whatever range was asked for.
-        return chunks if partial or size == entry.size else _cut(chunks, first, size)
+        return chunks if partial or size == entry.size else cut(chunks, first, size)
 
 
 def _client(where: Store, connections: int) -> "S3Client":
@@ -88,7 +88,8 @@ def _streamed(chunks: Iterator[bytes], key: str) -> Iterator[bytes]:
         raise not_read(key, str(error)) from error
 
 
-def _cut(chunks: Iterator[bytes], first: int, size: int) -> Iterator[bytes]:
+def cut(chunks: Iterator[bytes], first: int, size: int) -> Iterator[bytes]:
+    """The bytes of a range out of those of the whole."""
     place = 0
     for chunk in chunks:
         if piece := chunk[max(0, first - place) : max(0, first + size - place)]:
