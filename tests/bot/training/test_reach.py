@@ -86,7 +86,7 @@ def test_volumes_far_from_each_other_are_refused(zones: Rig) -> None:
     )
 
 
-def test_a_new_volume_is_where_its_class_makes_it(zones: Rig) -> None:
+def test_new_volumes_are_where_their_class_makes_them(zones: Rig) -> None:
     terms = [{"matchLabelExpressions": [{"key": ZONE, "values": ["eu-1d"]}]}]
     fsx = storage_class("fsx", waits=True) | {"allowedTopologies": terms}
     zones.world.create("storageclasses", fsx)
