@@ -31,6 +31,8 @@ _ABOUT: Mapping[str, str] = {
 }
 # What tells a copy from its original.
 _COPIED = {"id", "subject_id", "parent_id", "run_id", "name", "job_name", "job_uid"}
+# What is still to be said or done about the original is over for a copy, which ended long ago.
+_OVER: Mapping[str, str] = {"shown": "wants", "due_at": "NULL", "live": "0"}
 
 
 async def finish_one(world: World) -> str:
@@ -62,7 +64,9 @@ def copy(world: World, run_id: str, count: int) -> None:
 
 def _copy(rows: sqlite3.Connection, table: str, names_run: str, what: tuple[str, int]) -> None:
     columns = [column[1] for column in rows.execute(f"PRAGMA table_info({table})")]
-    values = [f"{name} || '-' || copy" if name in _COPIED else name for name in columns]
+    values = [
+        f"{name} || '-' || copy" if name in _COPIED else _OVER.get(name, name) for name in columns
+    ]
     rows.execute(
         f"INSERT INTO {table} ({', '.join(columns)})"  # noqa: S608 - our own names
         " WITH copies(copy) AS (SELECT value FROM json_each(?2))"
