@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -24,6 +24,7 @@ DEPLOYED = Path(__file__).parents[2] / "deploy" / "kubernetes"
 BOT = "quartermaster"
 BOT_USER = f"system:serviceaccount:{BOT}:{BOT}"
 _BOT_DAYS = 86_400
+_REMEMBERED = timedelta(seconds=15)
 _API_SERVER = "kube-apiserver"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Those that operators serve are there before Kueue starts, which else takes its time for them.
@@ -105,8 +106,11 @@ class ControlPlane:
         self._processes.kill(_API_SERVER)
 
     def was_starting(self, moment: datetime) -> bool:
-        """Whether the API server was not ready yet then; until it is it knows no roles."""
-        return any(launched <= moment <= ready for launched, ready in self._starts)
+        """Whether the API server was not ready yet then; until it is it knows no roles.
+
+        Kueue, which asks it who may see what waits, remembers its refusals for some seconds more.
+        """
+        return any(launched <= moment <= ready + _REMEMBERED for launched, ready in self._starts)
 
     def log_tail(self, name: str) -> str:
         """The end of what a program said, by its name (kueue, kwok, kube-apiserver, ...)."""
