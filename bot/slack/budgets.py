@@ -70,6 +70,12 @@ class Budgets:
                 self._buckets[call.key] = (self._tokens(call.key, now) - 1, now)
             return True
 
+    def begins(self, call: Call) -> None:
+        """The call goes out only now, so the second after a post counts from here."""
+        if call.method == POST:
+            with self._lock:
+                self._next_post[call.key] = self._monotonic() + _POST_SECONDS
+
     def hold(self, call: Call, seconds: float) -> None:
         """Keeps calls like this one back, as Slack asked with Retry-After."""
         with self._lock:

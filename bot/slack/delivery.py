@@ -117,6 +117,7 @@ class Delivery:
         since = self._outbox.begin_post(job.row.id, there.channel, rendered.digest)
         if since is None:
             return
+        self._budgets.begins(job.call)  # noting the post may have taken a while
         spot = self._spoken(lambda said: self._client.post(there, said, mark=job.row.id), draft)
         self._outbox.posted(job.row.id, since, spot, rendered)
 
