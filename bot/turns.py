@@ -1,5 +1,6 @@
 """Who goes first: people who wait for an answer, and the rest often enough to get on."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 _MOST_IN_A_ROW = 8
 _SHARE = 0.2
 _LONGEST_SPELL_SECONDS = 0.05
+_LINGER_SECONDS = 0.03
 
 
 class Courtesy:
@@ -15,8 +17,9 @@ class Courtesy:
 
     Such work says at its natural boundaries, between two steps or two messages, that it would
     give way. While people wait it then rests so long that all of it together takes a fifth of
-    the time; as soon as nobody waits it goes on. A spell of work counts by its processor time,
-    and for 50 ms at most, so that whoever works long does not hold up the rest for long.
+    the time, and for 30 ms more, since people who asked one thing ask the next, and a step that
+    began between two requests holds up the second. A spell of work counts by its processor
+    time, and for 50 ms at most, so that whoever works long does not hold up the rest for long.
     """
 
     def __init__(
@@ -29,7 +32,7 @@ class Courtesy:
         self._spell = threading.local()
         self._calm = threading.Condition()
         self._waiting = 0
-        self._free_at = 0.0
+        self._calm_at = self._free_at = -math.inf
 
     @contextmanager
     def hurry(self) -> Iterator[None]:
@@ -42,17 +45,26 @@ class Courtesy:
             with self._calm:
                 self._waiting -= 1
                 if not self._waiting:
-                    self._free_at = 0.0
+                    self._calm_at = self._monotonic() + _LINGER_SECONDS
                     self._calm.notify_all()
 
     def give_way(self) -> None:
         """Returns at once when nobody waits, else when this thread's next spell is due."""
         spent = self._spent()
         with self._calm:
-            if self._waiting:
-                seconds = self._seconds_to_rest(spent)
-                self._calm.wait_for(lambda: not self._waiting, seconds)
+            if self._seconds_to_calm() > 0:
+                self._rest(self._monotonic() + self._seconds_to_rest(spent))
+            else:
+                self._free_at = -math.inf
         self._spell.began = self._worked()
+
+    def _rest(self, due: float) -> None:
+        """Waits until then, or until nobody waits if that comes before."""
+        while (left := min(due - self._monotonic(), self._seconds_to_calm())) > 0:
+            self._calm.wait(left)
+
+    def _seconds_to_calm(self) -> float:
+        return math.inf if self._waiting else self._calm_at - self._monotonic()
 
     def _spent(self) -> float:
         """The processor time of this thread's spell, which began when it gave way last."""

@@ -11,6 +11,7 @@ from bot.database.database import Database
 from bot.due import wake
 from bot.turns import Courtesy, Turns
 from tests.bot.test_due import NOW
+from tests.watches import Watch
 
 LONG_SECONDS = 60.0
 WAITERS = 14
@@ -119,9 +120,21 @@ def test_a_long_spell_counts_in_part() -> None:
     assert courtesy._spent() == 0.05
 
 
+def test_work_rests_a_moment_longer_than_people() -> None:
+    watch = Watch()
+    courtesy = Courtesy(monotonic=watch)
+    with courtesy.hurry():
+        assert courtesy._seconds_to_calm() == float("inf")
+    assert courtesy._seconds_to_calm() == pytest.approx(0.03)
+    watch.seconds += 0.03
+    assert courtesy._seconds_to_calm() <= 0
+
+
 def test_rest_is_forgotten_once_nobody_waits() -> None:
-    courtesy = Courtesy()
+    watch = Watch()
+    courtesy = Courtesy(monotonic=watch)
     with courtesy.hurry():
         held_up(courtesy)
-    with courtesy.hurry():
-        assert courtesy._seconds_to_rest(0.0) <= 0
+    watch.seconds += 1
+    courtesy.give_way()
+    assert courtesy._seconds_to_rest(0.0) <= 0
