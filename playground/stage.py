@@ -5,7 +5,7 @@ from typing import NoReturn, TypeVar
 
 from playground.pace import ImpatientError
 from playground.report import report
-from playground.sightings import Sightings
+from playground.sightings import Sightings, Words
 from playground.slack.people import BOT_USER, Message
 from playground.slack.transcript import Entry
 from playground.spelling import closest
@@ -32,6 +32,10 @@ class Stage:
         if name not in named:
             raise StoryError(f"there is no channel {name}{closest(name, named)}")
         return named[name]
+
+    def about(self, words: str) -> Words:
+        """These words, with times in them as exact as this world's clock: to the minute."""
+        return words
 
     async def sees(self, fits: Callable[[Entry], bool], otherwise: str) -> Message:
         """Waits for a new message that fits, and ticks it off."""

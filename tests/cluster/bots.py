@@ -8,6 +8,7 @@ on its way, so that a busy machine, which looks more seldom, waits longer.
 
 import asyncio
 import contextlib
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, fields, replace
@@ -20,6 +21,7 @@ from typing_extensions import override
 from playground.opening import opened
 from playground.pace import LIMIT, ImpatientError, Pace
 from playground.settings import Setup, merged
+from playground.sightings import Words
 from playground.slack.errors import PersonError
 from playground.story import Story
 from playground.world import DATABASE, Options, World
@@ -36,6 +38,7 @@ STILL_LOOKS, REST_LOOKS, _PAUSE_LOOKS = 12, 5, 2
 _LOOK_SECONDS = 0.1
 _NAMED = {"jobs": JOBS, "ingresses": "ingresses.networking.k8s.io"}
 _TICK = timedelta(milliseconds=1)
+_MINUTES_OFF = 3
 
 
 @dataclass(kw_only=True)
@@ -120,6 +123,16 @@ class RealStory(Story):
     def trains(self, image: str, **behaviour: Any) -> None:
         super().trains(image, **behaviour)
         self._lives.holds(image)
+
+    @override
+    def about(self, words: str) -> Words:
+        # Programs really take their time here, and the clock goes on meanwhile.
+        parts = re.split(r"(\d+)m\b", words)
+        for place in range(1, len(parts), 2):
+            near = (int(parts[place]) + off for off in range(-_MINUTES_OFF, _MINUTES_OFF + 1))
+            parts[place] = f"({'|'.join(map(str, near))})m"
+        parts[::2] = map(re.escape, parts[::2])
+        return re.compile("".join(parts))
 
     @override
     def objects(self, plural: str, namespace: str) -> list[str]:
