@@ -24,7 +24,7 @@ DEPLOYED = Path(__file__).parents[2] / "deploy" / "kubernetes"
 BOT = "quartermaster"
 BOT_USER = f"system:serviceaccount:{BOT}:{BOT}"
 _BOT_DAYS = 86_400
-_REMEMBERED = timedelta(seconds=15)
+_VISIBILITY, _REMEMBERED = "visibility.kueue.x-k8s.io", timedelta(seconds=15)
 _API_SERVER = "kube-apiserver"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Those that operators serve are there before Kueue starts, which else takes its time for them.
@@ -105,12 +105,15 @@ class ControlPlane:
         """Kills the API server; etcd keeps everything until it is started again."""
         self._processes.kill(_API_SERVER)
 
-    def was_starting(self, moment: datetime) -> bool:
-        """Whether the API server was not ready yet then; until it is it knows no roles.
+    def was_refused_in_starting(self, asked: Audited) -> bool:
+        """Whether who was to decide knew no roles yet: the API server, or Kueue of what waits.
 
-        Kueue, which asks it who may see what waits, remembers its refusals for some seconds more.
+        Kueue asks the API server who may see that, and remembers its refusals for ten seconds.
         """
-        return any(launched <= moment <= ready + _REMEMBERED for launched, ready in self._starts)
+        starts, remembered = self._starts, timedelta(0)
+        if asked.group == _VISIBILITY:
+            starts, remembered = [*starts, *self.kueue.starts], _REMEMBERED
+        return any(launched <= asked.at <= ready + remembered for launched, ready in starts)
 
     def log_tail(self, name: str) -> str:
         """The end of what a program said, by its name (kueue, kwok, kube-apiserver, ...)."""

@@ -6,6 +6,7 @@ calls webhooks and aggregated APIs; endpoints on loopback it would refuse.
 
 import base64
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ class Kueue:
         self._built = built
         self._processes = processes
         self._webhooks, self._visibility, self._health = ports
+        self._launched = datetime.now(UTC)
+        self.starts: list[tuple[datetime, datetime]] = []
 
     def install(self) -> None:
         """Creates what the controller needs to be there, its resource definitions excepted."""
@@ -95,6 +98,7 @@ class Kueue:
 
     def launch(self) -> None:
         """Starts it as it was configured last; it answers some seconds later."""
+        self._launched = datetime.now(UTC)
         program, folder = self._built.program("kueue"), self._processes.folder
         self._processes.start(
             NAME, program, f"--config={_CONFIGURATION}", f"--kubeconfig={folder}/kueue.kubeconfig"
@@ -104,6 +108,7 @@ class Kueue:
         """Returns when webhooks and visibility do."""
         self._mount_certificate(self._processes.folder / _CERTIFICATES)
         wait_for(self._answers, "Kueue's webhooks and visibility")
+        self.starts.append((self._launched, datetime.now(UTC)))
 
     def _configuration(self) -> Object:
         return {
