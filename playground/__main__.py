@@ -24,7 +24,7 @@ _FAILED = 1
 _EXAMPLES = """\b
 Examples:
   python -m playground --list
-  python -m playground --headless --scenario first-run --html first-run.html
+  python -m playground --headless --scenario first-run
   python -m playground"""
 
 
@@ -34,7 +34,7 @@ class Asked:
 
     scenario: Scenario | None
     stays: bool
-    html: Path | None
+    page: Path
 
 
 def _scenario(_context: object, _option: object, name: str | None) -> Scenario | None:
@@ -60,7 +60,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
               help="Name the scenarios.")  # fmt: skip
 @click.option("--scenario", metavar="NAME", callback=_scenario, help="Play this story.")
 @click.option("--headless", is_flag=True, help="End after the story: 0 as told, 1 not.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write the channels as a page.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=_FILE,
+    help="Where the channels of a story go as a page.  [default: DIR/channels.html]",
+)
 @click.option("--out", metavar="DIR", type=_FOLDER, default="playground-out", show_default=True,
               help="Where the bot's configuration, database and log go.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Stay up after the story.")
@@ -83,7 +88,7 @@ def main(  # noqa: PLR0913  # one argument an option
         raise click.UsageError("--headless needs a --scenario; --list names them.")
     setup = scenario.setup if scenario else Setup()
     options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
-    asked = Asked(scenario, stays=keep or not headless, html=html)
+    asked = Asked(scenario, stays=keep or not headless, page=html or out / "channels.html")
     try:
         sys.exit(asyncio.run(_run(options, asked)))
     except (BotError, WorldError, OSError) as error:
@@ -94,10 +99,11 @@ async def _run(options: Options, asked: Asked) -> int:
     async with opened(options) as world:
         world.slack.transcript.printer = click.echo
         await world.start_bots()
-        code = await _play(world, asked.scenario) if asked.scenario else 0
-        if asked.html:
-            write_page(world.slack, asked.html)
-            click.echo(f"\nThe channels as a page: {asked.html}")
+        code = 0
+        if asked.scenario:
+            code = await _play(world, asked.scenario)
+            write_page(world.slack, asked.page)
+            click.echo(f"The channels as a page: {asked.page}")
         if asked.stays:
             await _stays_up(world.addresses, options.out)
     return code

@@ -44,6 +44,17 @@ def test_headless_without_scenario_is_refused() -> None:
 
 
 @pytest.mark.slow
+def test_story_says_where_its_channels_are(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "playground", "--headless", "--scenario", "a-failing-run"]
+    told = subprocess.run(
+        [*command, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    page = tmp_path / "channels.html"
+    assert told.stdout.splitlines()[-1] == f"The channels as a page: {page}"
+    assert "<title>Quartermaster in Slack</title>" in page.read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_killed_playground_leaves_no_bot_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "playground", "--out", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as playground:
