@@ -13,14 +13,6 @@ from tests.cluster.kai import CRDS
 
 Right = tuple[str, str, str]  # group, resource, verb
 
-# What deploy/ grants for something that no test here does, and why none does.
-NOT_PLAYED: dict[Right, str] = {
-    ("networking.k8s.io", "ingresses", "delete"): (
-        "a session that ends with its time goes with its Job; only of one whose program ends by"
-        " itself the Ingress is deleted"
-    ),
-}
-
 
 def granted() -> set[Right]:
     """All that the roles of deploy/ say; those for KAI where test_kai can use them."""
@@ -68,6 +60,4 @@ def test_every_right_is_used(plane: ControlPlane, request: pytest.FixtureRequest
     every = set(Path(__file__).parent.glob("test_*.py"))
     if request.session.testsfailed or not every <= {item.path for item in request.session.items}:
         pytest.skip("only all tests of this folder together use every right")
-    unused = granted() - allowed(plane)
-    assert spelled(unused - NOT_PLAYED.keys()) == []
-    assert spelled(NOT_PLAYED.keys() - unused) == [], "these are used now"
+    assert spelled(granted() - allowed(plane)) == []
