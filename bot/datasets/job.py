@@ -76,7 +76,8 @@ def _pod(datasets: Datasets, stores: Mapping[str, Store], arguments: Iterable[st
     keys = {name: store.secret for name, store in stores.items() if store.secret}
     pod: Manifest = {
         "restartPolicy": "Never",
-        "automountServiceAccountToken": datasets.service_account is not None,
+        # A cloud's identity comes by a token of its own; none for Kubernetes is needed.
+        "automountServiceAccountToken": False,
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": datasets.uid,

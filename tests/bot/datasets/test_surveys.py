@@ -124,6 +124,17 @@ def test_keys_that_cannot_be_files_are_told(rig: Rig) -> None:
     ]
 
 
+def test_a_cloud_identity_brings_no_kubernetes_token(rig: Rig) -> None:
+    rig.add()
+    version = rig.get(rig.version())
+    assert SETTINGS.datasets is not None
+    datasets = SETTINGS.datasets.model_copy(update={"service_account": "reads-lake"})
+    job = survey_job(version, datasets, SETTINGS.stores, "installation")
+    pod = job["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "reads-lake"
+    assert pod["automountServiceAccountToken"] is False
+
+
 @needs_the_schema
 def test_the_job_fits_the_kubernetes_schema(rig: Rig) -> None:
     rig.add()
