@@ -7,7 +7,7 @@ import pytest
 
 from bot.database.database import Database
 from tests.bot.datasets.rig import Rig
-from tests.bot.training.rig import Outside
+from tests.bot.ground import Outside
 from tests.databases import create_tables
 
 

@@ -1,16 +1,12 @@
 """Datasets on a database and on a whole cluster behind HTTP, whose worker only talks."""
 
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlmodel import col, select
+from typing_extensions import override
 
 from bot import due
-from bot.access import Access, Caller
-from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
 from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
 from bot.config import Settings
@@ -23,23 +19,10 @@ from bot.datasets.tables import Dataset, Version
 from bot.datasets.watching import SurveyEar
 from bot.people import Person
 from bot.slack.card import Reply
-from bot.slack.messages import Message
 from bot.slack.text import as_text
 from playground.cluster.control.training import Line, Training
-from tests.bot.cluster.conftest import PATIENT
-from tests.bot.training.rig import (
-    ALICE,
-    BOB,
-    CAROL,
-    ERIN,
-    INSTALLATION,
-    LIVE_TEAM,
-    START,
-    TEAM_A,
-    TEAM_B,
-    Outside,
-    SameClock,
-)
+from tests.bot.ground import ALICE, BOB, CAROL, ERIN, START, TEAM_A, TEAM_B, Ground, Outside
+from tests.bot.training.rig import LIVE_TEAM
 
 T = TypeVar("T")
 
@@ -79,20 +62,13 @@ SETTINGS = Settings.model_validate(
 )
 
 
-class Rig:
+class Rig(Ground):
     """Everything of datasets, built as the composition root builds it; time moves by hand."""
 
     def __init__(self, database: Database, outside: Outside) -> None:
-        self.database = database
-        self.outside = outside
-        self.world = outside.cluster
-        self.policy = SETTINGS
-        self.clock = SameClock(outside.clock)
-        connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
-        self.cluster = Cluster("default", connection, INSTALLATION)
-        self.access = Access(self.settings)
+        super().__init__(database, outside, SETTINGS)
         self.service = DatasetService(self.settings, self.words)
-        self._ear, self._known = SurveyEar({"default": self.cluster}), dict[str, str]()
+        self._ear, self._known = SurveyEar(self.clusters), dict[str, str]()
         self.restart()
         self.do(_introduce)
         self.world.create("namespaces", {"metadata": {"name": "datasets"}})
@@ -101,15 +77,9 @@ class Rig:
             self.world.create("secrets", secret, "datasets")
         self.finds(DIGEST)
 
-    def settings(self) -> Settings:
-        return self.policy
-
-    def words(self, text: str) -> str:
-        return f"/{text}"
-
     def restart(self) -> None:
         """A new process on the same database."""
-        parts = (self.database, self.clock, self.settings, {"default": self.cluster}, self.words)
+        parts = (self.database, self.clock, self.settings, self.clusters, self.words)
         self.controller = VersionController(World(*parts))
         self.loop = Loop(self.database, self.clock, [self.controller])
 
@@ -136,41 +106,18 @@ class Rig:
             exit_code=code,
         )
 
-    def do(self, work: Callable[[Session], T]) -> T:
-        return self.database.transaction(work)
-
-    def run(self) -> None:
-        """Takes every step that is due now, and what follows from it at once."""
-        for _ in range(50):
-            self.world.settle()
-            self.do(self._wake)
-            if not self.loop.run_due():
-                return
-        raise AssertionError("the rows do not come to rest")
+    @override
+    def look(self) -> None:
+        """Wakes whom changed Jobs concern, as a watch does."""
+        self.world.settle()
+        self.do(self._wake)
 
     def _wake(self, session: Session) -> None:
-        """Wakes whom changed Jobs concern, as a watch does."""
         for job in self.cluster.list(JOBS, "datasets"):
             if self._known.get(job.uid) != job.metadata.resource_version:
                 self._known[job.uid] = job.metadata.resource_version
                 for wakeup in self._ear(Change("default", JOBS, "modified", job)):
                     due.wake(session, *wakeup, self.clock.now())
-
-    def pass_time(self, **length: float) -> None:
-        """Moves from one due time to the next, as a playground does."""
-        end = self.outside.clock.moment + timedelta(**length)
-        while True:
-            self.run()
-            nearest = self.do(lambda session: due.earliest(session, self.loop.kinds))
-            coming = [each for each in (nearest, self.world.next_event()) if each is not None]
-            moment = min([*coming, end])
-            self.outside.clock.moment = max(self.outside.clock.moment, moment)
-            if moment >= end:
-                self.run()
-                return
-
-    def caller(self, person: str = ALICE, channel: str = TEAM_A) -> Caller:
-        return self.do(lambda session: self.access.caller(session, person, channel))
 
     def add(self, name: str = "chest-xray", **more: Any) -> Dataset:
         """Alice adds a dataset."""
@@ -198,21 +145,6 @@ class Rig:
         card = self.do(lambda s: VersionRenderer(self.clock).card(s, version_id, TEAM_A))
         assert card is not None
         return as_text(Reply(card=card))
-
-    def notes(self, subject_id: str) -> dict[str, str]:
-        """What was said once about a version, by purpose."""
-        rows = self.do(
-            lambda session: session.scalars(
-                select(Message)
-                .where(col(Message.subject_id) == subject_id, col(Message.purpose) != "card")
-                .order_by(col(Message.id))
-            ).all()
-        )
-        return {row.purpose: "\n".join(row.content or ()) for row in rows}
-
-    def effects(self) -> list[str]:
-        """Every request with an effect that reached the cluster, in order."""
-        return [each.name for each in self.outside.ledger.requests if each.number is not None]
 
     def jobs(self) -> list[Any]:
         return self.world.list("jobs", "datasets")

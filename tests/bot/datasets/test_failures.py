@@ -4,7 +4,7 @@ import pytest
 
 from bot.datasets.tables import Phase
 from tests.bot.datasets.rig import SETTINGS, Rig
-from tests.bot.training.rig import ALICE
+from tests.bot.ground import ALICE
 
 NO_ACCESS = {
     "event": "failed",

@@ -14,7 +14,7 @@ from bot.errors import LimitError, StorageError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from tests.bot.datasets.rig import SETTINGS
-from tests.bot.training.rig import START
+from tests.bot.ground import START
 from tests.object_stores import Lake
 
 BEFORE = [Entry("a.png", 1000, "1"), Entry("b.png", 2000, "2"), Entry("c.png", 3000, "3", "v1")]

@@ -8,7 +8,7 @@ from bot.datasets.service import NewDataset
 from bot.datasets.tables import Phase, Version
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError, UserError
 from tests.bot.datasets.rig import SETTINGS, Rig
-from tests.bot.training.rig import ALICE, BOB, ERIN, TEAM_B
+from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B
 
 
 def refusal(rig: Rig, kind: type[UserError], asked: NewDataset, person: str = ALICE) -> str:

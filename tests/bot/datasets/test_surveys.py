@@ -8,8 +8,8 @@ from bot.datasets.job import survey_job
 from bot.datasets.tables import Phase
 from playground.ledger import Fault
 from tests.bot.datasets.rig import DIGEST, DONE, IMAGE, OTHER_DIGEST, SETTINGS, Rig
+from tests.bot.ground import ALICE
 from tests.bot.training.kinds.schemas import needs_the_schema, validate
-from tests.bot.training.rig import ALICE
 
 UNFIT = (
     "2 keys cannot be files: such as have `..` in them, or names that another key needs as a"

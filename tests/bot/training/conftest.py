@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.database.database import Database
-from tests.bot.training.rig import Outside, Rig, settings
+from tests.bot.ground import Outside
+from tests.bot.training.rig import Rig, settings
 from tests.databases import create_tables
 
 

@@ -12,7 +12,8 @@ from bot.errors import QuartermasterError
 from bot.slack.messages import Message
 from bot.training.sessions import SessionService
 from bot.training.tables import Phase
-from tests.bot.training.rig import ALICE, Rig
+from tests.bot.ground import ALICE
+from tests.bot.training.rig import Rig
 
 NOTEBOOK = "quay.io/jupyter/base-notebook:2026-11-17"
 BESIDE = ("secrets", "services", "ingresses")

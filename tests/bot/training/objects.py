@@ -13,7 +13,8 @@ from bot.quotas.kueue_runs import standing_of
 from bot.quotas.standing import Standing
 from bot.training.kinds.fate import Root, root_of
 from bot.training.tables import Run
-from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION, START, TEAM_A
+from tests.bot.ground import ALICE, INSTALLATION, START, TEAM_A
+from tests.bot.training.rig import IMAGE
 
 RUN_ID = "01a1fcc34db673f4a416eb124a67dc90"
 UID = "uid-1"

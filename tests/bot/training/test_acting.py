@@ -22,8 +22,9 @@ from bot.training.kinds.fate import root_of
 from bot.training.kinds.kind import Companion
 from bot.training.state import State
 from bot.training.tables import Phase
+from tests.bot.ground import INSTALLATION, START
 from tests.bot.training.objects import RUN_ID, UID, later, root, run, standing
-from tests.bot.training.rig import INSTALLATION, START, Rig
+from tests.bot.training.rig import Rig
 
 SECRET = Companion(SECRETS, "lane-ssh", lambda: {"stringData": {"key": "value"}})
 SERVICE = Companion(SERVICES, "lane", lambda: {"spec": {"clusterIP": "None"}})

@@ -9,8 +9,9 @@ from bot.config.teams import KindName, OpenKind
 from bot.errors import NotAllowedError, UsageError
 from bot.training.kinds import KINDS, NAMES
 from bot.training.spec import Entrance, RunSpec, to_row
+from tests.bot.ground import INSTALLATION
 from tests.bot.training.objects import run
-from tests.bot.training.rig import IMAGE, INSTALLATION, Rig, settings
+from tests.bot.training.rig import IMAGE, Rig, settings
 
 SYNC: dict[str, Any] = {"kind": "sync", "command": ("python", "train.py")}
 

@@ -22,6 +22,7 @@ from bot.training.decision import (
 )
 from bot.training.state import State
 from bot.training.tables import Phase, Run, Wanted
+from tests.bot.ground import START
 from tests.bot.training.objects import (
     UID,
     condition,
@@ -32,7 +33,6 @@ from tests.bot.training.objects import (
     stamp,
     standing,
 )
-from tests.bot.training.rig import START
 
 MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
 STOP = {"wanted": Wanted.STOP, "stop_at": START, "stop_why": "Its override has ended."}

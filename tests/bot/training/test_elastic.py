@@ -13,7 +13,8 @@ from bot.training.service import TrainingService
 from bot.training.spec import spec_of
 from bot.training.submission import Submission, fill_in
 from bot.training.tables import Phase
-from tests.bot.training.rig import IMAGE, INSTALLATION, Rig
+from tests.bot.ground import INSTALLATION
+from tests.bot.training.rig import IMAGE, Rig
 
 
 def submit(rig: Rig, fewest: int = 1, most: int = 3, **more: Any) -> str:

@@ -11,7 +11,8 @@ from bot.training.scaling import Offer
 from bot.training.tables import Phase
 from playground.cluster.objects.errors import ApiError
 from playground.ledger import Fault
-from tests.bot.training.rig import ALICE, Rig
+from tests.bot.ground import ALICE
+from tests.bot.training.rig import Rig
 from tests.bot.training.test_scaling import requeue, scale, size
 
 COMMAND = ("python", "train.py", "--epochs", "30")

@@ -8,8 +8,9 @@ from bot.training.controller import RunController
 from bot.training.tables import Phase, Run
 from playground.cluster.story import training_job
 from playground.ledger import Fault
+from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
-from tests.bot.training.rig import ALICE, Rig
+from tests.bot.training.rig import Rig
 
 
 def test_a_cluster_without_kueue_takes_runs_back(rig: Rig) -> None:

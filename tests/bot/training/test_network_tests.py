@@ -15,7 +15,8 @@ from bot.training.service import TrainingService
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node
-from tests.bot.training.rig import ERIN, INSTALLATION, Rig
+from tests.bot.ground import ERIN, INSTALLATION
+from tests.bot.training.rig import Rig
 
 PROGRAM = "/opt/nccl-tests/build/all_reduce_perf"
 ASKED: dict[str, Any] = {

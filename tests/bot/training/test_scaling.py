@@ -13,7 +13,8 @@ from playground.cluster.kueue.configuration import Configuration
 from playground.cluster.objects.errors import ApiError
 from playground.cluster.story import training_job
 from playground.ledger import Fault
-from tests.bot.training.rig import ALICE, BOB, ERIN, Rig, settings
+from tests.bot.ground import ALICE, BOB, ERIN
+from tests.bot.training.rig import Rig, settings
 
 GROWING = (
     "Further nodes start together, once its queue has quota for them; until then it goes on as it"

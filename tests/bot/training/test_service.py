@@ -17,7 +17,8 @@ from bot.slack.parameters import Reference
 from bot.training.service import TrainingService
 from bot.training.spec import SHM_PATH
 from bot.training.tables import Phase
-from tests.bot.training.rig import ALICE, BOB, CAROL, ERIN, IMAGE, START, Rig, settings
+from tests.bot.ground import ALICE, BOB, CAROL, ERIN, START
+from tests.bot.training.rig import IMAGE, Rig, settings
 
 TOKEN = "ghp_" + "0123456789abcdef0123"
 

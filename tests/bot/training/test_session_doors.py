@@ -9,6 +9,7 @@ from bot.slack.container_parameters import SecretReference
 from bot.slack.text import as_text
 from bot.training.answers import opened
 from bot.training.sessions import SessionService
+from tests.bot.ground import ALICE, CAROL, ERIN, START
 from tests.bot.training.notebooks import (
     BESIDE,
     MADE,
@@ -19,7 +20,7 @@ from tests.bot.training.notebooks import (
     running,
     with_ingress,
 )
-from tests.bot.training.rig import ALICE, CAROL, ERIN, START, Rig, settings
+from tests.bot.training.rig import Rig, settings
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.ledger import Fault
+from tests.bot.ground import ALICE, START
 from tests.bot.training.notebooks import (
     GONE,
     LONGEST_LIFE,
@@ -19,7 +20,7 @@ from tests.bot.training.notebooks import (
     running,
     with_ingress,
 )
-from tests.bot.training.rig import ALICE, START, Rig
+from tests.bot.training.rig import Rig
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from bot.audit import lines_about
 from bot.training.sessions import SessionService
 from bot.training.tables import Phase
 from playground.cluster.story import training_job
+from tests.bot.ground import ALICE, ERIN, START
 from tests.bot.training.notebooks import (
     MADE,
     NOTEBOOK,
@@ -22,7 +23,7 @@ from tests.bot.training.notebooks import (
     shown,
     with_ingress,
 )
-from tests.bot.training.rig import ALICE, ERIN, START, Rig, settings
+from tests.bot.training.rig import Rig, settings
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from bot.quotas.standing import Standing
 from bot.training.kinds.fate import Root
 from bot.training.state import State, state_of
 from bot.training.tables import Phase
+from tests.bot.ground import START
 from tests.bot.training.objects import condition, later, pod, root, standing
-from tests.bot.training.rig import START
 
 ADMITTED = condition("Admitted")
 EVICTED = condition("Evicted", "Preempted", "Preempted to accommodate a workload")

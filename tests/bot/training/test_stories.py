@@ -3,8 +3,9 @@
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.cluster.story import training_job
+from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
-from tests.bot.training.rig import ALICE, Rig
+from tests.bot.training.rig import Rig
 
 
 def test_a_run_succeeds_with_its_figures(rig: Rig) -> None:

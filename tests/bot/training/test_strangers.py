@@ -10,7 +10,8 @@ from bot.errors import ConflictError, NotAllowedError
 from bot.training.reads import LogTail
 from playground.cluster.story import training_job
 from playground.ledger import Fault
-from tests.bot.training.rig import ALICE, ERIN, IMAGE, INSTALLATION, Rig
+from tests.bot.ground import ALICE, ERIN, INSTALLATION
+from tests.bot.training.rig import IMAGE, Rig
 
 
 def theirs(rig: Rig, name: str = "notebook", **labels: str) -> None:

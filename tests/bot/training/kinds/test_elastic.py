@@ -15,9 +15,10 @@ from bot.training.kinds.elastic import ElasticKind, launch_command
 from bot.training.kinds.job import FAILURE_POLICY
 from bot.training.queueing import dress_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
+from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, pod, run
-from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION
+from tests.bot.training.rig import IMAGE
 
 NAME = "lane-124a67dc90"
 SPEC = RunSpec(

@@ -10,9 +10,10 @@ from bot.training.kinds.fate import with_nodes
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.trainjob import TrainJobKind, as_before
 from bot.training.spec import SHM_PATH, RunSpec, to_row
+from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.kinds.definitions import needs_definitions, validate
 from tests.bot.training.objects import RUN_ID, pod, run
-from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION
+from tests.bot.training.rig import IMAGE
 
 NAME = "lane-124a67dc90"
 SPEC = RunSpec(

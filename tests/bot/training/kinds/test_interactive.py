@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from bot.training.kinds.interactive import InteractiveKind, door_name
 from bot.training.spec import Entrance, RunSpec, to_row
 from bot.training.tables import Run
+from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, run
-from tests.bot.training.rig import ALICE, INSTALLATION
 
 IMAGE = "quay.io/jupyter/base-notebook:2026-11-17"
 SPEC = RunSpec(

@@ -14,8 +14,9 @@ from bot.training.kinds.job import JobKind
 from bot.training.kinds.pods import object_name
 from bot.training.queueing import dress_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
+from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, run
-from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION
+from tests.bot.training.rig import IMAGE
 
 OPENAPI = Path(__file__).parents[5] / "shared" / "references" / "kubernetes-openapi.json"
 SPEC = RunSpec(

@@ -15,8 +15,9 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.mpirun import launch_command
 from bot.training.spec import RunSpec, to_row
+from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, pod, run
-from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION
+from tests.bot.training.rig import IMAGE
 
 CRD = Path(__file__).parents[5] / "shared" / "references" / "crds" / "mpijobs.kubeflow.org.yaml"
 SPEC = RunSpec(

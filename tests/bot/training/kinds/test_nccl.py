@@ -13,9 +13,10 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.kind import Site
 from bot.training.kinds.nccl import NcclKind
 from bot.training.spec import RunSpec, to_row
+from tests.bot.ground import INSTALLATION
 from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, run
-from tests.bot.training.rig import INSTALLATION, Rig
+from tests.bot.training.rig import Rig
 
 PROGRAM = "/opt/nccl-tests/build/all_reduce_perf"
 SPEC = RunSpec(

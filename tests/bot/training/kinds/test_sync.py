@@ -15,9 +15,10 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.sync import SyncKind
 from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run
+from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, pod, run
-from tests.bot.training.rig import ALICE, IMAGE, INSTALLATION
+from tests.bot.training.rig import IMAGE
 
 SPEC = RunSpec(
     kind="sync",

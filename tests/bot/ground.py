@@ -1,0 +1,151 @@
+"""A database and a whole cluster behind HTTP, for the rigs of the areas; time moves by hand."""
+
+import asyncio
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlmodel import col, select
+from typing_extensions import override
+
+from bot import due
+from bot.access import Access, Caller
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.cluster.connection import Connection
+from bot.config import Settings
+from bot.controller import Loop
+from bot.database.database import Database, Session
+from bot.slack.messages import Message
+from playground.clock import VirtualClock
+from playground.cluster.story import story_cluster
+from playground.ledger import Ledger
+from tests.bot.cluster.conftest import PATIENT
+
+T = TypeVar("T")
+
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+INSTALLATION = "0123456789abcdef"
+ALICE, BOB, CAROL, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0ERIN"
+TEAM_A, TEAM_B = "C0TEAMA", "C0TEAMB"
+EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+PATHS = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+
+
+class WorldClock(VirtualClock):
+    """The playground's clock, standing still."""
+
+    moment = START
+
+    @override
+    def now(self) -> datetime:
+        return self.moment
+
+
+class SameClock(Clock):
+    """The bot's clock, which follows the playground's."""
+
+    def __init__(self, world: WorldClock) -> None:
+        super().__init__()
+        self._world = world
+
+    @override
+    def now(self) -> datetime:
+        return self._world.moment
+
+
+class Outside:
+    """The playground's cluster, served from a thread of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+        self.clock = WorldClock()
+        self.ledger = Ledger()
+        self.cluster = story_cluster(self.clock, self.ledger)
+        self.cluster.admit_bot("bot-token", (EVERYTHING, PATHS))
+        self._await(self.cluster.start())
+        self.kubeconfig = folder / "kubeconfig"
+        self.cluster.write_kubeconfig(self.kubeconfig, "bot-token")
+
+    def close(self) -> None:
+        self._await(self.cluster.stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(60)
+        self.loop.close()
+
+    def _await(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+
+
+class Ground:
+    """What the rig of every area stands on; `loop` is what it lets run."""
+
+    loop: Loop
+
+    def __init__(self, database: Database, outside: Outside, policy: Settings) -> None:
+        self.database = database
+        self.outside = outside
+        self.world = outside.cluster
+        self.policy = policy
+        self.clock = SameClock(outside.clock)
+        connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
+        self.cluster = Cluster("default", connection, INSTALLATION)
+        self.clusters = {"default": self.cluster}
+        self.access = Access(self.settings)
+
+    def settings(self) -> Settings:
+        return self.policy
+
+    def words(self, text: str) -> str:
+        return f"/{text}"
+
+    def do(self, work: Callable[[Session], T]) -> T:
+        return self.database.transaction(work)
+
+    @abstractmethod
+    def look(self) -> None:
+        """Sees the cluster as it is, and wakes what that concerns."""
+
+    def run(self) -> None:
+        """Takes every step that is due now, and what follows from it at once."""
+        for _ in range(50):
+            self.look()
+            if not self.loop.run_due():
+                return
+        raise AssertionError("the rows do not come to rest")
+
+    def pass_time(self, **length: float) -> None:
+        """Moves from one due time to the next, as a playground does."""
+        end = self.outside.clock.moment + timedelta(**length)
+        while True:
+            self.run()
+            nearest = self.do(lambda session: due.earliest(session, self.loop.kinds))
+            coming = [each for each in (nearest, self.world.next_event()) if each is not None]
+            moment = min([*coming, end])
+            self.outside.clock.moment = max(self.outside.clock.moment, moment)
+            if moment >= end:
+                self.run()
+                return
+
+    def caller(self, person: str = ALICE, channel: str = TEAM_A, team: str | None = None) -> Caller:
+        return self.do(lambda session: self.access.caller(session, person, channel, team=team))
+
+    def notes(self, subject_id: str) -> dict[str, str]:
+        """What was said once about a run, by purpose, in order."""
+        rows = self.do(
+            lambda session: session.scalars(
+                select(Message)
+                .where(col(Message.subject_id) == subject_id, col(Message.purpose) != "card")
+                .order_by(col(Message.id))
+            ).all()
+        )
+        return {row.purpose: "\n".join(row.content or ()) for row in rows}
+
+    def effects(self) -> list[str]:
+        """Every request with an effect that reached the cluster, in order."""
+        return [each.name for each in self.outside.ledger.requests if each.number is not None]
