@@ -78,16 +78,47 @@ class VolumeAffinity(Part, frozen=True, kw_only=True):
     required: NodeChoice = NodeChoice()
 
 
+class CsiSource(Part, frozen=True, kw_only=True):
+    """How a CSI driver knows a volume."""
+
+    driver: str = ""
+    volume_handle: str = ""
+    volume_attributes: Mapping[str, str] = {}
+
+
+class ClaimReference(Part, frozen=True, kw_only=True):
+    """Which PVC a volume is bound to."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
 class VolumeSpec(Part, frozen=True, kw_only=True):
     """What a volume is; without an affinity it can be reached from everywhere."""
 
+    capacity: Mapping[str, Quantity] = {}
+    access_modes: tuple[str, ...] = ()
+    storage_class_name: str = ""
+    mount_options: tuple[str, ...] = ()
+    persistent_volume_reclaim_policy: str = ""
+    csi: CsiSource | None = None
+    claim_ref: ClaimReference | None = None
     node_affinity: VolumeAffinity = VolumeAffinity()
+
+
+class VolumeStatus(Part, frozen=True, kw_only=True):
+    """How far a volume is."""
+
+    phase: str = ""
+    message: str = ""
 
 
 class PersistentVolume(ClusterObject, frozen=True, kw_only=True):
     """The volume behind a PVC."""
 
     spec: VolumeSpec = VolumeSpec()
+    status: VolumeStatus = VolumeStatus()
 
 
 class TopologyTerm(Part, frozen=True, kw_only=True):
@@ -100,6 +131,7 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
     """A storage class: which driver makes volumes, and when."""
 
     provisioner: str = ""
+    reclaim_policy: str = ""
     parameters: Mapping[str, str] = {}
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[TopologyTerm, ...] = ()

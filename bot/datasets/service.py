@@ -11,6 +11,7 @@ from bot.audit import Actor, record
 from bot.config import Datasets, Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
+from bot.datasets.caches import finding as caching
 from bot.datasets.card import Shelf
 from bot.datasets.finding import Reference
 from bot.datasets.job import job_name
@@ -113,6 +114,7 @@ class DatasetService:
                 "They can remove it, and so can a lead of the team or an admin.",
             )
         self._refuse_surveyed(session, dataset)
+        self._refuse_cached(session, dataset)
         dataset.removed_at = now
         session.add(dataset)
         facts = {"name": dataset.name}
@@ -211,6 +213,14 @@ class DatasetService:
             raise ConflictError(
                 f"{live.reference} is being recorded at the moment, asked for by <@{live.person}>.",
                 f"Its card in <#{live.channel}> says how far it is; try again when it has ended.",
+            )
+
+    def _refuse_cached(self, session: Session, dataset: Dataset) -> None:
+        cached = next(iter(caching.live(session, dataset.id)), None)
+        if cached is not None:
+            raise ConflictError(
+                f"{cached.reference} is cached on {cached.storage_class}.",
+                f"Evict it first: `{self._words(f'dataset evict {cached.reference}')}`.",
             )
 
     def _row(

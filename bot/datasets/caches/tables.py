@@ -1,0 +1,197 @@
+"""Caches as rows: copies of a version on fast storage, and where other namespaces see them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, Index, text
+from sqlmodel import Field, SQLModel
+
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+
+CACHE = "dataset-cache"
+SHARE = "dataset-share"
+
+
+class Phase(StrEnum):
+    """How far a cache is; the last two are ends."""
+
+    ASKED = "asked"
+    STARTING = "starting"
+    FILLING = "filling"
+    ARRANGING = "arranging"
+    READY = "ready"
+    EVICTING = "evicting"
+    EVICTED = "evicted"
+    FAILED = "failed"
+
+
+ENDS = frozenset({Phase.EVICTED, Phase.FAILED})
+
+
+class Wanted(StrEnum):
+    """What people want of a cache."""
+
+    READY = "ready"
+    EVICT = "evict"
+
+
+class Cache(SQLModel, table=True):
+    """A copy of one version of a dataset on a PVC of its own.
+
+    The first block is written once, the second, from `wanted` on, by services and jobs, the rest
+    by the controller. `teams` may use it besides its own. It is evicted when nobody used it for
+    `keep_seconds`, never for that reason where these are None. A `layout` is what rearranges it
+    after it was filled. `used_at` is when it was last asked for, extended or touched;
+    `seen_used_at` when a pod was last seen to mount it, `used_by` whose that was. `expires_after`
+    puts off its eviction, and `noticed_at` is when people were told of it. `evict_why` says why
+    it is to go.
+
+    `files_done` and `bytes_done` are what its fill has verified. It `is_cleared` once none of its
+    objects is left, its volume included; `freed_bytes` is what that gave back, where it is known.
+    """
+
+    __tablename__: ClassVar[Any] = "dataset_caches"
+    __table_args__ = (
+        Index(
+            "ix_dataset_caches_live",
+            "version_id",
+            "cluster",
+            "storage_class",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    version_id: str = Field(foreign_key="dataset_versions.id", index=True)
+    dataset_id: str = Field(foreign_key="datasets.id", index=True)
+    reference: str
+    digest: str
+    objects: int = Field(sa_type=BigInteger)
+    size_bytes: int = Field(sa_type=BigInteger)
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    storage_class: str
+    capacity_bytes: int = Field(sa_type=BigInteger)
+    claim_name: str
+    job_name: str
+    layout: str = ""
+    asked_at: datetime = Field(sa_type=Moment)
+
+    wanted: str = Wanted.READY
+    teams: list[str] = Field(default_factory=list, sa_type=JSON)
+    keep_seconds: int | None = None
+    used_at: datetime = Field(sa_type=Moment)
+    expires_after: datetime | None = Field(default=None, sa_type=Moment)
+    noticed_at: datetime | None = Field(default=None, sa_type=Moment)
+    evict_by: str | None = None
+    evict_at: datetime | None = Field(default=None, sa_type=Moment)
+    evict_why: str = ""
+
+    phase: str = Phase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    claim_uid: str | None = None
+    volume_name: str = ""
+    job_uid: str | None = None
+    started_at: datetime | None = Field(default=None, sa_type=Moment)
+    ready_at: datetime | None = Field(default=None, sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    read_at: datetime | None = Field(default=None, sa_type=Moment)
+    stage: str = ""
+    files_done: int = Field(default=0, sa_type=BigInteger)
+    bytes_done: int = Field(default=0, sa_type=BigInteger)
+    bytes_per_second: float | None = None
+    verified_by: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    seen_used_at: datetime | None = Field(default=None, sa_type=Moment)
+    used_by: str = ""
+    reason: str = ""
+    unblock: str = ""
+    obstacle: str = ""
+    keys: list[str] = Field(default_factory=list, sa_type=JSON)
+    trouble: str = ""
+    freed_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    is_late: bool = False
+    is_cleared: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is there, or is to be."""
+        return self.ended_at is None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether runs can mount it and nobody wants it gone."""
+        return self.phase == Phase.READY and self.wanted == Wanted.READY
+
+    @property
+    def last_used_at(self) -> datetime:
+        """When anybody used it, touched it or asked for it last."""
+        return max(self.used_at, self.seen_used_at or self.used_at)
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, CACHE, self.id)
+
+
+class SharePhase(StrEnum):
+    """How far a share is; the last two are ends."""
+
+    ASKED = "asked"
+    READY = "ready"
+    LEAVING = "leaving"
+    GONE = "gone"
+    FAILED = "failed"
+
+
+class Share(SQLModel, table=True):
+    """A cache as the namespace of a team sees it: a PVC of its own on the same volume.
+
+    `form` is how: `same` where the namespace is the cache's own, `trident` by a volume reference,
+    `static` by a PersistentVolume of the same handle. `volume_name` and the uids are of objects
+    made for it.
+    """
+
+    __tablename__: ClassVar[Any] = "dataset_shares"
+    __table_args__ = (
+        Index(
+            "ix_dataset_shares_live",
+            "cache_id",
+            "namespace",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    cache_id: str = Field(foreign_key="dataset_caches.id", index=True)
+    cluster: str
+    namespace: str
+    claim_name: str
+    asked_at: datetime = Field(sa_type=Moment)
+    is_wanted: bool = True
+
+    form: str = ""
+    phase: str = SharePhase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    claim_uid: str | None = None
+    volume_name: str = ""
+    volume_uid: str | None = None
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    reason: str = ""
+    unblock: str = ""
+    trouble: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is there, or is to be."""
+        return self.ended_at is None
