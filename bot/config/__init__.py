@@ -1,7 +1,7 @@
 """The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
 
 from bot.config.clusters import ClusterSettings, Fractions, GpuUnits, Hami, Ingress
-from bot.config.datasets import Datasets, Store
+from bot.config.datasets import CacheClass, Datasets, Layout, Store
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
 from bot.config.models import (
@@ -27,6 +27,7 @@ from bot.config.teams import Admission, Limits, RunDefaults, Team
 __all__ = [
     "Admission",
     "Approvals",
+    "CacheClass",
     "Circle",
     "Clock",
     "ClusterSettings",
@@ -38,6 +39,7 @@ __all__ = [
     "Hami",
     "Http",
     "Ingress",
+    "Layout",
     "Limits",
     "NetworkTest",
     "OverrideMode",

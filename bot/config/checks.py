@@ -92,6 +92,9 @@ def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
                 yield path, f"there is no team {team}; {words}"
 
 
+_NO_CLASS = "add it to datasets.classes."
+
+
 def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
     datasets = settings.datasets
     if datasets is None:
@@ -102,6 +105,10 @@ def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
             section = "clusters" if key == "cluster" else "stores"
             hint = suggestion(named, known) if known else f"there is nothing in {section} yet."
             yield ("datasets", key), f"{named} is not in {section}; {hint}"
+    if datasets.default_class is not None and datasets.default_class not in datasets.classes:
+        known_classes = datasets.classes
+        hint = suggestion(datasets.default_class, known_classes) if known_classes else _NO_CLASS
+        yield ("datasets", "default_class"), f"{datasets.default_class} is no class of it; {hint}"
     for name, team in settings.teams.items():
         if team.namespace == datasets.namespace:
             words = f"{team.namespace} is the namespace of {name}, whose runs could read the keys"

@@ -1,11 +1,14 @@
 """What quartermaster.yaml says of datasets, and of the object stores they live in."""
 
+from datetime import timedelta
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from bot.config.kinds import BucketUrl, Name, StoreUrl
+from bot.config.kinds import BucketUrl, ClassName, Duration, Keep, Name, Size, StoreUrl
 from bot.config.section import Section
+
+_Image = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
 class Store(Section):
@@ -33,6 +36,32 @@ class Store(Section):
     """Teams that may add datasets from it; nobody else may."""
 
 
+class CacheClass(Section):
+    """A storage class whose volumes many nodes can mount (ReadWriteMany), for caches."""
+
+    throughput_mib_per_tib: Annotated[float, Field(gt=0)] | None = None
+    """MiB/s for each TiB of a volume: 16 on Standard, 64 on Premium, 128 on Ultra of ANF."""
+
+    least_size: Size | None = None
+    """The smallest volume it makes."""
+
+    budget: Size | None = None
+    """What all caches of the class may take, where no quota of the namespace says so."""
+
+    watermark_percent: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Above this part of its room the caches unused for longest are evicted."""
+
+
+class Layout(Section):
+    """What rearranges a dataset's files once they are copied, before runs see them."""
+
+    image: _Image | None = None
+    """Its image; without it the bot's own."""
+
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The command and its arguments; the files are in its working directory."""
+
+
 class Datasets(Section):
     """Where datasets are looked through; without it there are no datasets."""
 
@@ -42,7 +71,7 @@ class Datasets(Section):
     cluster: Name = "default"
     """A name from clusters."""
 
-    image: Annotated[str, StringConstraints(min_length=1, max_length=255)]
+    image: _Image
     """The bot's own image, which the pods there run."""
 
     state: BucketUrl
@@ -62,3 +91,24 @@ class Datasets(Section):
 
     gid: Annotated[int, Field(ge=1)] = 10001
     """The group that the pods run as."""
+
+    classes: dict[ClassName, CacheClass] = Field(default_factory=dict)
+    """The storage classes that datasets are cached on; without any nothing is cached."""
+
+    default_class: ClassName | None = None
+    """The class where `--class` says none; not needed where there is one only."""
+
+    keep: Keep = timedelta(days=1)
+    """How long a cache stays that nobody uses; teams and `--ttl` can say otherwise."""
+
+    notice: Duration = timedelta(hours=4)
+    """How long before its eviction people are told."""
+
+    evictions_per_sweep: Annotated[int, Field(ge=1, le=1000)] = 5
+    """The most caches that are evicted at once."""
+
+    shards: Annotated[int, Field(ge=1, le=64)] = 1
+    """How many pods fill a cache together."""
+
+    layouts: dict[Name, Layout] = Field(default_factory=dict)
+    """What `--layout` may name."""

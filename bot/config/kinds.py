@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -14,6 +14,8 @@ from pydantic.functional_validators import AfterValidator, BeforeValidator
 from bot.durations import parse_duration
 
 HIGHEST_PORT = 65_535
+_UNITS = "KMGTP"
+_SIZE = re.compile(r"([1-9][0-9]{0,8})([KMGTP])i")
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
@@ -42,6 +44,22 @@ def _duration(value: object) -> object:
     if not isinstance(value, timedelta) or value <= timedelta(0):
         raise ValueError("it must be a duration with a unit, like 30m, 8h, 3d or 1d12h")
     return value
+
+
+def _keep(value: object) -> object:
+    if value is False or value == "off":  # YAML reads a plain off as false
+        return "off"
+    try:
+        return _duration(value)
+    except ValueError:
+        raise ValueError("it must be a duration like 8h or 3d, or off") from None
+
+
+def _size(value: object) -> object:
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("it must be a size with a unit, like 500Gi or 20Ti")
+    return int(match[1]) * 1024 ** (_UNITS.index(match[2]) + 1)
 
 
 def _is_zone(value: str) -> bool:
@@ -90,6 +108,12 @@ def with_slash(value: str) -> str:
 
 
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Keep = Annotated[
+    timedelta | Literal["off"],
+    BeforeValidator(_keep),
+    AfterValidator(Kind("a duration like 8h, or off", bool)),
+]
+Size = Annotated[int, BeforeValidator(_size), AfterValidator(Kind("a size like 500Gi", bool))]
 UserId = Annotated[str, _shape("a Slack user id like U012ABCDEF", r"[UW][A-Z0-9]+")]
 GroupId = Annotated[str, _shape("a Slack user group id like S012ABCDEF", r"S[A-Z0-9]+")]
 ChannelId = Annotated[str, _shape("a Slack channel id like C012ABCDEF", r"[CGD][A-Z0-9]+")]
@@ -99,6 +123,13 @@ Name = Annotated[
     _shape(
         "a name of small letters, digits and dashes, at most 63 characters",
         r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
+    ),
+]
+ClassName = Annotated[
+    str,
+    _shape(
+        "the name of a storage class like azurenetappfiles",
+        r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9.-]*[a-z0-9])?",
     ),
 ]
 ResourceName = Annotated[

@@ -194,6 +194,12 @@ class Settings(Section):
     stores: dict[Name, Store] = Field(default_factory=dict)
     datasets: Datasets | None = None
 
+    def keep_caches(self, team: str) -> timedelta | None:
+        """How long a team's caches stay when nobody uses them; None when for ever."""
+        own = self.teams[team].keep_caches if team in self.teams else None
+        kept = own or (self.datasets.keep if self.datasets else "off")
+        return None if kept == "off" else kept
+
     def named_people(self) -> frozenset[str]:
         """Everybody whom this file names."""
         return frozenset(who for circle in self._circles() for who in circle.people)

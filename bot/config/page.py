@@ -15,7 +15,13 @@ from bot.config.kinds import Kind
 from bot.config.models import Settings
 from bot.durations import format_duration
 
-_NAMES = {bool: "true or false", int: "a number", str: "text", timedelta: "a duration like 8h"}
+_NAMES = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    timedelta: "a duration like 8h",
+}
 _HEAD = "| key | value | default | what |\n|---|---|---|---|\n"
 _TOP = """# Settings
 

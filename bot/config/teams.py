@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, StringConstraints, model_validator
 from pydantic.functional_validators import AfterValidator
 
-from bot.config.kinds import ChannelId, Duration, Kind, Name, TimeZone
+from bot.config.kinds import ChannelId, Duration, Keep, Kind, Name, TimeZone
 from bot.config.presets import Preset
 from bot.config.section import Circle, Section
 
@@ -126,6 +126,9 @@ class Team(Section):
 
     admission: Admission = Admission()
     """What its runs may be."""
+
+    keep_caches: Keep | None = None
+    """How long its caches of datasets stay when nobody uses them; else `datasets.keep`."""
 
     @property
     def reach(self) -> tuple[str, ...]:

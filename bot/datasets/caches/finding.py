@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import case, select
 from sqlmodel import Session, col
 
-from bot.datasets.caches.tables import Cache
+from bot.datasets.caches.tables import Cache, Phase
+
+
+def by_id(session: Session, cache_id: str) -> Cache | None:
+    """The cache of that id, whatever became of it."""
+    return session.get(Cache, cache_id)
 
 
 def live(session: Session, dataset_id: str) -> Sequence[Cache]:
@@ -14,4 +19,17 @@ def live(session: Session, dataset_id: str) -> Sequence[Cache]:
         select(Cache)
         .where(col(Cache.dataset_id) == dataset_id, col(Cache.ended_at).is_(None))
         .order_by(col(Cache.id).desc())
+    ).all()
+
+
+def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cache]:
+    """The caches of a version in a cluster that are there or are to be; ready ones first."""
+    return session.scalars(
+        select(Cache)
+        .where(
+            col(Cache.version_id) == version_id,
+            col(Cache.cluster) == cluster,
+            col(Cache.ended_at).is_(None),
+        )
+        .order_by(case((col(Cache.phase) == Phase.READY, 0), else_=1), col(Cache.id))
     ).all()

@@ -1,5 +1,6 @@
 """What quartermaster.yaml may say of datasets and stores, and what people read when it is wrong."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,27 @@ def test_stores_and_datasets_have_sensible_defaults(tmp_path: Path) -> None:
     assert datasets is not None
     assert (datasets.state, datasets.cluster) == ("s3://qm-state/datasets/", "default")
     assert (datasets.uid, datasets.gid) == (10001, 10001)
+
+
+def test_caches_stay_a_day_unless_told(tmp_path: Path) -> None:
+    settings = load(tmp_path, GOOD + DATASETS)
+    assert settings.keep_caches("team-a") == timedelta(days=1)
+    longer = GOOD + DATASETS + "  keep: 3d\n"
+    assert load(tmp_path, longer).keep_caches("team-a") == timedelta(days=3)
+    for_ever = GOOD + DATASETS + "  keep: off\n"
+    assert load(tmp_path, for_ever).keep_caches("team-a") is None
+    own = GOOD.replace("    namespace: team-a", "    namespace: team-a\n    keep_caches: 2h", 1)
+    assert load(tmp_path, own + DATASETS).keep_caches("team-a") == timedelta(hours=2)
+
+
+def test_a_class_for_caches_has_sizes(tmp_path: Path) -> None:
+    sizes = "{throughput_mib_per_tib: 16, budget: 20Ti, least_size: 50Gi}"
+    classes = f"  classes:\n    anf.standard: {sizes}\n"
+    datasets = load(tmp_path, GOOD + DATASETS + classes).datasets
+    assert datasets is not None
+    found = datasets.classes["anf.standard"]
+    assert (found.budget, found.least_size) == (20 * 2**40, 50 * 2**30)
+    assert (found.throughput_mib_per_tib, found.watermark_percent) == (16, None)
 
 
 def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
@@ -74,6 +96,27 @@ def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
                 "quartermaster.yaml line 11: this address has a password;"
                 " keys of stores belong into a Secret."
             ),
+        ),
+        (
+            "  state_store: lake\n",
+            "  state_store: lake\n  keep: 3\n",
+            (
+                "quartermaster.yaml line 18: datasets.keep is 3;"
+                " it must be a duration like 8h or 3d, or off."
+            ),
+        ),
+        (
+            "  state_store: lake\n",
+            "  state_store: lake\n  classes: {fast: {budget: 3TB}}\n",
+            (
+                'quartermaster.yaml line 18: datasets.classes.fast.budget is "3TB";'
+                " it must be a size with a unit, like 500Gi or 20Ti."
+            ),
+        ),
+        (
+            "  state_store: lake\n",
+            "  state_store: lake\n  default_class: slow\n  classes: {fast: {}}\n",
+            "quartermaster.yaml line 18: slow is no class of it; it may be: fast.",
         ),
         (
             "  image: ghcr.io/acme/quartermaster:0.1.0\n",
