@@ -36,6 +36,16 @@ def release(session: Session, subject_kind: str, subject_id: str) -> None:
     )
 
 
+def let_go(session: Session, thing: tuple[str, str], subject: tuple[str, str]) -> bool:
+    """Ends one hold; a thing and a subject are kind and id. False where there is none."""
+    hold = session.get(Hold, (*thing, *subject))
+    if hold is None:
+        return False
+    session.delete(hold)
+    session.flush()
+    return True
+
+
 def on(session: Session, thing_kind: str, thing_id: str, now: datetime) -> list[Hold]:
     """The holds on a thing that count now."""
     return list(

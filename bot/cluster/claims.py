@@ -1,4 +1,4 @@
-"""PVCs and storage classes, reduced to the fields the bot looks at."""
+"""PVCs, their volumes, snapshots and storage classes, reduced to the fields the bot looks at."""
 
 from collections.abc import Mapping
 
@@ -12,6 +12,14 @@ class ClaimResources(Part, frozen=True, kw_only=True):
     requests: Mapping[str, Quantity] = {}
 
 
+class DataSource(Part, frozen=True, kw_only=True):
+    """What a claim is to hold from the start; without a namespace it is the claim's own."""
+
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
 class ClaimSpec(Part, frozen=True, kw_only=True):
     """What a claim asks for."""
 
@@ -19,6 +27,8 @@ class ClaimSpec(Part, frozen=True, kw_only=True):
     storage_class_name: str | None = None
     volume_name: str = ""
     resources: ClaimResources = ClaimResources()
+    data_source: DataSource | None = None
+    data_source_ref: DataSource | None = None
 
 
 class ClaimStatus(Part, frozen=True, kw_only=True):
@@ -135,3 +145,21 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
     parameters: Mapping[str, str] = {}
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[TopologyTerm, ...] = ()
+
+
+class SnapshotSource(Part, frozen=True, kw_only=True):
+    """What a snapshot is of."""
+
+    persistent_volume_claim_name: str = ""
+
+
+class SnapshotSpec(Part, frozen=True, kw_only=True):
+    """What a snapshot is to be."""
+
+    source: SnapshotSource = SnapshotSource()
+
+
+class VolumeSnapshot(ClusterObject, frozen=True, kw_only=True):
+    """A snapshot of a PVC."""
+
+    spec: SnapshotSpec = SnapshotSpec()

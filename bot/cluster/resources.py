@@ -58,6 +58,9 @@ STORAGE_CLASSES = Resource(
     "storage.k8s.io", ("v1",), "storageclasses", "StorageClass", claims.StorageClass,
     namespaced=False,
 )  # fmt: skip
+SNAPSHOTS = Resource(
+    "snapshot.storage.k8s.io", ("v1",), "volumesnapshots", "VolumeSnapshot", claims.VolumeSnapshot
+)
 JOBS = Resource("batch", ("v1",), "jobs", "Job", objects.Job)
 MPIJOBS = Resource("kubeflow.org", ("v2beta1",), "mpijobs", "MPIJob", operators.KubeflowJob)
 PYTORCHJOBS = Resource("kubeflow.org", ("v1",), "pytorchjobs", "PyTorchJob", operators.KubeflowJob)

@@ -32,7 +32,8 @@ class Dataset(SQLModel, table=True):
     """A dataset: a prefix in an object store, and who may use it.
 
     `team` owns it, `readers` are other teams that may use it, all may if it `is_open`. `source` is
-    `s3://bucket/prefix/` in the store of that name. One that was removed keeps its row.
+    `s3://bucket/prefix/` in the store of that name. Its caches stay `keep_seconds` after their last
+    use: 0 for ever, None as long as the settings say. One that was removed keeps its row.
     """
 
     __tablename__: ClassVar[Any] = "datasets"
@@ -55,6 +56,7 @@ class Dataset(SQLModel, table=True):
     store: str
     source: str
     description: str = ""
+    keep_seconds: int | None = None
     person: str
     added_at: datetime = Field(sa_type=Moment)
     removed_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -12,6 +12,8 @@ from bot.slack.messages import Subject
 
 CACHE = "dataset-cache"
 SHARE = "dataset-share"
+SWEEP = "dataset-sweep"
+ORPHAN = "dataset-orphan"
 
 
 class Phase(StrEnum):
@@ -50,6 +52,7 @@ class Cache(SQLModel, table=True):
 
     `files_done` and `bytes_done` are what its fill has verified. It `is_cleared` once none of its
     objects is left, its volume included; `freed_bytes` is what that gave back, where it is known.
+    A cache of which people were told leaves at `leaves_at`; `called_off` says why one stays.
     """
 
     __tablename__: ClassVar[Any] = "dataset_caches"
@@ -91,6 +94,8 @@ class Cache(SQLModel, table=True):
     used_at: datetime = Field(sa_type=Moment)
     expires_after: datetime | None = Field(default=None, sa_type=Moment)
     noticed_at: datetime | None = Field(default=None, sa_type=Moment)
+    leaves_at: datetime | None = Field(default=None, sa_type=Moment)
+    called_off: str | None = None
     evict_by: str | None = None
     evict_at: datetime | None = Field(default=None, sa_type=Moment)
     evict_why: str = ""
@@ -195,3 +200,52 @@ class Share(SQLModel, table=True):
     def is_live(self) -> bool:
         """Whether it is there, or is to be."""
         return self.ended_at is None
+
+
+class Sweep(SQLModel, table=True):
+    """When the caches of a cluster were last looked through for what nobody needs any more."""
+
+    __tablename__: ClassVar[Any] = "dataset_sweeps"
+
+    cluster: str = Field(primary_key=True)
+    swept_at: datetime = Field(sa_type=Moment)
+
+
+class Orphan(SQLModel, table=True):
+    """An object of ours that no row needs, found in a cluster; removed only when people say so.
+
+    `wanted_by` is who wants it removed. Where that cannot be, `trouble` says why.
+    """
+
+    __tablename__: ClassVar[Any] = "dataset_orphans"
+    __table_args__ = (
+        Index(
+            "ix_dataset_orphans_live",
+            "cluster",
+            "uid",
+            unique=True,
+            postgresql_where=text("gone_at IS NULL"),
+            sqlite_where=text("gone_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    cluster: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    storage_class: str = ""
+    size_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    made_at: datetime | None = Field(default=None, sa_type=Moment)
+    found_at: datetime = Field(sa_type=Moment)
+    gone_at: datetime | None = Field(default=None, sa_type=Moment)
+    wanted_by: str | None = None
+    wanted_at: datetime | None = Field(default=None, sa_type=Moment)
+    trouble: str = ""
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, ORPHAN, self.id)
