@@ -137,6 +137,26 @@ class TopologyTerm(Part, frozen=True, kw_only=True):
     match_label_expressions: tuple[Requirement, ...] = ()
 
 
+# Drivers whose volumes are disks, and so of one node at a time.
+_DISKS = frozenset(
+    {
+        "disk.csi.azure.com",
+        "ebs.csi.aws.com",
+        "k8s.io/minikube-hostpath",
+        "kubernetes.io/aws-ebs",
+        "kubernetes.io/azure-disk",
+        "kubernetes.io/gce-pd",
+        "kubernetes.io/no-provisioner",
+        "local.csi.openebs.io",
+        "openebs.io/local",
+        "pd.csi.storage.gke.io",
+        "rancher.io/local-path",
+        "topolvm.io",
+    }
+)
+TRIDENT = "csi.trident.netapp.io"
+
+
 class StorageClass(ClusterObject, frozen=True, kw_only=True):
     """A storage class: which driver makes volumes, and when."""
 
@@ -145,6 +165,13 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
     parameters: Mapping[str, str] = {}
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[TopologyTerm, ...] = ()
+
+    @property
+    def makes_disks(self) -> bool:
+        """Whether its volumes are of one node at a time, as far as its driver tells."""
+        if self.provisioner == TRIDENT:
+            return "-san" in self.parameters.get("backendType", "")
+        return self.provisioner in _DISKS or self.provisioner.endswith("rbd.csi.ceph.com")
 
 
 class SnapshotSource(Part, frozen=True, kw_only=True):

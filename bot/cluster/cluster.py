@@ -37,6 +37,7 @@ _EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.PVCS: "",
     resources.VOLUMES: "",
     resources.STORAGE_CLASSES: "",
+    resources.ALLOWANCES: "",
 }
 _OF_KUEUE: tuple[Resource[Any], ...] = (
     resources.WORKLOADS,

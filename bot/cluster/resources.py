@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from bot.cluster import claims, events, kai, objects, operators, queues, secrets, services
+from bot.cluster import (
+    allowances,
+    claims,
+    events,
+    kai,
+    objects,
+    operators,
+    queues,
+    secrets,
+    services,
+)
 
 T = TypeVar("T", bound=objects.ClusterObject)
 
@@ -50,6 +60,7 @@ SECRETS = Resource("", ("v1",), "secrets", "Secret", objects.Secret, metadata_on
 OPEN_SECRETS = Resource("", ("v1",), "secrets", "Secret", secrets.OpenSecret)
 PVCS = _core("persistentvolumeclaims", claims.PersistentVolumeClaim)
 VOLUMES = _core("persistentvolumes", claims.PersistentVolume, namespaced=False)
+ALLOWANCES = Resource("", ("v1",), "resourcequotas", "ResourceQuota", allowances.Allowance)
 NAMESPACES = _core("namespaces", objects.Namespace, namespaced=False)
 SERVICE_ACCOUNTS = _core("serviceaccounts", objects.ServiceAccount)
 SERVICES = _core("services", services.Service)

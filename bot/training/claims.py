@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim, StorageClass
+from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.objects import Pod
 from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES
 from bot.errors import ConflictError, NotFoundError, UsageError
@@ -15,24 +15,6 @@ from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, RunSpec, Volume
 from bot.training.state import has_ended
 
-# Drivers whose volumes are disks, and so of one node at a time.
-_DISKS = frozenset(
-    {
-        "disk.csi.azure.com",
-        "ebs.csi.aws.com",
-        "k8s.io/minikube-hostpath",
-        "kubernetes.io/aws-ebs",
-        "kubernetes.io/azure-disk",
-        "kubernetes.io/gce-pd",
-        "kubernetes.io/no-provisioner",
-        "local.csi.openebs.io",
-        "openebs.io/local",
-        "pd.csi.storage.gke.io",
-        "rancher.io/local-path",
-        "topolvm.io",
-    }
-)
-_TRIDENT = "csi.trident.netapp.io"
 _MANY = {READ_WRITE_MANY, "ReadOnlyMany"}
 _SHOWN_NAMES = 10
 
@@ -84,14 +66,8 @@ def _settled(volume: Volume, site: Site) -> Volume:
             f"The cluster has no storage class {volume.storage_class}.",
             _there(names, "It has none: name a PVC that is there, as `--pvc claim:/data`."),
         )
-    mode = told or (READ_WRITE_ONCE if _is_disk(found) else READ_WRITE_MANY)
+    mode = told or (READ_WRITE_ONCE if found.makes_disks else READ_WRITE_MANY)
     return msgspec.structs.replace(volume, access_mode=mode)
-
-
-def _is_disk(found: StorageClass) -> bool:
-    if found.provisioner == _TRIDENT:
-        return "-san" in found.parameters.get("backendType", "")
-    return found.provisioner in _DISKS or found.provisioner.endswith("rbd.csi.ceph.com")
 
 
 def _claim(mount: VolumeMount, site: Site) -> PersistentVolumeClaim | None:
@@ -171,7 +147,7 @@ def _ways_out(site: Site) -> str:
     shared = sorted(
         each.name
         for each in site.view.all(STORAGE_CLASSES)
-        if told.get(each.name, READ_WRITE_ONCE if _is_disk(each) else READ_WRITE_MANY)
+        if told.get(each.name, READ_WRITE_ONCE if each.makes_disks else READ_WRITE_MANY)
         == READ_WRITE_MANY
     )
     example = shared[0] if shared else "storage-class"

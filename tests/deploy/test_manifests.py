@@ -77,7 +77,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
     read = operators | {("batch", "jobs"), ("", "persistentvolumeclaims")}
     read |= {("kueue.x-k8s.io", plural) for plural in ("clusterqueues", "localqueues")}
     followed = read | {("", "nodes"), ("", "persistentvolumes"), ("", "pods")}
-    followed |= {("storage.k8s.io", "storageclasses")}
+    followed |= {("storage.k8s.io", "storageclasses"), ("", "resourcequotas")}
     followed |= {("kueue.x-k8s.io", plural) for plural in kueue}
     assert rights("quartermaster") == {
         *((group, plural, verb) for group, plural in followed for verb in ("list", "watch")),
