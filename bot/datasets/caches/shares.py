@@ -1,0 +1,78 @@
+"""Shares as rows: which namespaces are to see a cache, and which PVC of theirs that is."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.database.columns import new_id
+from bot.datasets.caches.tables import SHARE, Cache, Share
+from bot.datasets.job import job_name
+from bot.datasets.tables import lane
+from bot.due import wake
+from bot.errors import ConflictError
+
+
+def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> str:
+    """The PVC by which pods of a namespace see a cache; it is made soon where there is none.
+
+    ConflictError while an earlier one is being removed.
+    """
+    if namespace == cache.namespace:
+        return cache.claim_name
+    share = _of_namespace(session, cache.id, namespace)
+    if share is None:
+        share = _new(cache, namespace, now)
+        session.add(share)
+        session.flush()
+        wake(session, SHARE, share.id, lane(share.cluster), now)
+    elif not share.is_wanted or share.reason:
+        why = share.reason or "It is being removed there."
+        raise ConflictError(
+            f"Namespace {namespace} cannot mount {cache.reference} now. {why}",
+            share.unblock or "Try again in a minute.",
+        )
+    return share.claim_name
+
+
+def live(session: Session, cache_id: str) -> Sequence[Share]:
+    """The shares of a cache that are there, or are to be, or are being removed."""
+    return session.scalars(
+        select(Share)
+        .where(col(Share.cache_id) == cache_id, col(Share.ended_at).is_(None))
+        .order_by(col(Share.id))
+    ).all()
+
+
+def leave(session: Session, cache_id: str, now: datetime) -> None:
+    """Has all shares of a cache removed; none is live any more once they are gone."""
+    for share in live(session, cache_id):
+        share.is_wanted = False
+        session.add(share)
+        wake(session, SHARE, share.id, lane(share.cluster), now)
+
+
+def by_claim(session: Session, cache_id: str, claim: str) -> Share | None:
+    """The share of a cache that has this PVC, whatever became of it."""
+    return session.scalars(
+        select(Share).where(col(Share.cache_id) == cache_id, col(Share.claim_name) == claim)
+    ).first()
+
+
+def _of_namespace(session: Session, cache_id: str, namespace: str) -> Share | None:
+    return next((each for each in live(session, cache_id) if each.namespace == namespace), None)
+
+
+def _new(cache: Cache, namespace: str, now: datetime) -> Share:
+    share_id = new_id()
+    return Share(
+        id=share_id,
+        workspace_id=cache.workspace_id,
+        cache_id=cache.id,
+        cluster=cache.cluster,
+        namespace=namespace,
+        claim_name=job_name(cache.reference, share_id),
+        asked_at=now,
+        since=now,
+    )

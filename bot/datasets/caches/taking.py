@@ -1,0 +1,37 @@
+"""Takes hold of a cache for somebody who needs it; the database decides who was first."""
+
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlmodel import Session, col
+
+from bot import holds
+from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.errors import ConflictError
+
+
+def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now: datetime) -> None:
+    """Holds a cache for a subject (kind, id) until it lets go; ConflictError if it is to go.
+
+    What marks a cache for eviction looks for holds and changes the same row in its transaction,
+    so that never both happen.
+    """
+    taken = session.connection().execute(
+        update(Cache)
+        .where(
+            col(Cache.id) == cache.id,
+            col(Cache.wanted) == Wanted.READY,
+            col(Cache.ended_at).is_(None),
+        )
+        .values(used_at=now)
+    )
+    if taken.rowcount != 1:
+        raise ConflictError(
+            f"{cache.reference} is being evicted from {cache.storage_class}.",
+            "Cache it again once its card says that it is gone.",
+        )
+    kind, subject_id = subject
+    hold = holds.Hold(
+        thing_kind=CACHE, thing_id=cache.id, subject_kind=kind, subject_id=subject_id, why=why
+    )
+    holds.take(session, hold)

@@ -1,0 +1,169 @@
+"""The use of caches by others: what they read is resolved and held, and how far it is is told."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import update
+from sqlmodel import Session, col
+
+from bot.datasets import finding
+from bot.datasets.caches import finding as caching
+from bot.datasets.caches import shares
+from bot.datasets.caches.tables import Cache, Phase, SharePhase, Wanted
+from bot.datasets.caches.taking import take as hold
+from bot.datasets.finding import Reference
+from bot.datasets.tables import Version
+from bot.durations import format_duration
+from bot.errors import ConflictError
+
+# Where a volume has its files, once all of them are there.
+FILES = "ready/files"
+
+
+@dataclass(frozen=True)
+class User:
+    """Who needs data: a subject of ours, of a team, whose pods run in a namespace of a cluster.
+
+    `home` is the cluster on which datasets are cached, `reach` are those of the team.
+    """
+
+    subject: tuple[str, str]
+    why: str
+    team: str
+    cluster: str
+    namespace: str
+    home: str
+    reach: tuple[str, ...]
+
+
+class Taken(NamedTuple):
+    """A version that is held for somebody, and the PVC by which their pods see it below FILES."""
+
+    reference: str
+    digest: str
+    cache_id: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What somebody who needs data waits for, or why it will not come; both empty once it is there.
+
+    All are sentences; `advice` says what to do.
+    """
+
+    waits: str = ""
+    failed: str = ""
+    advice: str = ""
+
+
+def take(
+    session: Session, asked: Reference, user: User, words: Callable[[str], str], now: datetime
+) -> Taken:
+    """Holds what a reference means for somebody, the newest version where it names none.
+
+    Raises:
+        NotFoundError: the team may use no such dataset, or it has no such version.
+        ConflictError: it is not cached where it is needed, or about to be evicted.
+    """
+    dataset = finding.dataset(session, user.team, asked.name, words)
+    version = finding.version(session, dataset, asked.version, words)
+    cache = _cache(session, version, user, words)
+    hold(session, cache, user.subject, user.why, now)
+    claim = shares.claim_for(session, cache, user.namespace, now)
+    return Taken(version.reference, version.digest or "", cache.id, claim)
+
+
+def standing(session: Session, cache_id: str, claim: str) -> Standing:
+    """How far a cache is for those who see it by this PVC."""
+    cache = caching.by_id(session, cache_id)
+    if cache is None:
+        return Standing(failed="The cache that it was to read is not known any more.")
+    if not cache.is_live:
+        return _ended(cache)
+    if cache.phase != Phase.READY:
+        return Standing(waits=f"It waits for {cache.reference}: {_far(cache)}")
+    if claim == cache.claim_name:
+        return Standing()
+    return _shared(session, cache, claim)
+
+
+def left(session: Session, cache_ids: Iterable[str], now: datetime) -> None:
+    """Notes that somebody has just ended their use of these caches."""
+    for cache_id in cache_ids:
+        session.connection().execute(
+            update(Cache).where(col(Cache.id) == cache_id).values(used_at=now)
+        )
+
+
+def _cache(session: Session, version: Version, user: User, words: Callable[[str], str]) -> Cache:
+    found = caching.of_version(session, version.id, user.cluster)
+    usable = next((each for each in found if each.wanted == Wanted.READY), None)
+    if usable is not None:
+        return usable
+    again = f"`{words(f'dataset cache {version.reference}')}`"
+    if found:
+        raise ConflictError(
+            f"{version.reference} is being evicted from {found[0].storage_class}.",
+            f"Once its card says that it is gone, {again} caches it again.",
+        )
+    if user.cluster != user.home:
+        has = f"Add `--cluster {user.home}`." if user.home in user.reach else _NO_WAY
+        raise ConflictError(
+            f"Datasets are cached on cluster {user.home}, and this is for {user.cluster}.", has
+        )
+    raise ConflictError(
+        f"{version.reference} is not cached.",
+        f"{again} copies it to fast storage, once for everybody. Submit again as soon as that has"
+        " begun: it waits for the copy by itself.",
+    )
+
+
+def _ended(cache: Cache) -> Standing:
+    if cache.phase == Phase.FAILED:
+        return Standing(
+            failed=f"{cache.reference} could not be cached. {cache.reason}", advice=cache.unblock
+        )
+    return Standing(failed=f"{cache.reference} was evicted before it could be read.")
+
+
+def _far(cache: Cache) -> str:
+    """How far its fill is, as the end of a sentence."""
+    match Phase(cache.phase):
+        case Phase.FILLING:
+            return f"{_percent(cache)} % copied{_left(cache)}."
+        case Phase.ARRANGING:
+            return "it is copied, and its files are being arranged."
+        case _:
+            return f"its copy has not begun yet. {cache.obstacle}".strip()
+
+
+def _percent(cache: Cache) -> int:
+    return 100 * cache.bytes_done // cache.size_bytes if cache.size_bytes else 0
+
+
+def _left(cache: Cache) -> str:
+    left = cache.size_bytes - cache.bytes_done
+    if not cache.bytes_per_second or left <= 0:
+        return ""
+    time = timedelta(seconds=left / cache.bytes_per_second)
+    return f", about {format_duration(time)} left"
+
+
+def _shared(session: Session, cache: Cache, claim: str) -> Standing:
+    share = shares.by_claim(session, cache.id, claim)
+    if share is None:
+        return Standing(failed=f"PVC {claim} of {cache.reference} is not known any more.")
+    if share.reason or not share.is_live:
+        why = share.reason or "Its PVC was removed."
+        said = f"Namespace {share.namespace} cannot mount {cache.reference}. {why}"
+        return Standing(failed=said, advice=share.unblock)
+    if share.phase == SharePhase.READY:
+        return Standing()
+    said = f"It waits until namespace {share.namespace} can mount {cache.reference}."
+    return Standing(waits=f"{said} {share.trouble}".strip())
+
+
+_NO_WAY = "The team has nothing on that cluster; a platform admin can change that."

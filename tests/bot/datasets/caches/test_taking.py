@@ -1,0 +1,88 @@
+"""Who may hold a cache, and that it is never held and given up for eviction at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from sqlalchemy import update
+from sqlmodel import Session, col
+
+from bot import holds
+from bot.database.database import Database
+from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.taking import take
+from bot.errors import ConflictError
+from tests.bot.datasets.caches.rows import add_cached
+from tests.bot.ground import START
+
+ROUNDS = 50
+RUN = ("run", "run-1")
+
+
+def test_who_takes_a_cache_holds_it(database: Database) -> None:
+    def work(session: Session) -> tuple[holds.Hold, ...]:
+        cache = add_cached(session)
+        take(session, cache, RUN, "run lane of team-a", START)
+        take(session, cache, RUN, "run lane of team-a", START)
+        return tuple(holds.on(session, CACHE, cache.id, START))
+
+    (hold,) = database.transaction(work)
+    assert (hold.subject_kind, hold.subject_id) == RUN
+    assert (hold.why, hold.until) == ("run lane of team-a", None)
+
+
+def test_what_is_to_go_cannot_be_taken(database: Database) -> None:
+    def work(session: Session) -> None:
+        take(session, add_cached(session, wanted=Wanted.EVICT), RUN, "", START)
+
+    with pytest.raises(ConflictError) as refusal:
+        database.transaction(work)
+    assert refusal.value.message == "chest-xray@v3 is being evicted from standard."
+    assert refusal.value.hint == "Cache it again once its card says that it is gone."
+
+
+def test_a_cache_is_never_held_and_marked(database: Database) -> None:
+    cache_id = database.transaction(lambda session: add_cached(session).id)
+    ends = set()
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(ROUNDS):
+            database.transaction(lambda session: _anew(session, cache_id))
+            start = Barrier(2)
+            held = pool.submit(_take, database, cache_id, start)
+            marked = pool.submit(_mark, database, cache_id, start)
+            ends.add((held.result(), marked.result()))
+    assert ends <= {(True, False), (False, True)}
+
+
+def _anew(session: Session, cache_id: str) -> None:
+    holds.release(session, *RUN)
+    session.get_one(Cache, cache_id).wanted = Wanted.READY
+
+
+def _take(database: Database, cache_id: str, start: Barrier) -> bool:
+    start.wait(60)
+    try:
+        database.transaction(lambda s: take(s, s.get_one(Cache, cache_id), RUN, "", START))
+    except ConflictError:
+        return False
+    return True
+
+
+def _mark(database: Database, cache_id: str, start: Barrier) -> bool:
+    start.wait(60)
+
+    def work(session: Session) -> bool:
+        if holds.on(session, CACHE, cache_id, START):
+            return False
+        marked = session.connection().execute(
+            update(Cache)
+            .where(
+                col(Cache.id) == cache_id,
+                col(Cache.wanted) == Wanted.READY,
+                col(Cache.ended_at).is_(None),
+            )
+            .values(wanted=Wanted.EVICT)
+        )
+        return marked.rowcount == 1
+
+    return database.transaction(work)
