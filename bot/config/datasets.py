@@ -92,6 +92,9 @@ class Datasets(Section):
     gid: Annotated[int, Field(ge=1)] = 10001
     """The group that the pods run as."""
 
+    umask: Annotated[str, StringConstraints(pattern="^0?[0-7]{3}$")] = "0022"
+    """What others may not do with the files of caches; with 0022 everybody reads them."""
+
     classes: dict[ClassName, CacheClass] = Field(default_factory=dict)
     """The storage classes that datasets are cached on; without any nothing is cached."""
 
@@ -109,6 +112,9 @@ class Datasets(Section):
 
     shards: Annotated[int, Field(ge=1, le=64)] = 1
     """How many pods fill a cache together."""
+
+    fill_cpus: Annotated[int, Field(ge=1, le=64)] = 4
+    """The most processors that such a pod uses; it reads sixteen objects at a time for each."""
 
     layouts: dict[Name, Layout] = Field(default_factory=dict)
     """What `--layout` may name."""

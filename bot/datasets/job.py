@@ -33,9 +33,9 @@ def survey_job(
     used = {name: stores[name] for name in (version.store, version.manifest_store)}
     arguments = [
         *("survey", "--source", version.source),
-        *("--source-store", _told(version.store, used[version.store])),
+        *("--source-store", told(version.store, used[version.store])),
         *("--manifest", version.manifest),
-        *("--manifest-store", _told(version.manifest_store, used[version.manifest_store])),
+        *("--manifest-store", told(version.manifest_store, used[version.manifest_store])),
     ]
     ours = {
         labels.MANAGED_BY: labels.MANAGER,
@@ -44,19 +44,24 @@ def survey_job(
         labels.TEAM: version.team,
         labels.PERSON: version.person,
     }
-    metadata = {"name": version.job_name, "namespace": version.namespace, "labels": ours}
+    return worker_job(
+        {"name": version.job_name, "namespace": version.namespace, "labels": ours},
+        worker_pod(datasets, used, arguments),
+        LONGEST_SECONDS,
+    )
+
+
+def worker_job(metadata: Manifest, pod: Manifest, longest_seconds: int) -> Manifest:
+    """A Job of such a pod, repeated where that helps; its labels are its pods' too."""
     return {
         "metadata": metadata,
         "spec": {
             "backoffLimit": ATTEMPTS,
-            "activeDeadlineSeconds": LONGEST_SECONDS,
+            "activeDeadlineSeconds": longest_seconds,
             "ttlSecondsAfterFinished": _KEEP_FINISHED_SECONDS,
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": _FAILURE_POLICY,
-            "template": {
-                "metadata": {"labels": ours},
-                "spec": _pod(datasets, used, arguments),
-            },
+            "template": {"metadata": {"labels": metadata["labels"]}, "spec": pod},
         },
     }
 
@@ -72,7 +77,10 @@ _FAILURE_POLICY: Manifest = {
 }
 
 
-def _pod(datasets: Datasets, stores: Mapping[str, Store], arguments: Iterable[str]) -> Manifest:
+def worker_pod(
+    datasets: Datasets, stores: Mapping[str, Store], arguments: Iterable[str]
+) -> Manifest:
+    """A pod of the bot's own image with the keys of these stores mounted, and no rights."""
     keys = {name: store.secret for name, store in stores.items() if store.secret}
     pod: Manifest = {
         "restartPolicy": "Never",
@@ -126,7 +134,7 @@ def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Man
     }
 
 
-def _told(name: str, store: Store) -> str:
+def told(name: str, store: Store) -> str:
     """How a store is reached, for the worker; where its keys are, but no key."""
     has_ca = store.ca_file is not None and store.secret is not None
     told = {

@@ -1,4 +1,4 @@
-"""What a survey says in its pod's log: how far it is, what it found, or why it failed."""
+"""What a worker says in its pod's log: how far it is, what it came to, or why it failed."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,12 +12,18 @@ class Said(msgspec.Struct, frozen=True):
     """One line of the worker; which fields it has depends on the event."""
 
     event: Literal["progress", "done", "failed"]
+    phase: str = ""
     files_done: int = 0
     bytes_done: int = 0
+    bytes_per_second: float | None = None
     digest: str = ""
     objects: int = 0
     bytes: int = 0
     problems: int = 0
+    copied_files: int = 0
+    verified_by: dict[str, int] = {}
+    ready: bool = False
+    reason: str = ""
     message: str = ""
     hint: str = ""
     keys: tuple[str, ...] = ()
@@ -30,6 +36,12 @@ _DECODER = msgspec.json.Decoder(Said)
 def last_said(lines: Sequence[str]) -> Said | None:
     """The last of a log's lines that the worker meant for us; None when there is none."""
     return next(filter(None, map(_read, reversed(lines))), None)
+
+
+def last_progress(lines: Sequence[str]) -> Said | None:
+    """How far the worker was when it said so last; None when it never did."""
+    said = filter(None, map(_read, reversed(lines)))
+    return next((each for each in said if each.event == "progress"), None)
 
 
 def _read(line: str) -> Said | None:

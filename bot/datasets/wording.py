@@ -7,6 +7,8 @@ from bot.datasets.tables import Dataset
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+_BINARY_STEP = 1024
+_VOLUME_UNITS = ("GiB", "TiB", "PiB")
 _SHORT_DIGEST = 12
 _TEN = 10
 
@@ -19,6 +21,19 @@ def size(count: int) -> str:
     if unit == 0:
         return "1 byte" if count == 1 else f"{count} bytes"
     return f"{amount:.1f} {_UNITS[unit]}" if amount < _TEN else f"{amount:.0f} {_UNITS[unit]}"
+
+
+def capacity(count: int) -> str:
+    """The size of a volume, in the units that Kubernetes and clouds sell it by: 300 GiB."""
+    amount, unit = count / 2**30, 0
+    while amount >= _BINARY_STEP and unit < len(_VOLUME_UNITS) - 1:
+        amount, unit = amount / _BINARY_STEP, unit + 1
+    return f"{amount:,.1f}".removesuffix(".0") + f" {_VOLUME_UNITS[unit]}"
+
+
+def files(count: int) -> str:
+    """`1 file`, `627,615 files`."""
+    return f"{count:,} file{'' if count == 1 else 's'}"
 
 
 def objects(count: int) -> str:

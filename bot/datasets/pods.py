@@ -1,0 +1,88 @@
+"""What the pods of a Job do and say, and what keeps them from starting."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.hiding import hide_secrets
+from bot.cluster.objects import ContainerState, Pod, find_condition
+from bot.cluster.resources import EVENTS
+from bot.datasets.job import CONTAINER
+from bot.errors import ClusterError
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_READ_LINES = 50
+_LONGEST_QUOTE = 300
+_BEGINNING = {"", "ContainerCreating", "PodInitializing"}
+
+
+def speaker(pods: Sequence[Pod], *, is_complete: bool) -> Pod | None:
+    """The pod whose words count: the newest that has started, of those that ended well if any."""
+    started = [pod for pod in pods if has_started(pod)]
+    if is_complete:
+        started = [pod for pod in started if pod.status.phase == "Succeeded"] or started
+    return max(started, key=_made_at, default=None)
+
+
+def last_lines(cluster: Cluster, pod: Pod) -> list[str]:
+    """What a pod said last; nothing where it is gone, or about to start."""
+    try:
+        text = cluster.logs(pod.name, pod.namespace, tail_lines=_READ_LINES)
+    except ClusterError as error:
+        if error.reason in {"NotFound", "BadRequest"}:
+            return []
+        raise
+    return text.splitlines()
+
+
+def obstacle(cluster: Cluster, pods: Sequence[Pod]) -> str:
+    """What keeps the newest pod from starting, as a sentence; empty where nothing is known."""
+    newest = max(pods, key=_made_at, default=None)
+    if newest is None or newest.status.phase in {"Succeeded", "Failed"}:
+        return ""
+    scheduled = find_condition(newest.status.conditions, "PodScheduled")
+    if scheduled is not None and scheduled.status == "False":
+        return _quoted("No node takes its pod", scheduled.message or scheduled.reason)
+    for status in newest.status.container_statuses:
+        waiting = status.state.waiting
+        if waiting is not None and waiting.reason not in _BEGINNING:
+            return _quoted("Its pod does not start", f"{waiting.reason}. {waiting.message}")
+    return warning(cluster, newest.namespace, newest.uid)
+
+
+def warning(cluster: Cluster, namespace: str, uid: str) -> str:
+    """The last that Kubernetes warned of about an object, as a sentence; empty if nothing."""
+    found = cluster.list(EVENTS, namespace, fields=f"involvedObject.uid={uid},type=Warning")
+    warnings = [each for each in found if each.type == "Warning" and each.message]
+    last = max(warnings, key=lambda each: each.last_seen or _LONG_AGO, default=None)
+    return _quoted("Kubernetes warns", last.message) if last is not None else ""
+
+
+def has_started(pod: Pod) -> bool:
+    """Whether its worker runs or ran."""
+    return any(state.running or state.terminated for state in _states(pod))
+
+
+def is_running(pod: Pod) -> bool:
+    """Whether its worker runs."""
+    return any(state.running for state in _states(pod))
+
+
+def started_at(pod: Pod) -> datetime | None:
+    """When its worker began."""
+    parts = (part for state in _states(pod) for part in (state.running, state.terminated))
+    return next((part.started_at for part in parts if part is not None), None)
+
+
+def _quoted(said: str, words: str) -> str:
+    flat = " ".join(hide_secrets(words).split())
+    flat = flat if len(flat) <= _LONGEST_QUOTE else f"{flat[:_LONGEST_QUOTE]}…"
+    return f"{said}: {flat.rstrip('. ')}."
+
+
+def _made_at(pod: Pod) -> datetime:
+    return pod.metadata.creation_timestamp or _LONG_AGO
+
+
+def _states(pod: Pod) -> list[ContainerState]:
+    return [each.state for each in pod.status.container_statuses if each.name == CONTAINER]
