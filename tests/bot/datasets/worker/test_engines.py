@@ -7,6 +7,7 @@ from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.boto3_engine import cut
+from bot.datasets.worker.copying import piece_bytes
 from bot.datasets.worker.engine import Fallback, UnfitError
 
 ENTRY = Entry("one", 3, "etag")
@@ -57,3 +58,10 @@ def test_second_engine_reads_what_first_cannot(*, always: bool, asked: int) -> N
 @given(st.lists(st.binary(max_size=5)), st.integers(0, 20), st.integers(0, 20))
 def test_range_is_cut_from_whole_answers(chunks: list[bytes], first: int, size: int) -> None:
     assert b"".join(cut(iter(chunks), first, size)) == b"".join(chunks)[first : first + size]
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "expected"), [(33, 16), (65, 32), (128, 32), (256, 64), (90_000, 64)]
+)
+def test_large_objects_come_in_few_pieces(mebibytes: int, expected: int) -> None:
+    assert piece_bytes(mebibytes << 20) == expected << 20
