@@ -1,0 +1,148 @@
+"""Evicts a cache that was marked: looks for users again, then shares, Job, PVC and volume go."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject, Job
+from bot.cluster.resources import JOBS, PVCS, VOLUMES
+from bot.controller import Step
+from bot.datasets.caches import marking
+from bot.datasets.caches import shares as sharing
+from bot.datasets.caches.marking import Parting
+from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
+from bot.datasets.caches.users import holding, standing
+from bot.datasets.controller import SOON, World
+from bot.datasets.wording import size
+from bot.errors import ClusterError
+
+_SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
+_PATIENCE = timedelta(minutes=2)
+_RETAIN = "Retain"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is left of a cache in the cluster."""
+
+    job: Job | None
+    claim: PersistentVolumeClaim | None
+    volume: PersistentVolume | None
+
+
+def step(world: World, cache: Cache, now: datetime) -> Step:
+    """The next step of an eviction; OutsideError when the world did not let it."""
+    if cache.phase in ENDS:
+        return Step(None)
+    cluster = _cluster(world, cache)
+    shares = world.database.read(lambda session: sharing.live(session, cache.id))
+    if cache.phase != Phase.EVICTING:
+        users = _users(world, cluster, cache, list(shares), now)
+        if users:
+            return Step(now, lambda session: marking.call_off(session, cache.id, users, now))
+        return Step(now, lambda session: marking.begin(session, cache.id, now))
+    if shares:
+        names = ", ".join(sorted(each.namespace for each in shares))
+        return _wait(cache, now + _SHARES, f"Its shares go first: {names}.")
+    seen = _look(cluster, cache)
+    if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
+        return _take_away(world, cluster, cache, seen, now)
+    if seen.job is not None:
+        cluster.delete(JOBS, cache.job_name, cache.namespace, uid=seen.job.uid)
+        return Step(now + SOON)
+    return _watch_it_go(cluster, cache, seen, now)
+
+
+def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
+    """Nothing is deleted yet that cannot be made again, so users still count."""
+    claim = seen.claim
+    users = _users(world, cluster, cache, [], now)
+    if users and cache.ready_at is not None:
+        return Step(now, lambda session: marking.call_off(session, cache.id, users, now))
+    if users:
+        return _wait(cache, now + _USERS, " ".join(users))
+    if seen.job is not None:
+        cluster.delete(JOBS, cache.job_name, cache.namespace, uid=seen.job.uid)
+    elif claim is not None and claim.spec.volume_name != cache.volume_name:
+        named = partial(marking.remember_volume, cache_id=cache.id, name=claim.spec.volume_name)
+        return Step(now, named)
+    elif claim is not None:
+        cluster.delete(PVCS, cache.claim_name, cache.namespace, uid=claim.uid)
+    return Step(now + SOON)
+
+
+def _watch_it_go(cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
+    """Space is free when the volume is gone, not before."""
+    if seen.claim is not None:
+        users = standing(cluster, cache, []) if now - cache.since > _PATIENCE else []
+        return _wait(cache, now + _VOLUME, " ".join(users))
+    volume = seen.volume
+    if volume is None:
+        freed = cache.capacity_bytes if cache.volume_name else 0
+        return _finish(cache, Parting(freed), now)
+    if volume.spec.persistent_volume_reclaim_policy == _RETAIN:
+        return _finish(cache, Parting(0, volume.name), now)
+    why = f" ({volume.status.message})" if volume.status.message else ""
+    obstacle = (
+        f"Its PVC is gone, but volume {volume.name} is still {volume.status.phase}{why}:"
+        f" {size(cache.capacity_bytes)} are not free yet."
+    )
+    return _wait(cache, now + _VOLUME, obstacle if now - cache.since > _PATIENCE else "")
+
+
+def _look(cluster: Cluster, cache: Cache) -> _Seen:
+    job = cluster.get(JOBS, cache.job_name, cache.namespace)
+    claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
+    if job is not None and not _is_ours(job, cache, cache.job_uid, cluster.installation):
+        job = None
+    if claim is not None and not _is_ours(claim, cache, cache.claim_uid, cluster.installation):
+        claim = None
+    volume = _volume(cluster, cache) if claim is None and cache.volume_name else None
+    return _Seen(job, claim, volume)
+
+
+def _volume(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
+    """The volume it had; one that somebody has bound to another PVC since is not it."""
+    found = cluster.list(VOLUMES, fields=f"metadata.name={cache.volume_name}")
+    for volume in found:
+        claim = volume.spec.claim_ref
+        if claim is not None and (claim.namespace, claim.name) == (
+            cache.namespace, cache.claim_name,
+        ):  # fmt: skip
+            return volume
+    return None
+
+
+def _is_ours(object_: ClusterObject, cache: Cache, uid: str | None, installation: str) -> bool:
+    marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: installation}
+    return marks.items() <= object_.labels.items() and uid in {None, object_.uid}
+
+
+def _users(
+    world: World, cluster: Cluster, cache: Cache, shares: list[Share], now: datetime
+) -> list[str]:
+    """Rows first, and then the cluster, live."""
+    held = world.database.read(lambda session: holding(session, cache, now))
+    return held + standing(cluster, cache, shares)
+
+
+def _wait(cache: Cache, again: datetime, obstacle: str) -> Step:
+    return Step(again, lambda session: marking.waiting(session, cache.id, obstacle))
+
+
+def _finish(cache: Cache, parting: Parting, now: datetime) -> Step:
+    return Step(None, lambda session: marking.finish(session, cache.id, parting, now))
+
+
+def _cluster(world: World, cache: Cache) -> Cluster:
+    cluster = world.clusters.get(cache.cluster)
+    if cluster is None:
+        raise ClusterError(
+            f"Cluster {cache.cluster} is not in quartermaster.yaml any more.",
+            "A platform admin has to put it back until its caches are gone.",
+            reason="Unreachable",
+        )
+    return cluster

@@ -1,0 +1,127 @@
+"""When a cache that nobody uses is to go, and what a sweep does about it. Pure: no I/O."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.datasets.caches.tables import Cache
+from bot.durations import format_duration
+
+# A sweep comes every five minutes; after a longer pause people may not have seen our notices.
+LONGEST_PAUSE = timedelta(hours=1)
+_CLOCKS_DIFFER = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A ready cache as a sweep finds it; `users` say who uses it now, `pins` who pinned it."""
+
+    cache: Cache
+    users: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody needs it."""
+        return not (self.users or self.pins)
+
+
+@dataclass(frozen=True)
+class Leave:
+    """That a cache is to go, not before `at`, and why, as a sentence."""
+
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True)
+class Announce:
+    """Tell people that it goes at `at`."""
+
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True)
+class Withdraw:
+    """It stays after all."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Evict:
+    """Nobody objected in time."""
+
+
+Action = Announce | Withdraw | Evict | None
+
+
+def expires_at(cache: Cache) -> datetime | None:
+    """When a cache goes if nobody uses it any more; None where it never does for that reason."""
+    if cache.keep_seconds is None:
+        return None
+    expires = cache.last_used_at + timedelta(seconds=cache.keep_seconds)
+    return max(expires, cache.expires_after or expires)
+
+
+def lead(cache: Cache, notice: timedelta) -> timedelta:
+    """How long before its end people are told: half of its time where that is less."""
+    if cache.keep_seconds is None:
+        return notice
+    return min(notice, timedelta(seconds=cache.keep_seconds) / 2)
+
+
+def expiring(found: Sequence[Found], notice: timedelta, now: datetime) -> dict[str, Leave]:
+    """The caches whose time is up or nearly so, by their ids."""
+    leaves = {}
+    for each in found:
+        expires = expires_at(each.cache)
+        if expires is not None and now >= expires - lead(each.cache, notice):
+            leaves[each.cache.id] = Leave(expires, _unused(each.cache, now))
+    return leaves
+
+
+def is_after_a_pause(swept_at: datetime | None, now: datetime) -> bool:
+    """Whether the clock jumped or the bot stood still since the last sweep, if there was any."""
+    if swept_at is None:
+        return True
+    return not -_CLOCKS_DIFFER <= now - swept_at <= LONGEST_PAUSE
+
+
+def action(
+    found: Found, leave: Leave | None, notice: timedelta, *, anew: bool, now: datetime
+) -> Action:
+    """What to do about a cache; `anew` has notices given again before anything goes."""
+    cache = found.cache
+    if leave is None or not found.is_free:
+        return Withdraw(_why_it_stays(found)) if cache.noticed_at is not None else None
+    earliest = max(leave.at, now + lead(cache, notice))
+    if cache.noticed_at is None or cache.leaves_at is None:
+        return Announce(earliest, leave.why)
+    if anew:
+        return Announce(max(earliest, cache.leaves_at), f"{leave.why} {_ANEW}")
+    return Evict() if now >= cache.leaves_at else None
+
+
+def capped(actions: Mapping[str, Action], found: Sequence[Found], most: int) -> set[str]:
+    """The caches to evict in one sweep: those whose time came first."""
+    due = [each.cache for each in found if isinstance(actions.get(each.cache.id), Evict)]
+    due.sort(key=lambda cache: (cache.leaves_at or cache.since, cache.id))
+    return {each.id for each in due[:most]}
+
+
+_ANEW = "The bot did not look for a while, so this is announced anew."
+
+
+def _unused(cache: Cache, now: datetime) -> str:
+    unused = format_duration(max(now - cache.last_used_at, timedelta()))
+    keep = format_duration(timedelta(seconds=cache.keep_seconds or 0))
+    put_off = " and its extension ends" if cache.expires_after is not None else ""
+    return f"Nobody has used it for {unused}{put_off}; it stays {keep} after its last use."
+
+
+def _why_it_stays(found: Found) -> str:
+    return next(
+        iter((*found.users, *found.pins)), "It was extended or used, or there is room again."
+    )

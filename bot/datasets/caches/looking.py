@@ -1,0 +1,63 @@
+"""Which caches are used now, or were a moment ago: by the pods that there are, whoever's."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.cluster.resources import PODS
+from bot.datasets.caches.tables import Cache, Share
+from bot.datasets.caches.users import OVER, Place, is_filler, places
+
+
+@dataclass(frozen=True)
+class Use:
+    """When a cache was used last as far as pods tell, by whom, and who uses it now."""
+
+    at: datetime
+    by: str
+    users: tuple[str, ...] = ()
+
+
+def look(
+    cluster: Cluster, caches: Mapping[str, tuple[Cache, Iterable[Share]]], now: datetime
+) -> dict[str, Use]:
+    """The use of caches by their ids; ClusterError when it cannot be told.
+
+    Pods that are over count until when they ended, all others until now.
+    """
+    owners: dict[Place, Cache] = {}
+    for cache, shares in caches.values():
+        owners |= dict.fromkeys(places(cache, shares), cache)
+    found: dict[str, Use] = {}
+    for namespace in sorted({each for each, _ in owners}):
+        for pod in cluster.list(PODS, namespace):
+            for claim in pod.spec.claims:
+                used = owners.get((namespace, claim))
+                if used is not None and not is_filler(pod, used, cluster.installation):
+                    found[used.id] = _later(found.get(used.id), _use(pod, now))
+    return found
+
+
+def _use(pod: Pod, now: datetime) -> Use:
+    by = f"pod {pod.name} in {pod.namespace}"
+    team = pod.labels.get(labels.TEAM)
+    by = f"{by} of {team}" if team and labels.RUN in pod.labels else by
+    if pod.status.phase not in OVER:
+        return Use(now, by, (f"Pod {pod.name} in namespace {pod.namespace} mounts it.",))
+    ends = [
+        each.state.terminated.finished_at
+        for each in pod.status.container_statuses
+        if each.state.terminated is not None and each.state.terminated.finished_at is not None
+    ]
+    begun = pod.status.start_time or pod.metadata.creation_timestamp or now
+    return Use(min(max(ends, default=begun), now), by)
+
+
+def _later(known: Use | None, new: Use) -> Use:
+    if known is None:
+        return new
+    latest = max(known, new, key=lambda each: each.at)
+    return Use(latest.at, latest.by, known.users + new.users)

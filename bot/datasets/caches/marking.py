@@ -1,0 +1,137 @@
+"""Marks caches for eviction and takes marks back: each compares before it sets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, delete, update
+from sqlmodel import Session, col
+
+from bot.audit import Actor, record
+from bot.datasets.caches import shares, telling
+from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
+from bot.datasets.caches.users import PIN, holding
+from bot.datasets.tables import lane
+from bot.due import wake
+from bot.errors import ConflictError
+from bot.holds import Hold
+from bot.slack.messages import refresh_cards
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Who wants a cache evicted (None: the bot's own rules), and why, as a sentence."""
+
+    actor: Actor
+    why: str
+
+
+def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
+    """Wants a cache evicted; ConflictError names who needs it, or that somebody was first.
+
+    Runs take their holds by the same comparison, so that of the two only one succeeds.
+    """
+    refuse_needed(cache, holding(session, cache, now))
+    marked = session.connection().execute(
+        update(Cache)
+        .where(
+            col(Cache.id) == cache.id,
+            col(Cache.wanted) == Wanted.READY,
+            col(Cache.ended_at).is_(None),
+        )
+        .values(wanted=Wanted.EVICT, evict_by=asked.actor.person, evict_at=now, evict_why=asked.why)
+    )
+    if cast("CursorResult[Any]", marked).rowcount != 1:
+        raise ConflictError(f"{cache.reference} is being evicted already.", "Its card follows it.")
+    session.expire(cache)
+    facts = {"name": cache.reference, "class": cache.storage_class, "why": asked.why}
+    record(session, asked.actor, "dataset.evict", (CACHE, cache.id), facts, at=now)
+    refresh_cards(session, cache.subject, live=True)
+    wake(session, CACHE, cache.id, lane(cache.cluster), now)
+
+
+def refuse_needed(cache: Cache, users: Sequence[str]) -> None:
+    """ConflictError where anybody needs the cache."""
+    if users:
+        others = f" And {len(users) - _NAMED} more." if len(users) > _NAMED else ""
+        raise ConflictError(
+            f"{cache.reference} on {cache.storage_class} stays. {' '.join(users[:_NAMED])}{others}",
+            "It can be evicted when nobody needs it any more.",
+        )
+
+
+_NAMED = 5
+
+
+def begin(session: Session, cache_id: str, now: datetime) -> None:
+    """From here on it goes: nobody used it when it was looked at after the mark."""
+    cache = session.get_one(Cache, cache_id)
+    cache.phase, cache.since, cache.obstacle, cache.trouble = Phase.EVICTING, now, "", ""
+    cache.called_off = cache.noticed_at = cache.leaves_at = None
+    session.add(cache)
+    shares.leave(session, cache_id, now)
+    refresh_cards(session, cache.subject, live=True)
+
+
+def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetime) -> None:
+    """Takes the mark back, because somebody turned out to use the cache; says so, once."""
+    cache = session.get_one(Cache, cache_id)
+    if cache.wanted != Wanted.EVICT or not cache.is_live:
+        return
+    cache.called_off = f"It was to be evicted, but is used. {' '.join(users[:_NAMED])}"
+    cache.wanted, cache.obstacle, cache.trouble = Wanted.READY, "", ""
+    if cache.phase == Phase.EVICTING:
+        cache.phase, cache.since = Phase.READY, now
+    telling.called_off(session, cache, now)
+    cache.noticed_at = cache.leaves_at = cache.evict_at = cache.evict_by = None
+    cache.evict_why = ""
+    session.add(cache)
+    facts = {"name": cache.reference, "why": cache.called_off}
+    actor = Actor(cache.workspace_id, team=cache.team)
+    record(session, actor, "dataset.evict_called_off", (CACHE, cache.id), facts, at=now)
+    refresh_cards(session, cache.subject, live=False)
+
+
+@dataclass(frozen=True)
+class Parting:
+    """What an eviction left: bytes that are free again, and a volume that stays, by its name."""
+
+    freed_bytes: int | None
+    retained: str = ""
+
+
+def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> None:
+    """It is evicted; says what that gave back."""
+    cache = session.get_one(Cache, cache_id)
+    cache.phase, cache.since, cache.ended_at = Phase.EVICTED, now, now
+    cache.freed_bytes, cache.is_cleared = parting.freed_bytes, True
+    cache.obstacle = cache.trouble = ""
+    cache.reason = telling.outcome(cache, parting.retained)
+    session.add(cache)
+    session.connection().execute(
+        delete(Hold).where(
+            col(Hold.thing_kind) == CACHE,
+            col(Hold.thing_id) == cache_id,
+            col(Hold.subject_kind) == PIN,
+        )
+    )
+    telling.evicted(session, cache, now)
+    refresh_cards(session, cache.subject, live=False)
+
+
+def waiting(session: Session, cache_id: str, obstacle: str) -> None:
+    """What an eviction waits for, on the card."""
+    cache = session.get_one(Cache, cache_id)
+    cache.trouble = ""
+    if cache.obstacle != obstacle:
+        cache.obstacle = obstacle
+        refresh_cards(session, cache.subject, live=True)
+    session.add(cache)
+
+
+def remember_volume(session: Session, cache_id: str, name: str) -> None:
+    """Which volume is behind its PVC, for when the PVC is gone."""
+    cache = session.get_one(Cache, cache_id)
+    cache.volume_name = name
+    session.add(cache)

@@ -1,0 +1,138 @@
+"""One sweep over the caches of a cluster, as rows: notes their use, and does what follows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot import holds
+from bot.audit import Actor
+from bot.config import Settings
+from bot.datasets.caches import telling
+from bot.datasets.caches.expiry import (
+    Action,
+    Announce,
+    Evict,
+    Found,
+    Withdraw,
+    action,
+    capped,
+    expiring,
+    is_after_a_pause,
+)
+from bot.datasets.caches.looking import Use
+from bot.datasets.caches.marking import Mark, mark
+from bot.datasets.caches.tables import CACHE, SWEEP, Cache, Phase, Sweep, Wanted
+from bot.datasets.caches.users import PIN, said_of
+from bot.datasets.caches.watermark import Room, crowded
+from bot.datasets.tables import lane
+from bot.due import wake
+from bot.slack.messages import refresh_cards
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look at a cluster: the use of caches by their ids, and the room of classes."""
+
+    cluster: str
+    uses: Mapping[str, Use]
+    rooms: Mapping[str, Room]
+
+
+def look_through(settings: Settings, session: Session, now: datetime) -> None:
+    """Has the caches looked through soon."""
+    datasets = settings.datasets
+    if datasets is not None and datasets.classes:
+        wake(session, SWEEP, datasets.cluster, lane(datasets.cluster), now)
+
+
+def ready(session: Session, cluster: str) -> Sequence[Cache]:
+    """The caches of a cluster that can be used, and are not to go yet."""
+    return session.exec(
+        select(Cache)
+        .where(
+            col(Cache.cluster) == cluster,
+            col(Cache.phase) == Phase.READY,
+            col(Cache.wanted) == Wanted.READY,
+            col(Cache.ended_at).is_(None),
+        )
+        .order_by(col(Cache.id))
+    ).all()
+
+
+def sweep(session: Session, seen: Seen, settings: Settings, now: datetime) -> None:
+    """Brings the rows up to date with what was seen, announces, withdraws and marks."""
+    datasets = settings.datasets
+    if datasets is None:
+        return
+    last = session.get(Sweep, seen.cluster)
+    anew = is_after_a_pause(last.swept_at if last else None, now)
+    session.merge(Sweep(cluster=seen.cluster, swept_at=now))
+    found = [
+        _found(session, each, seen.uses.get(each.id), now) for each in ready(session, seen.cluster)
+    ]
+    percents = {
+        name: known.watermark_percent
+        for name, known in datasets.classes.items()
+        if known.watermark_percent is not None
+    }
+    leaves = crowded(found, seen.rooms, percents, now) | expiring(found, datasets.notice, now)
+    actions = {
+        each.cache.id: action(each, leaves.get(each.cache.id), datasets.notice, anew=anew, now=now)
+        for each in found
+    }
+    going = capped(actions, found, datasets.evictions_per_sweep)
+    for each in found:
+        _act(session, each.cache, actions[each.cache.id], settings, now)
+        if each.cache.id in going:
+            actor = Actor(each.cache.workspace_id, team=each.cache.team)
+            mark(session, each.cache, Mark(actor, each.cache.evict_why), now)
+
+
+def withdraw(session: Session, cache: Cache, why: str, settings: Settings, now: datetime) -> None:
+    """Takes a notice back, where there is one: in the channels, and on the card."""
+    if cache.noticed_at is None:
+        return
+    cache.called_off = why
+    telling.withdrawn(session, cache, channels(cache, settings), now)
+    cache.noticed_at = cache.leaves_at = None
+    cache.evict_why = ""
+    session.add(cache)
+    refresh_cards(session, cache.subject, live=False)
+
+
+def channels(cache: Cache, settings: Settings) -> list[str]:
+    """Where people read of a cache: its own channel, and the first one of each other team's."""
+    others = (settings.teams.get(name) for name in cache.teams)
+    found = (cache.channel, *(each.channels[0] for each in others if each and each.channels))
+    return list(dict.fromkeys(found))
+
+
+def _act(session: Session, cache: Cache, do: Action, settings: Settings, now: datetime) -> None:
+    match do:
+        case Announce(at, why):
+            cache.noticed_at, cache.leaves_at, cache.evict_why = now, at, why
+            cache.called_off = None
+            session.add(cache)
+            telling.noticed(session, cache, channels(cache, settings), now)
+            refresh_cards(session, cache.subject, live=False)
+        case Withdraw(why):
+            withdraw(session, cache, why, settings, now)
+        case Evict() | None:
+            pass
+
+
+def _found(session: Session, cache: Cache, use: Use | None, now: datetime) -> Found:
+    """The cache with its latest use written down."""
+    on = holds.on(session, CACHE, cache.id, now)
+    held = [each for each in on if each.subject_kind != PIN]
+    pins = tuple(said_of(each, now) for each in on if each.subject_kind == PIN)
+    if held:
+        sentences = tuple(said_of(each, now) for each in held)
+        earlier = use.users if use else ()
+        use = replace(use or Use(now, ""), at=now, by=held[0].why, users=(*sentences, *earlier))
+    if use is not None and use.at > (cache.seen_used_at or cache.asked_at):
+        cache.seen_used_at, cache.used_by = use.at, use.by
+        session.add(cache)
+    return Found(cache, use.users if use else (), pins)

@@ -1,0 +1,74 @@
+"""Looks at the use of caches and at the room of their classes, whenever it is time for a sweep."""
+
+from collections.abc import Iterable, Mapping
+
+from sqlmodel import Session
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.cluster.resources import ALLOWANCES, PODS, PVCS
+from bot.cluster.view import Change
+from bot.controller import Step, Trouble
+from bot.datasets.caches import shares
+from bot.datasets.caches.looking import look
+from bot.datasets.caches.rooms import kept, rooms
+from bot.datasets.caches.sweep import Seen, ready, sweep
+from bot.datasets.caches.tables import SWEEP
+from bot.datasets.controller import World
+from bot.datasets.tables import lane
+from bot.wakeups import Wakeup
+
+
+class SweepController:
+    """Sweeps the caches of clusters; a job and the pods that mount them say when."""
+
+    kind = SWEEP
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """One sweep; OutsideError when the cluster cannot be asked, and then nothing is done."""
+        settings, cluster = self._world.settings(), self._world.clusters.get(row_id)
+        datasets = settings.datasets
+        if datasets is None or cluster is None:
+            return Step(None)
+        now = self._world.clock.now()
+        database = self._world.database
+        volumes = database.read(lambda session: kept(session, row_id))
+        caches = database.read(
+            lambda session: {
+                each.id: (each, shares.live(session, each.id)) for each in ready(session, row_id)
+            }
+        )
+        allowances = cluster.list(ALLOWANCES, datasets.namespace) if volumes else ()
+        seen = Seen(row_id, look(cluster, caches, now), rooms(volumes, allowances, datasets))
+        return Step(None, lambda session: sweep(session, seen, settings, now))
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says nothing: what cannot be looked at is not evicted."""
+
+
+class UseEar:
+    """Hears of pods that begin to mount a cache, and of those that are gone."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The sweep of the pod's cluster, where the pod mounts a cache."""
+        cluster = self._clusters.get(change.cluster)
+        is_news = change.resource is PODS and change.kind in {"added", "deleted"}
+        if cluster is None or not is_news or not self._mounts_a_cache(cluster, change.object):
+            return ()
+        return (Wakeup(SWEEP, cluster.name, lane(cluster.name)),)
+
+    def _mounts_a_cache(self, cluster: Cluster, pod: Pod) -> bool:
+        for name in pod.spec.claims:
+            claim = cluster.view.get(PVCS, name, pod.namespace)
+            marks = claim.labels if claim is not None else {}
+            is_ours = marks.get(labels.INSTALLATION) == cluster.installation
+            if is_ours and {labels.DATASET_CACHE, labels.DATASET_SHARE} & marks.keys():
+                return True
+        return False

@@ -1,0 +1,100 @@
+"""What is said of caches that leave, or stay after all: once each, in the thread of their card."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.datasets.caches.tables import Cache
+from bot.datasets.wording import size
+from bot.durations import format_duration
+from bot.slack.card import Button, Confirm
+from bot.slack.markup import Markup, join, person, plain, sentence, when
+from bot.slack.messages import Note, say_once
+
+EXTEND, PIN, EVICT = "dataset.extend", "dataset.pin", "dataset.evict"
+DAY = timedelta(days=1)
+PINNED_FOR = timedelta(days=7)
+
+
+def noticed(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
+    """That it will be evicted, when, and how it is kept; silence means that it goes."""
+    if cache.leaves_at is None:
+        return
+    left = format_duration(cache.leaves_at - now)
+    lines = [
+        join(person(cache.person), " ", plain(f"{cache.reference} on {cache.storage_class} is"
+             f" evicted in {left}, "), when(cache.leaves_at), ". ", sentence(cache.evict_why)),
+        plain("Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time"
+              " to copy it again: the catalogue and the source stay."),
+    ]  # fmt: skip
+    for place in channels:
+        buttons = (keep_buttons(cache, cache.leaves_at) if place != cache.channel
+                   else (*keep_buttons(cache, cache.leaves_at), evict_button(cache)))  # fmt: skip
+        note = Note(_purpose("notice", cache), lines, broadcast=True, owner=cache.person,
+                    buttons=buttons)  # fmt: skip
+        say_once(session, cache.subject, place, note, now)
+
+
+def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
+    """That the notice does not count any more, and why."""
+    line = sentence(f"{cache.reference} on {cache.storage_class} stays. {cache.called_off or ''}")
+    for place in channels:
+        note = Note(_purpose("withdrawn", cache), (line,), owner=cache.person)
+        say_once(session, cache.subject, place, note, now)
+
+
+def called_off(session: Session, cache: Cache, now: datetime) -> None:
+    """That an eviction was not carried out, and who uses the cache."""
+    at = int((cache.evict_at or now).timestamp())
+    line = sentence(f"{cache.reference} on {cache.storage_class} stays. {cache.called_off or ''}")
+    note = Note(f"called-off-{at}", (line,), owner=cache.person)
+    say_once(session, cache.subject, cache.channel, note, now)
+
+
+def evicted(session: Session, cache: Cache, now: datetime) -> None:
+    """That it is gone, and what that gave back."""
+    line = sentence(f"{cache.reference} on {cache.storage_class} is evicted. {cache.reason}")
+    note = Note("evicted", (line,), owner=cache.person)
+    say_once(session, cache.subject, cache.channel, note, now)
+
+
+def outcome(cache: Cache, retained: str) -> str:
+    """What an eviction gave back, as sentences."""
+    if retained:
+        return (
+            f"Its volume {retained} stays, because its reclaimPolicy is Retain:"
+            f" {size(cache.capacity_bytes)} are free only when an admin deletes it."
+        )
+    if not cache.freed_bytes:
+        return "It had no volume yet, so no space was freed."
+    return f"{size(cache.freed_bytes)} are free again."
+
+
+def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
+    """What keeps a cache; two clicks on the first extend it once."""
+    until = int((leaves_at + DAY).timestamp())
+    return (
+        Button(EXTEND, "Extend 1d", f"{cache.id} {until}"),
+        Button(PIN, "Pin for 7d", f"{cache.id} {int((leaves_at + PINNED_FOR).timestamp())}"),
+    )
+
+
+def evict_button(cache: Cache, label: str = "Evict now") -> Button:
+    """What evicts a cache now, after a question."""
+    text = (
+        f"{size(cache.size_bytes)} in {cache.objects:,} files go, and {size(cache.capacity_bytes)}"
+        f" of {cache.storage_class} become free. Caching it again copies everything again."
+    )
+    confirm = Confirm(f"Evict {cache.reference}?", text, "Evict")
+    return Button(EVICT, label, cache.id, style="danger", confirm=confirm)
+
+
+def again(cache: Cache, words: str) -> Markup:
+    """How an eviction is undone; `words` is the command."""
+    return join("Caching it again is one command: `", plain(words), f"`. {cache.reference} and its"
+                " manifest stay in the catalogue.")  # fmt: skip
+
+
+def _purpose(what: str, cache: Cache) -> str:
+    return f"{what}-{int(cache.noticed_at.timestamp()) if cache.noticed_at else 0}"

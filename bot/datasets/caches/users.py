@@ -1,0 +1,130 @@
+"""Who uses a cache: pods, runs, snapshots, clones and pins, as sentences that people read."""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.cluster import labels
+from bot.cluster.claims import DataSource, PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, VOLUMES
+from bot.datasets.caches.tables import CACHE, Cache, Share
+from bot.durations import format_duration
+from bot.holds import Hold
+
+PIN = "pin"
+OVER = frozenset({"Succeeded", "Failed"})
+_CLAIM = "PersistentVolumeClaim"
+Place = tuple[str, str]
+
+
+def places(cache: Cache, shares: Iterable[Share]) -> frozenset[Place]:
+    """The PVCs (namespace, name) by which a cache is seen."""
+    return frozenset(
+        {
+            (cache.namespace, cache.claim_name),
+            *((each.namespace, each.claim_name) for each in shares),
+        }
+    )
+
+
+def mounts(pod: Pod, seen: Collection[Place]) -> bool:
+    """Whether a pod names one of these PVCs, whatever its phase."""
+    return any((pod.namespace, claim) in seen for claim in pod.spec.claims)
+
+
+def is_filler(pod: Pod, cache: Cache, installation: str) -> bool:
+    """Whether a pod is one that fills this cache."""
+    ours = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: installation}
+    return ours.items() <= pod.labels.items()
+
+
+def holding(session: Session, cache: Cache, now: datetime) -> list[str]:
+    """Who holds a cache, as the rows say."""
+    found = holds.on(session, CACHE, cache.id, now)
+    return [said_of(each, now) for each in sorted(found, key=_order)]
+
+
+def standing(cluster: Cluster, cache: Cache, shares: Iterable[Share]) -> list[str]:
+    """What in the cluster needs a cache, by live reads; ClusterError when it cannot be told."""
+    seen = places(cache, shares)
+    return [
+        *_pods(cluster, cache, seen),
+        *_snapshots(cluster, seen),
+        *_copies(cluster, seen),
+    ]
+
+
+def _order(hold: Hold) -> tuple[bool, str]:
+    return hold.subject_kind == PIN, hold.subject_id
+
+
+def said_of(hold: Hold, now: datetime) -> str:
+    """Who holds, why and until when, as a sentence."""
+    until = "" if hold.until is None else f" for another {format_duration(hold.until - now)}"
+    if hold.subject_kind == PIN:
+        return f"<@{hold.subject_id}> has pinned it{until}: {hold.why}."
+    return f"The {hold.why} needs it{until}."
+
+
+def _pods(cluster: Cluster, cache: Cache, seen: Collection[Place]) -> Iterator[str]:
+    for namespace in sorted({each for each, _ in seen}):
+        for pod in cluster.list(PODS, namespace):
+            is_going_on = pod.status.phase not in OVER
+            ours = is_filler(pod, cache, cluster.installation)
+            if is_going_on and mounts(pod, seen) and not ours:
+                yield f"Pod {pod.name} in namespace {namespace} mounts it."
+
+
+def _snapshots(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
+    """Trident keeps a volume, and its price, for as long as it has a snapshot."""
+    if not cluster.served(SNAPSHOTS.group):
+        return
+    for namespace in sorted({each for each, _ in seen}):
+        for snapshot in cluster.list(SNAPSHOTS, namespace):
+            if (namespace, snapshot.spec.source.persistent_volume_claim_name) in seen:
+                yield f"VolumeSnapshot {snapshot.name} in namespace {namespace} is of it."
+
+
+def _copies(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
+    claims = cluster.list(PVCS)
+    for claim in claims:
+        if (claim.namespace, claim.name) not in seen and _is_copy(claim, seen):
+            yield f"PVC {claim.name} in namespace {claim.namespace} is a clone or share of it."
+    volumes = cluster.list(VOLUMES)
+    handles = {_handle(each) for each in volumes if _bound_to(each) in seen} - {None}
+    for volume in volumes:
+        place = _bound_to(volume)
+        is_other = place is not None and place not in seen and volume.status.phase == "Bound"
+        if place is not None and is_other and _handle(volume) in handles:
+            yield f"PVC {place[1]} in namespace {place[0]} is on the same volume."
+
+
+def _is_copy(claim: PersistentVolumeClaim, seen: Collection[Place]) -> bool:
+    notes = claim.metadata.annotations
+    namespace = notes.get(labels.CLONED_FROM_NAMESPACE, claim.namespace)
+    sources = {
+        (namespace, notes.get(labels.CLONED_FROM, "")),
+        tuple(notes.get(labels.SHARED_FROM, "").split("/", 1)),
+        *(_source(each, claim) for each in (claim.spec.data_source, claim.spec.data_source_ref)),
+    }
+    return not sources.isdisjoint(seen)
+
+
+def _source(source: DataSource | None, claim: PersistentVolumeClaim) -> Place | None:
+    if source is None or source.kind != _CLAIM:
+        return None
+    return source.namespace or claim.namespace, source.name
+
+
+def _handle(volume: PersistentVolume) -> tuple[str, str] | None:
+    csi = volume.spec.csi
+    return (csi.driver, csi.volume_handle) if csi is not None and csi.volume_handle else None
+
+
+def _bound_to(volume: PersistentVolume) -> Place | None:
+    claim = volume.spec.claim_ref
+    return (claim.namespace, claim.name) if claim is not None else None

@@ -1,0 +1,22 @@
+"""Caches that are there, on SQLite and on the playground's cluster over HTTP."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.database.database import Database
+from tests.bot.datasets.caches.keeping import Keeping
+from tests.bot.ground import Outside
+from tests.databases import create_tables
+
+
+@pytest.fixture
+def keeping(tmp_path: Path) -> Iterator[Keeping]:
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    yield Keeping(database, outside)
+    outside.close()
+    database.close()
