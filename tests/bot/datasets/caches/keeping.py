@@ -206,8 +206,10 @@ class Keeping(Ground):
         """Lets time pass with a sweep every so many minutes."""
         end = self.clock.now() + timedelta(**length)
         while self.clock.now() < end:
-            self.pass_time(minutes=minutes)
+            self.outside.clock.moment += timedelta(minutes=minutes)
             self.sweep()
+        self.pass_time(minutes=1)
+        self.outside.clock.moment = end
 
     def gone(self) -> bool:
         """Whether nothing of caches is left in the cluster."""

@@ -1,0 +1,239 @@
+"""Caches that nobody uses: announced, kept by whoever wants them, and evicted in silence."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import select
+
+from bot.datasets.caches.tables import Phase, Sweep
+from bot.slack.markup import Markup
+from bot.slack.messages import Message
+from bot.slack.text import readable
+from tests.bot.datasets.caches.keeping import Keeping, settings
+from tests.bot.datasets.caches.rows import CAPACITY
+from tests.bot.ground import ALICE, START, TEAM_B
+
+DAY = 86_400
+UNUSED = (
+    f"@<@{ALICE}> chest-xray@v3 on standard is evicted in 4h, 2026-11-22 12:00 UTC."
+    " Nobody has used it for 20h; it stays 1d after its last use.\n"
+    "Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time to copy"
+    " it again: the catalogue and the source stay."
+)
+
+
+def said(keeping: Keeping, cache_id: str) -> list[str]:
+    """What was said of a cache, with times as people in UTC read them."""
+    notes = keeping.notes(cache_id).values()
+    return [readable(Markup(each), name_of="<@{}>".format) for each in notes]
+
+
+def purposes(keeping: Keeping, cache_id: str) -> list[str]:
+    return [each.rpartition("-")[0] or each for each in keeping.notes(cache_id)]
+
+
+def test_silence_evicts_at_the_announced_moment(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.live(hours=19)
+    assert keeping.notes(cache_id) == {}
+    keeping.live(hours=1)
+    cache = keeping.get(cache_id)
+    assert (said(keeping, cache_id), cache.leaves_at) == ([UNUSED], START + timedelta(days=1))
+    keeping.live(hours=3)
+    assert keeping.get(cache_id).phase == Phase.READY
+    keeping.live(hours=2)
+    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert purposes(keeping, cache_id) == ["notice", "evicted"]
+    assert keeping.gone()
+
+
+def test_a_pod_of_anybody_withdraws_the_notice(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.live(hours=21)
+    keeping.mount(cache_id)
+    keeping.sweep()
+    cache = keeping.get(cache_id)
+    assert (cache.noticed_at, cache.seen_used_at) == (None, START + timedelta(hours=21))
+    assert cache.used_by == "pod loader in datasets"
+    stays = "chest-xray@v3 on standard stays. Pod loader in namespace datasets mounts it."
+    assert said(keeping, cache_id)[1:] == [stays]
+    keeping.live(hours=30)
+    keeping.unmount()
+    keeping.live(hours=23)
+    assert keeping.get(cache_id).phase == Phase.READY
+    keeping.live(hours=2)
+    assert keeping.get(cache_id).phase == Phase.EVICTED
+
+
+def test_runs_that_wait_count_as_use(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.hold(cache_id)
+    keeping.live(minutes=60, days=2)
+    assert (keeping.notes(cache_id), keeping.get(cache_id).used_by) == ({}, "run lane of team-a")
+    keeping.release()
+    keeping.live(hours=19)
+    assert keeping.notes(cache_id) == {}
+    keeping.live(hours=6)
+    assert keeping.get(cache_id).phase == Phase.EVICTED
+
+
+def test_off_keeps_a_cache_for_ever(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=None)
+    keeping.live(minutes=720, days=20)
+    assert (keeping.get(cache_id).phase, keeping.notes(cache_id)) == (Phase.READY, {})
+
+
+def test_a_pin_keeps_until_it_expires(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    until = START + timedelta(days=3)
+    keeping.hold(cache_id, subject_kind="pin", subject_id=ALICE, why="CVPR", until=until)
+    keeping.live(hours=71)
+    assert keeping.notes(cache_id) == {}
+    keeping.live(hours=1)
+    assert purposes(keeping, cache_id) == ["notice"]
+    keeping.live(hours=5)
+    assert keeping.get(cache_id).phase == Phase.EVICTED
+
+
+def test_after_a_pause_everything_is_announced_anew(keeping: Keeping) -> None:
+    announced = keeping.cache(keep_seconds=DAY)
+    keeping.live(hours=22)
+    silent = keeping.cache("imagenet", keep_seconds=DAY)
+    keeping.outside.clock.moment += timedelta(days=30)
+    keeping.sweep()
+    assert {each.phase for each in keeping.rows()} == {Phase.READY}
+    leaves = keeping.clock.now() + timedelta(hours=4)
+    assert [each.leaves_at for each in keeping.rows()] == [leaves, leaves]
+    assert (
+        said(keeping, announced)[-1]
+        .splitlines()[0]
+        .endswith("The bot did not look for a while, so this is announced anew.")
+    )
+    assert len(keeping.notes(silent)) == 1
+    keeping.live(hours=5)
+    assert {each.phase for each in keeping.rows()} == {Phase.EVICTED}
+
+
+def test_a_clock_that_goes_back_only_announces(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.live(hours=23)
+    later = keeping.clock.now() + timedelta(days=400)
+    keeping.do(lambda session: session.merge(Sweep(cluster="default", swept_at=later)))
+    keeping.outside.clock.moment += timedelta(hours=1)
+    keeping.sweep()
+    assert keeping.get(cache_id).phase == Phase.READY
+    assert purposes(keeping, cache_id) == ["notice", "notice"]
+
+
+def test_no_more_go_at_once_than_allowed(keeping: Keeping) -> None:
+    keeping.policy = settings(evictions_per_sweep=2)
+    for number in range(5):
+        keeping.cache(f"set-{number}", keep_seconds=DAY)
+    keeping.live(hours=23)
+    phases: list[int] = []
+    for _ in range(4):
+        keeping.live(minutes=30, hours=0.5)
+        phases.append(sum(each.phase == Phase.EVICTED for each in keeping.rows()))
+    assert phases == [0, 2, 4, 5]
+
+
+def test_other_teams_are_told_in_their_channels(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY, teams=["team-b"])
+    keeping.live(hours=20)
+
+    def places(session: Any) -> list[tuple[str, list[str]]]:
+        rows = session.exec(select(Message).where(Message.subject_id == cache_id)).all()
+        return [(row.channel, [each["label"] for each in row.buttons]) for row in rows]
+
+    assert keeping.do(places) == [
+        ("C0TEAMA", ["Extend 1d", "Pin for 7d", "Evict now"]),
+        (TEAM_B, ["Extend 1d", "Pin for 7d"]),
+    ]
+
+
+def test_a_short_time_is_announced_at_half(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=7200)
+    keeping.live(minutes=15, hours=1)
+    assert keeping.get(cache_id).leaves_at == START + timedelta(hours=2)
+
+
+def crowd(keeping: Keeping, budget: int | None, percent: int) -> list[str]:
+    known: dict[str, Any] = {"watermark_percent": percent}
+    known |= {"budget": f"{budget}Gi"} if budget else {}
+    keeping.policy = settings(classes={"standard": known})
+    made = []
+    for number in range(3):
+        made.append(keeping.cache(f"set-{number}", keep_seconds=None))
+        keeping.live(hours=1)
+    return made
+
+
+def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
+    oldest, middle, newest = crowd(keeping, 1000, 80)
+    assert keeping.get(oldest).evict_why == (
+        "standard is 90 % full (966 GB of 1.1 TB), and above 80 % what was unused for longest goes."
+    )
+    assert [keeping.get(each).noticed_at for each in (middle, newest)] == [None, None]
+    keeping.live(hours=5)
+    assert [keeping.get(each).phase for each in (oldest, middle, newest)] == [
+        Phase.EVICTED,
+        Phase.READY,
+        Phase.READY,
+    ]
+
+
+def test_used_and_pinned_caches_stay_in_crowds(keeping: Keeping) -> None:
+    oldest, middle, newest = crowd(keeping, 2000, 80)
+    keeping.mount(oldest)
+    until = START + timedelta(days=30)
+    keeping.hold(middle, subject_kind="pin", subject_id=ALICE, why="CVPR", until=until)
+    keeping.policy = settings(classes={"standard": {"watermark_percent": 1, "budget": "1000Gi"}})
+    keeping.live(hours=6)
+    assert [keeping.get(each).phase for each in (oldest, middle, newest)] == [
+        Phase.READY,
+        Phase.READY,
+        Phase.EVICTED,
+    ]
+
+
+def test_room_again_withdraws_the_notice(keeping: Keeping) -> None:
+    oldest, middle, _ = crowd(keeping, 1000, 80)
+    keeping.mark(middle)
+    keeping.live(hours=1)
+    assert keeping.get(oldest).called_off == "It was extended or used, or there is room again."
+
+
+def test_a_resource_quota_counts_before_budgets(keeping: Keeping) -> None:
+    hard, used = {"requests.storage": "1000Gi"}, {"requests.storage": "900Gi"}
+    quota = {"metadata": {"name": "storage"}, "spec": {"hard": hard}}
+    keeping.world.create("resourcequotas", quota, "datasets")
+    status = {"status": {"hard": hard, "used": used}}
+    keeping.world.patch("resourcequotas", "storage", status, "datasets")
+    oldest, *_ = crowd(keeping, 100_000, 80)
+    assert CAPACITY == 300 * 2**30
+    assert keeping.get(oldest).evict_why.startswith("standard is 90 % full (966 GB of 1.1 TB)")
+
+
+def test_without_a_limit_nothing_is_crowded(keeping: Keeping) -> None:
+    made = crowd(keeping, None, 1)
+    keeping.live(hours=6)
+    assert {keeping.get(each).phase for each in made} == {Phase.READY}
+
+
+def test_an_unreachable_cluster_evicts_nothing(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.live(hours=23)
+    keeping.outside.cluster.admit_bot("bot-token", ())
+    keeping.pass_time(hours=2)
+    keeping.sweep()
+    assert (keeping.get(cache_id).phase, keeping.effects()) == (Phase.READY, [])
+
+
+def swept_at(keeping: Keeping) -> datetime:
+    return keeping.do(lambda session: session.get_one(Sweep, "default").swept_at)
+
+
+def test_each_sweep_is_remembered(keeping: Keeping) -> None:
+    keeping.sweep()
+    keeping.live(hours=2)
+    assert swept_at(keeping) == START + timedelta(hours=2)
