@@ -6,7 +6,7 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-cluster postgres lint types docs migration bench ci clean
+.PHONY: help setup demo test test-cluster postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -17,7 +17,7 @@ setup: $(READY) ## build .venv from uv.lock; nothing to do when it is up to date
 demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
 	@$(PYTHON) -m bot playground --headless --scenario first-run
 
-test: $(READY) postgres ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
+test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
@@ -26,6 +26,9 @@ test-cluster: $(READY) ## run the tests on a real control plane, built once (slo
 
 postgres: # the tests that need a PostgreSQL server start their own from these programs
 	@sh scripts/postgres.sh
+
+prometheus: # as above
+	@sh scripts/prometheus.sh
 
 lint: $(READY) ## ruff, formatting, types and import contracts
 	@.venv/bin/ruff check .

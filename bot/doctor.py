@@ -1,6 +1,7 @@
 """Looks at everything the bot depends on, and says what to do about what is wrong."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +20,7 @@ from bot.database.database import Database
 from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
 from bot.errors import ChatError, QuartermasterError
+from bot.gpus.prometheus import Prometheus
 from bot.slack.client import SlackClient
 from bot.slack.manifest import SCOPES
 
@@ -96,6 +98,7 @@ def examine(path: Path) -> list[Finding]:
     for name in settings.clusters:
         about = f"cluster {name}"
         findings += _tried(about, partial(_cluster, settings, name, about))
+        findings += _tried(f"{about} GPUs", partial(_gpus, settings, name, f"{about} GPUs"))
     if settings.datasets is not None:
         findings += _tried("datasets", partial(_datasets, settings, settings.datasets))
     return findings
@@ -174,6 +177,16 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
         yield _engine(cluster, about, ("Kueue", KUEUE), ("kai", KAI))
         yield _rights(cluster, about, (*_EVERYWHERE, *_WITH_KUEUE), teams)
         yield from _local_queues(teams, cluster, about)
+
+
+def _gpus(settings: Settings, name: str, about: str) -> Findings:
+    """Whether anybody knows what GPUs do."""
+    at = settings.clusters[name].prometheus
+    if at is None:
+        return
+    with closing(Prometheus("Prometheus", at)) as prometheus:
+        count = prometheus.counted(datetime.now(UTC))
+    yield Finding(about, "ok", f"Prometheus knows {count} that pods use")
 
 
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:

@@ -13,6 +13,7 @@ from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
 from bot.training.reads import TrainingReads
+from bot.training.idling import IdlingService
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
@@ -29,6 +30,7 @@ class Services:
     training_reads: TrainingReads
     sessions: SessionService
     scaling: ScalingService
+    idling: IdlingService
     quotas: QuotaService
     datasets: DatasetService
     dataset_reads: DatasetReads
@@ -66,6 +68,11 @@ class Context:
 
     @property
     def scaling(self) -> ScalingService:
+    @property
+    def idling(self) -> IdlingService:
+        """Sessions whose GPUs do nothing."""
+        return self.services.idling
+
         """Elastic runs."""
         return self.services.scaling
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.access import Right
 from bot.slack.card import Reply
+from bot.slack.markup import code, join, when
 from bot.slack.parameters import Duration, Reference, RunReference, TeamName
 from bot.training.answers import extended, opened
 from bot.training.tables import Run
@@ -54,6 +55,15 @@ def click_extend(ctx: Context, value: str) -> Reply:
     caller = acting_for(ctx, run, Right.RUN_SUBMIT)
     until = datetime.fromtimestamp(int(moment), UTC)
     return Reply(extended(ctx.sessions.extend_until(ctx.session, caller, run, until, ctx.now)))
+
+
+@train.button("train.keep", right=Right.RUN_SUBMIT)
+def click_keep(ctx: Context, run_id: str) -> Reply:
+    """Has an idle session be left alone for a while."""
+    run = ctx.training.get(ctx.session, run_id)
+    caller = acting_for(ctx, run, Right.RUN_SUBMIT)
+    until = ctx.idling.keep(ctx.session, caller, run, ctx.now)
+    return Reply((join(code(run.reference), " is kept, idle or not, until ", when(until), "."),))
 
 
 def _door_of(ctx: Context, run: Run) -> Reply:

@@ -1,6 +1,13 @@
 """The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
 
-from bot.config.clusters import ClusterSettings, Fractions, GpuUnits, Hami, Ingress
+from bot.config.clusters import (
+    ClusterSettings,
+    Fractions,
+    GpuUnits,
+    Hami,
+    Ingress,
+    PrometheusSettings,
+)
 from bot.config.datasets import CacheClass, Datasets, Layout, Store
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
@@ -46,6 +53,7 @@ __all__ = [
     "Policy",
     "Preset",
     "Prices",
+    "PrometheusSettings",
     "Quotas",
     "ResultPattern",
     "RunDefaults",

@@ -1,23 +1,31 @@
 """What no single value shows: names that must exist, and things that must fit together."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
 
 _TOKENS = ("xoxb-", "xoxp-", "xoxe", "xapp-")
+_ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
+    lambda path: path == ("database", "url"): (
+        "this URL has a password; put it into QUARTERMASTER_DATABASE_URL instead."
+    ),
+    lambda path: path[:1] == ("stores",) and path[-1] == "endpoint": (
+        "this address has a password; keys of stores belong into a Secret."
+    ),
+    lambda path: path[-2:] == ("prometheus", "url"): (
+        "this address has a password; name a file with a token in token_file."
+    ),
+}
 
 
 def pasted_secrets(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Mistake]:
     """Secrets in the file, which may hold none; what they are is not shown."""
     if isinstance(data, str) and data.startswith(_TOKENS):
         yield path, "this is a Slack token; tokens come from the environment or a secrets folder."
-    if path == ("database", "url") and isinstance(data, str) and _has_password(data):
-        yield path, "this URL has a password; put it into QUARTERMASTER_DATABASE_URL instead."
-    is_endpoint = path[:1] == ("stores",) and path[-1] == "endpoint"
-    if is_endpoint and isinstance(data, str) and _has_password(data):
-        yield path, "this address has a password; keys of stores belong into a Secret."
+    if isinstance(data, str) and _has_password(data):
+        yield from ((path, words) for place, words in _ADDRESSES.items() if place(path))
     if isinstance(data, dict):
         for key, value in data.items():
             yield from pasted_secrets(value, (*path, key))

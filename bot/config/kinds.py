@@ -102,6 +102,12 @@ def _is_endpoint(value: str) -> bool:
     return "@" not in parts.netloc and not (parts.path.strip("/") or parts.query)
 
 
+def _is_open(value: str) -> bool:
+    """Whether it is an address without a password; a path is well, as managed ones have."""
+    parts = urlsplit(value) if is_http(value) else None
+    return parts is not None and "@" not in parts.netloc and not parts.query
+
+
 def with_slash(value: str) -> str:
     """The URL ending with a slash, as Slack's libraries need it."""
     return value if value.endswith("/") else f"{value}/"
@@ -162,6 +168,12 @@ ApiUrl = Annotated[
 StoreUrl = Annotated[
     str,
     AfterValidator(Kind("the address of a store like https://grid.example.com:8082", _is_endpoint)),
+]
+PrometheusUrl = Annotated[
+    str,
+    AfterValidator(
+        Kind("the address of a Prometheus like http://prometheus.monitoring:9090", _is_open)
+    ),
 ]
 BucketUrl = Annotated[
     str,

@@ -65,6 +65,9 @@ class Limits(Section):
     interactive_time: Duration = timedelta(hours=24)
     """The longest an interactive session may last, all extensions included."""
 
+    interactive_idle: Duration | None = timedelta(hours=4)
+    """A session whose GPUs did nothing for so long is stopped, after a notice; null: never."""
+
 
 class Admission(Section):
     """What a team's runs may be. No run ever mounts a path of its node."""

@@ -146,11 +146,17 @@ def _facts(run: Run, spec: RunSpec, people: People) -> list[tuple[str, Markup]]:
         ("Time", plain(_time(spec)) if spec.session_seconds else None),
         ("Time left", plain(_left(run)) if run.is_live and time_left(run) is not None else None),
         ("Ends", when(run.until) if run.is_live and run.until else None),
+        ("GPUs idle", _idle(run)),
         ("Code", code(spec.code) if spec.code else None),
         ("Results", plain(results(run)) if run.results else None),
         ("Last line", code(run.last_line[:_LONGEST_LINE]) if run.last_line else None),
     ]
     return [(label, value) for label, value in facts if value is not None]
+
+
+def _idle(run: Run) -> Markup | None:
+    is_idle = run.is_live and run.idle_since is not None
+    return join("since ", when(run.idle_since)) if is_idle and run.idle_since else None
 
 
 def _time(spec: RunSpec) -> str:

@@ -89,7 +89,7 @@ def begin(run: Run, ran_since: datetime) -> None:
         paused = max(run.since, ran_since)
         run.seconds_used += _seconds(paused - ran_since)
         run.seconds_left = max(_seconds(run.until - paused), 0)
-        run.until = None
+        run.until = run.idle_since = None
 
 
 def last_moment(run: Run) -> datetime:

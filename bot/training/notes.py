@@ -14,7 +14,7 @@ from bot.training.tables import BAD_ENDS, Phase, Run
 from bot.training.wording import block, duration, name_of, results
 
 Words = Callable[[str], str]
-EXTEND = "train.extend"
+EXTEND, KEEP = "train.extend", "train.keep"
 
 
 def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) -> None:
@@ -72,6 +72,21 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
         for each in extensions(run)
     ]
     note = Note(f"reminder-{run.reminders}", said, owner=run.person, buttons=buttons)
+    say_once(session, run.subject, run.channel, note, now)
+
+
+def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> None:
+    """That a session's GPUs do nothing, to its owner, with what keeps it."""
+    if run.idle_since is None:
+        return
+    said = [
+        join(person(run.person), plain(f" the GPUs of {run.reference} do nothing since "),
+             when(run.idle_since), plain(". It is stopped "), when(stops_at),
+             plain(" unless they work again before, so that others can have them. Then its pod is"
+                   " gone, and what it kept outside of PVCs.")),
+    ]  # fmt: skip
+    buttons = [Button(KEEP, "Keep it for 4h", run.id)]
+    note = Note(f"idle-{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
     say_once(session, run.subject, run.channel, note, now)
 
 

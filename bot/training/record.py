@@ -48,6 +48,10 @@ def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
         ("Times", plain(_spent(times)) if run.started_at and times.phases else None),
         ("GPU-hours", plain(hours(times.gpu_hours)) if run.started_at and gpus_of(spec) else None),
         ("Preset", plain(spec.preset) if spec.preset else None),
+        (
+            "GPUs busy",
+            plain(f"{run.gpus_busy:.0%} of the time") if run.gpus_busy is not None else None,
+        ),
         ("Priority", plain(spec.priority) if spec.priority else None),
     ]
     return tuple((label, value) for label, value in facts if value is not None)
@@ -94,6 +98,7 @@ def record_of(run: Run, times: Times, now: datetime) -> Record:
         "times": _times(run, times),
         "gpu_hours": float(round(times.gpu_hours, 3)) if times.gpu_hours is not None else None,
         "counts": {
+        "gpus_busy": None if run.gpus_busy is None else round(run.gpus_busy, 3),
             "admissions": run.admissions,
             "preemptions": run.preemptions,
             "failed_attempts": run.restarts,

@@ -63,6 +63,10 @@ class Run(SQLModel, table=True):
 
     Of a run that can change its nodes: `scale_to` is how many people want, `size` how many its
     root asks for, of which `pods_running` run and `pods_waiting` have no place yet; the cluster
+    The GPUs of a session did nothing since `idle_since`; its owner was told so at `warned_at`, and
+    it is let be until `kept_until`. `gpus_busy` is the share of its time, in 0..1, in which
+    anything ran on the GPUs of a run that has ended, found at `measured_at`; None is unknown.
+
     refused `unscaled_to`, and `unscaled_why` says why. `again_on` is on how many nodes a run is
     started again once it has been stopped.
     """
@@ -160,6 +164,11 @@ class Run(SQLModel, table=True):
     seconds_left: int | None = None
     is_late: bool = False
     trouble: str = ""
+    idle_since: datetime | None = Field(default=None, sa_type=Moment)
+    warned_at: datetime | None = Field(default=None, sa_type=Moment)
+    kept_until: datetime | None = Field(default=None, sa_type=Moment)
+    gpus_busy: float | None = None
+    measured_at: datetime | None = Field(default=None, sa_type=Moment)
 
     @property
     def is_live(self) -> bool:

@@ -1,0 +1,142 @@
+"""What the GPUs of runs did is noted; sessions that leave theirs idle are stopped, with notice."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.access import Caller, Right
+from bot.audit import Actor, record
+from bot.config import Settings
+from bot.durations import format_duration
+from bot.errors import ConflictError, NotAllowedError
+from bot.slack.messages import refresh_cards
+from bot.training import notes
+from bot.training.kinds import gpus_of
+from bot.training.lasting import is_session
+from bot.training.spec import spec_of
+from bot.training.tables import KIND, Phase, Run, Wanted
+
+NOTICE = timedelta(minutes=30)
+KEPT_FOR = timedelta(hours=4)
+_MOST_AT_ONCE = 50
+_MEASURED_WITHIN = timedelta(days=1)
+# Metrics arrive a little after what they are of.
+_MEASURED_AFTER = timedelta(minutes=2)
+
+Stop = Callable[[Session, Sequence[str], str, datetime], None]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a run's GPUs were seen to do until `seen_at`.
+
+    All of them did nothing since `idle_since`; None where one did something, or nobody knows.
+    """
+
+    seen_at: datetime
+    idle_since: datetime | None
+
+
+class IdlingService:
+    """What those call who know what GPUs do; `stop` has the runs behind root uids stopped."""
+
+    def __init__(
+        self, settings: Callable[[], Settings], stop: Stop, words: Callable[[str], str]
+    ) -> None:
+        self._settings = settings
+        self._stop = stop
+        self._words = words
+
+    def watched(self, session: Session, cluster: str) -> list[Run]:
+        """The sessions with GPUs that run on a cluster."""
+        found = session.scalars(
+            select(Run).where(
+                col(Run.cluster) == cluster,
+                col(Run.ended_at).is_(None),
+                col(Run.phase) == Phase.RUNNING,
+                col(Run.until).is_not(None),
+            )
+        )
+        return [run for run in found if gpus_of(spec_of(run))]
+
+    def unmeasured(self, session: Session, cluster: str, now: datetime) -> list[Run]:
+        """Runs of a cluster that ended within a day and whose use of GPUs nobody has summed up."""
+        return list(
+            session.scalars(
+                select(Run)
+                .where(
+                    col(Run.cluster) == cluster,
+                    col(Run.ended_at) > now - _MEASURED_WITHIN,
+                    col(Run.ended_at) <= now - _MEASURED_AFTER,
+                    col(Run.measured_at).is_(None),
+                )
+                .order_by(col(Run.ended_at))
+                .limit(_MOST_AT_ONCE)
+            )
+        )
+
+    def measured(self, session: Session, run_id: str, busy: float | None, now: datetime) -> None:
+        """Keeps how busy the GPUs of an ended run were in all, in 0..1; None is unknown."""
+        run = session.get(Run, run_id)
+        if run is not None and run.measured_at is None:
+            run.gpus_busy, run.measured_at = busy, now
+            session.add(run)
+
+    def seen(self, session: Session, run_id: str, sight: Sight, now: datetime) -> None:
+        """Notes what a session's GPUs do, and tells its owner or stops it where they do nothing."""
+        run = session.get(Run, run_id)
+        if run is None or run.phase != Phase.RUNNING or run.wanted == Wanted.STOP:
+            return
+        if sight.idle_since is not None and sight.idle_since < run.since:
+            return  # It was pushed out meanwhile, and runs anew.
+        was_idle, run.idle_since = run.idle_since, sight.idle_since
+        session.add(run)
+        if (was_idle is None) != (run.idle_since is None):
+            refresh_cards(session, run.subject, live=True)
+        team = self._settings().teams.get(run.team)
+        limit = team.limits.interactive_idle if team is not None else None
+        if sight.idle_since is not None and limit is not None:
+            self._warn_or_stop(session, run, limit, now)
+
+    def forget(self, session: Session, cluster: str) -> None:
+        """Notes that nobody knows at the moment what the GPUs of a cluster's sessions do."""
+        for run in self.watched(session, cluster):
+            if run.idle_since is not None:
+                run.idle_since = None
+                session.add(run)
+                refresh_cards(session, run.subject, live=True)
+
+    def keep(self, session: Session, caller: Caller, run: Run, now: datetime) -> datetime:
+        """Has a session be left alone for four hours, idle or not; until when that is."""
+        if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
+            raise NotAllowedError(
+                f"{run.reference} is a session of <@{run.person}>.",
+                "They can keep it, and so can a lead of the team or an admin.",
+            )
+        if not is_session(run) or not run.is_live or run.wanted == Wanted.STOP:
+            raise ConflictError(
+                f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
+                f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
+            )
+        run.kept_until = now + KEPT_FOR
+        session.add(run)
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, run.team)
+        facts = {"name": run.reference, "until": run.kept_until.isoformat(timespec="minutes")}
+        record(session, actor, "run.keep", (KIND, run.id), facts, at=now)
+        return run.kept_until
+
+    def _warn_or_stop(self, session: Session, run: Run, limit: timedelta, now: datetime) -> None:
+        """Nobody is stopped without a notice before, however long ago the time was."""
+        if run.idle_since is None:
+            return
+        ends_at = max(run.idle_since + limit, run.kept_until or run.idle_since)
+        if run.warned_at is None or run.warned_at < ends_at - NOTICE:
+            if now >= ends_at - NOTICE:
+                run.warned_at = now
+                notes.is_idle(session, run, max(ends_at, now + NOTICE), now)
+        elif now >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
+            lasted = format_duration(now - run.idle_since)
+            self._stop(session, [run.job_uid], f"Its GPUs did nothing for {lasted}.", now)

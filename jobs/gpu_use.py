@@ -1,0 +1,8 @@
+"""Every five minutes: what the GPUs of sessions and of ended runs did is asked for."""
+
+from bot.schedule import ScheduledJob, Work
+
+
+def job(look: Work) -> ScheduledJob:
+    """The job; `look` makes every cluster due whose GPUs somebody measures."""
+    return ScheduledJob("gpu-use", "*/5 * * * *", "UTC", look)

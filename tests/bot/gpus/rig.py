@@ -1,0 +1,59 @@
+"""Sessions whose GPUs a real Prometheus knows of."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from typing_extensions import override
+
+from bot.config import ClusterSettings, PrometheusSettings
+from bot.controller import Loop
+from bot.gpus.controller import UseController, look_around
+from bot.training.idling import IdlingService
+from tests.bot.training.rig import Rig
+from tests.prometheus import Scraped, prometheus
+
+ACTIVE, UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
+
+
+class Watched(Rig):
+    """Training, and what looks at its GPUs."""
+
+    @override
+    def restart(self) -> None:
+        super().restart()
+        self.idling = IdlingService(self.settings, self.service.stop_jobs, self.words)
+        parts = (self.database, self.clock, self.settings)
+        self.uses = UseController(*parts, self.idling)
+        self.loop = Loop(self.database, self.clock, [self.controller, self.uses])
+
+    @contextmanager
+    def measured(self, folder: Path, scraped: Scraped) -> Iterator[None]:
+        """A Prometheus that knows what was scraped, while it lasts."""
+        with prometheus(folder, scraped) as url:
+            self.measured_at(url)
+            yield
+
+    def measured_at(self, url: str) -> None:
+        cluster = ClusterSettings(prometheus=PrometheusSettings(url=url))
+        self.policy = self.policy.model_copy(update={"clusters": {"default": cluster}})
+
+    def look_at(self, moment: datetime) -> None:
+        """Goes to a moment, looks at the GPUs, and lets come what follows."""
+        self.outside.clock.moment = moment
+        self.do(lambda session: look_around(self.settings(), session, moment))
+        self.run()
+
+    def pod_of(self, run_id: str) -> str:
+        """The pod of a run, as the cluster has it."""
+        job = self.get(run_id).job_name
+        names: list[str] = [each["metadata"]["name"] for each in self.world.list("pods", "team-a")]
+        return next(name for name in names if name.startswith(f"{job}-"))
+
+
+def idle(scraped: Scraped, pod: str, begun: datetime, hours: float, gpus: int = 2) -> None:
+    """A pod whose GPUs do nothing for so long."""
+    for gpu in range(gpus):
+        labels = {"namespace": "team-a", "pod": pod, "gpu": str(gpu)}
+        scraped.add(ACTIVE, labels, (begun, begun + timedelta(hours=hours)), 0)
