@@ -23,6 +23,7 @@ from bot.datasets.reads import DatasetReads
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService
 from bot.datasets.watching import SurveyEar
+from bot.gpus.controller import UseController, look_around
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
 from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
@@ -33,6 +34,7 @@ from bot.quotas.watching import QueueChanges, recover
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
 from bot.training.controller import RunController, World
+from bot.training.idling import IdlingService
 from bot.training.reads import TrainingReads
 from bot.training.removal import RemovalController
 from bot.training.renderer import RemovalRenderer, RunRenderer
@@ -99,6 +101,7 @@ class Application:
         self.scaling = ScalingService(
             self.access, self.training, self.engines.get, self.registry.slash.of
         )
+        self.idling = IdlingService(settings, self.training.stop_jobs, self.registry.slash.of)
         self.services = Services(
             settings=settings,
             access=self.access,
@@ -107,13 +110,16 @@ class Application:
         self.idling = IdlingService(settings, self.training.stop_jobs, self.registry.slash.of)
             training_reads=TrainingReads(self.database, self.clusters),
             sessions=SessionService(self.registry.slash.of),
+            idling=self.idling,
             scaling=self.scaling,
             quotas=self.quotas,
             datasets=DatasetService(settings, self.registry.slash.of),
             dataset_reads=DatasetReads(settings),
         )
         self.desk = Desk(self.database, self.clock, self.registry, self.services)
-        self.timetable = Timetable(self.database, self.clock, declared(self._recover_quotas))
+        self.timetable = Timetable(
+            self.database, self.clock, declared(self._recover_quotas, self._look_at_gpus)
+        )
 
     def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
         """What keeps rows true; `read_anew` asks Slack about approvers before their word counts."""
@@ -131,6 +137,7 @@ class Application:
                 database, clock, self.settings, self.engines, self.approvals, neighbours
             ),
             ApprovalController(database, clock, self.settings, self.approvals),
+            UseController(database, clock, self.settings, self.idling),
             VersionController(
                 DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
             ),
@@ -181,6 +188,9 @@ class Application:
     def _recover_quotas(self, session: Session, now: datetime) -> None:
         for cluster in self.clusters:
             recover(session, self.engines.of(cluster), self.settings().workspace, now)
+
+    def _look_at_gpus(self, session: Session, now: datetime) -> None:
+        look_around(self.settings(), session, now)
 
 
 class _Stopping:

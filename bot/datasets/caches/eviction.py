@@ -16,7 +16,7 @@ from bot.datasets.caches.marking import Parting
 from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
 from bot.datasets.caches.users import holding, standing
 from bot.datasets.controller import SOON, World
-from bot.datasets.wording import size
+from bot.datasets.wording import capacity
 from bot.errors import ClusterError
 
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
@@ -88,7 +88,7 @@ def _watch_it_go(cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> 
     why = f" ({volume.status.message})" if volume.status.message else ""
     obstacle = (
         f"Its PVC is gone, but volume {volume.name} is still {volume.status.phase}{why}:"
-        f" {size(cache.capacity_bytes)} are not free yet."
+        f" {capacity(cache.capacity_bytes)} are not free yet."
     )
     return _wait(cache, now + _VOLUME, obstacle if now - cache.since > _PATIENCE else "")
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.datasets.caches.tables import Cache
-from bot.datasets.wording import size
+from bot.datasets.wording import capacity, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Confirm
 from bot.slack.markup import Markup, join, person, plain, sentence, when
@@ -64,11 +64,11 @@ def outcome(cache: Cache, retained: str) -> str:
     if retained:
         return (
             f"Its volume {retained} stays, because its reclaimPolicy is Retain:"
-            f" {size(cache.capacity_bytes)} are free only when an admin deletes it."
+            f" {capacity(cache.capacity_bytes)} are free only when an admin deletes it."
         )
     if not cache.freed_bytes:
         return "It had no volume yet, so no space was freed."
-    return f"{size(cache.freed_bytes)} are free again."
+    return f"{capacity(cache.freed_bytes)} are free again."
 
 
 def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
@@ -82,9 +82,10 @@ def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
 
 def evict_button(cache: Cache, label: str = "Evict now") -> Button:
     """What evicts a cache now, after a question."""
+    freed = f"{capacity(cache.capacity_bytes)} of {cache.storage_class}"
     text = (
-        f"{size(cache.size_bytes)} in {cache.objects:,} files go, and {size(cache.capacity_bytes)}"
-        f" of {cache.storage_class} become free. Caching it again copies everything again."
+        f"{size(cache.size_bytes)} in {cache.objects:,} files go, and {freed} become free."
+        " Caching it again copies everything again."
     )
     confirm = Confirm(f"Evict {cache.reference}?", text, "Evict")
     return Button(EVICT, label, cache.id, style="danger", confirm=confirm)

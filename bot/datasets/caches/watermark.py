@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.datasets.caches.expiry import Found, Leave
-from bot.datasets.wording import size
+from bot.datasets.wording import capacity
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def crowded(
             continue
         limit = room.whole * percent // 100
         why = (
-            f"{name} is {100 * room.taken // room.whole} % full ({size(room.taken)} of"
-            f" {size(room.whole)}), and above {percent} % what was unused for longest goes."
+            f"{name} is {100 * room.taken // room.whole} % full ({capacity(room.taken)} of"
+            f" {capacity(room.whole)}), and above {percent} % what was unused for longest goes."
         )
         of_class = [each for each in found if each.cache.storage_class == name]
         for each in _least_used(of_class, room.taken - room.leaving - limit):

@@ -31,7 +31,7 @@ def test_what_nobody_uses_is_evicted_for_good(keeping: Keeping) -> None:
     assert keeping.cluster.list(VOLUMES, fields=f"metadata.name={cache.volume_name}") == []
     assert keeping.gone()
     assert keeping.notes(cache_id) == {
-        "evicted": "chest-xray@v3 on standard is evicted. 322 GB are free again."
+        "evicted": "chest-xray@v3 on standard is evicted. 300 GiB are free again."
     }
     lines = keeping.do(lambda session: lines_about(session, cache_id))
     assert [(line.verb, line.person) for line in lines] == [("dataset.evict", ALICE)]
@@ -156,7 +156,7 @@ def test_a_retained_volume_is_not_free(keeping: Keeping) -> None:
     assert (cache.phase, cache.freed_bytes) == (Phase.EVICTED, 0)
     assert cache.reason == (
         f"Its volume {cache.volume_name} stays, because its reclaimPolicy is Retain:"
-        " 322 GB are free only when an admin deletes it."
+        " 300 GiB are free only when an admin deletes it."
     )
 
 
@@ -170,7 +170,7 @@ def test_space_counts_only_without_the_volume(keeping: Keeping) -> None:
     cache = keeping.get(cache_id)
     assert (cache.phase, cache.freed_bytes) == (Phase.EVICTING, None)
     assert cache.obstacle == (
-        f"Its PVC is gone, but volume {name} is still Bound: 322 GB are not free yet."
+        f"Its PVC is gone, but volume {name} is still Bound: 300 GiB are not free yet."
     )
     keeping.world.patch("persistentvolumes", name, {"metadata": {"finalizers": []}})
     keeping.pass_time(minutes=1)

@@ -171,7 +171,8 @@ def crowd(keeping: Keeping, budget: int | None, percent: int) -> list[str]:
 def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
     oldest, middle, newest = crowd(keeping, 1000, 80)
     assert keeping.get(oldest).evict_why == (
-        "standard is 90 % full (966 GB of 1.1 TB), and above 80 % what was unused for longest goes."
+        "standard is 90 % full (900 GiB of 1,000 GiB), and above 80 % what was unused for longest"
+        " goes."
     )
     assert [keeping.get(each).noticed_at for each in (middle, newest)] == [None, None]
     keeping.live(hours=5)
@@ -205,13 +206,12 @@ def test_room_again_withdraws_the_notice(keeping: Keeping) -> None:
 
 def test_a_resource_quota_counts_before_budgets(keeping: Keeping) -> None:
     hard, used = {"requests.storage": "1000Gi"}, {"requests.storage": "900Gi"}
-    quota = {"metadata": {"name": "storage"}, "spec": {"hard": hard}}
+    said = {"spec": {"hard": hard}, "status": {"hard": hard, "used": used}}
+    quota = {"metadata": {"name": "storage"}, **said}
     keeping.world.create("resourcequotas", quota, "datasets")
-    status = {"status": {"hard": hard, "used": used}}
-    keeping.world.patch("resourcequotas", "storage", status, "datasets")
     oldest, *_ = crowd(keeping, 100_000, 80)
     assert CAPACITY == 300 * 2**30
-    assert keeping.get(oldest).evict_why.startswith("standard is 90 % full (966 GB of 1.1 TB)")
+    assert keeping.get(oldest).evict_why.startswith("standard is 90 % full (900 GiB of 1,000 GiB)")
 
 
 def test_without_a_limit_nothing_is_crowded(keeping: Keeping) -> None:
