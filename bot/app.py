@@ -40,7 +40,6 @@ from bot.training.removal import RemovalController
 from bot.training.renderer import RemovalRenderer, RunRenderer
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
-from bot.training.idling import IdlingService
 from bot.training.sessions import SessionService
 from bot.training.watching import RunEar
 from bot.wakeups import Ear
@@ -107,7 +106,6 @@ class Application:
             access=self.access,
             approvals=self.approvals,
             training=self.training,
-        self.idling = IdlingService(settings, self.training.stop_jobs, self.registry.slash.of)
             training_reads=TrainingReads(self.database, self.clusters),
             sessions=SessionService(self.registry.slash.of),
             idling=self.idling,
