@@ -12,8 +12,8 @@ from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
-from bot.training.reads import TrainingReads
 from bot.training.idling import IdlingService
+from bot.training.reads import TrainingReads
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
@@ -29,8 +29,8 @@ class Services:
     training: TrainingService
     training_reads: TrainingReads
     sessions: SessionService
-    scaling: ScalingService
     idling: IdlingService
+    scaling: ScalingService
     quotas: QuotaService
     datasets: DatasetService
     dataset_reads: DatasetReads

@@ -97,8 +97,8 @@ def record_of(run: Run, times: Times, now: datetime) -> Record:
         "requests": _requests(spec),
         "times": _times(run, times),
         "gpu_hours": float(round(times.gpu_hours, 3)) if times.gpu_hours is not None else None,
-        "counts": {
         "gpus_busy": None if run.gpus_busy is None else round(run.gpus_busy, 3),
+        "counts": {
             "admissions": run.admissions,
             "preemptions": run.preemptions,
             "failed_attempts": run.restarts,
