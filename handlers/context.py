@@ -67,12 +67,12 @@ class Context:
         return self.services.sessions
 
     @property
-    def scaling(self) -> ScalingService:
-    @property
     def idling(self) -> IdlingService:
         """Sessions whose GPUs do nothing."""
         return self.services.idling
 
+    @property
+    def scaling(self) -> ScalingService:
         """Elastic runs."""
         return self.services.scaling
 

@@ -47,11 +47,11 @@ def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
         ("Ran on", plain(_some(run.ran_on, _SHOWN_NODES)) if run.ran_on else None),
         ("Times", plain(_spent(times)) if run.started_at and times.phases else None),
         ("GPU-hours", plain(hours(times.gpu_hours)) if run.started_at and gpus_of(spec) else None),
-        ("Preset", plain(spec.preset) if spec.preset else None),
         (
             "GPUs busy",
             plain(f"{run.gpus_busy:.0%} of the time") if run.gpus_busy is not None else None,
         ),
+        ("Preset", plain(spec.preset) if spec.preset else None),
         ("Priority", plain(spec.priority) if spec.priority else None),
     ]
     return tuple((label, value) for label, value in facts if value is not None)

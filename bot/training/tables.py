@@ -61,12 +61,12 @@ class Run(SQLModel, table=True):
     while it runs: before this stretch it had run for `seconds_used`, and while it waits
     `seconds_left` are what it will have when it runs again.
 
-    Of a run that can change its nodes: `scale_to` is how many people want, `size` how many its
-    root asks for, of which `pods_running` run and `pods_waiting` have no place yet; the cluster
     The GPUs of a session did nothing since `idle_since`; its owner was told so at `warned_at`, and
     it is let be until `kept_until`. `gpus_busy` is the share of its time, in 0..1, in which
     anything ran on the GPUs of a run that has ended, found at `measured_at`; None is unknown.
 
+    Of a run that can change its nodes: `scale_to` is how many people want, `size` how many its
+    root asks for, of which `pods_running` run and `pods_waiting` have no place yet; the cluster
     refused `unscaled_to`, and `unscaled_why` says why. `again_on` is on how many nodes a run is
     started again once it has been stopped.
     """
@@ -162,13 +162,13 @@ class Run(SQLModel, table=True):
     reminded_at: datetime | None = Field(default=None, sa_type=Moment)
     seconds_used: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     seconds_left: int | None = None
-    is_late: bool = False
-    trouble: str = ""
     idle_since: datetime | None = Field(default=None, sa_type=Moment)
     warned_at: datetime | None = Field(default=None, sa_type=Moment)
     kept_until: datetime | None = Field(default=None, sa_type=Moment)
     gpus_busy: float | None = None
     measured_at: datetime | None = Field(default=None, sa_type=Moment)
+    is_late: bool = False
+    trouble: str = ""
 
     @property
     def is_live(self) -> bool:
