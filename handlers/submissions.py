@@ -14,6 +14,10 @@ SUBMISSIONS = (
         " --artifact /mnt/imagenet -- python fetch.py /mnt"
     ),
     (
+        "submit xray --image ghcr.io/acme/lane:3.1 --gpus 1 --data chest-xray@v3:/data"
+        " -- python train.py --data /data"
+    ),
+    (
         "submit lane3 --kind mpi --nodes 3 --gpus 1 --image ghcr.io/acme/lane:3.1"
         " --pvc imagenet:/data:ro -- python train.py"
     ),

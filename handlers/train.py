@@ -11,6 +11,7 @@ from bot.slack.container_parameters import (
     ClaimMount,
     CodeVersion,
     CpuQuantity,
+    DatasetMount,
     EnvironmentPair,
     FlavorName,
     ImageReference,
@@ -103,6 +104,7 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
 @train.option("--env", EnvironmentPair(), multiple=True, help="A variable; never a secret")
 @train.option("--secret", SecretPair(), multiple=True, help="A variable from a Secret")
 @train.option("--pvc", ClaimMount(), multiple=True, help="A PVC to mount, or to make")
+@train.option("--data", DatasetMount(), multiple=True, help="A dataset to read, from its cache")
 @train.option("--artifact", ArtifactPath(), multiple=True, help="What it makes on a PVC, to note")
 @train.option("--kind", Choice(*NAMES), help="What the run is made of; a job otherwise")
 @train.option("--form", FormName(), help="Another form of its kind")

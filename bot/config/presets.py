@@ -30,6 +30,7 @@ class Locked(StrEnum):
     ENV = "env"
     SECRET = "secret"  # noqa: S105 - the name of an option
     PVC = "pvc"
+    DATA = "data"
     ARTIFACT = "artifact"
     KIND = "kind"
     FORM = "form"
@@ -77,6 +78,9 @@ class Preset(Section):
 
     pvc: tuple[Typed, ...] = ()
     """PVCs, each claim:/path, or storage-class:100Gi:/path."""
+
+    data: tuple[Typed, ...] = ()
+    """Datasets, each name@version:/path; the newest version where none is named."""
 
     artifact: tuple[Typed, ...] = ()
     """What it makes on its PVCs, each an absolute path; noted in its record."""

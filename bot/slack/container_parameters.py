@@ -127,6 +127,33 @@ class ClaimMount:
         return found
 
 
+class DataMount(NamedTuple):
+    """A dataset, or one of its versions, and where the container sees it."""
+
+    reference: str
+    path: str
+
+
+class DatasetMount:
+    """`chest-xray@v3:/data`, or `chest-xray:/data` for the newest version."""
+
+    word = "DATASET[@VERSION]:/PATH"
+    form = "`dataset@version:/path`, or `dataset:/path` for its newest version"
+    example = "chest-xray@v3:/data"
+    rule = re.compile(
+        r"([a-z0-9](?:[a-z0-9-]{0,28}[a-z0-9])?"
+        r"(?:@[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?)?)"
+        r":(/[^:\s\x00]{1,1000})"
+    )
+
+    def read(self, text: str) -> DataMount:
+        """The dataset or version, and the path."""
+        reference, path = matched(self.rule, text).groups()
+        if ".." in path.split("/"):
+            raise ValueError(text)
+        return DataMount(reference, path)
+
+
 class Artifact(NamedTuple):
     """A file or a folder that a run makes, as its containers see it."""
 

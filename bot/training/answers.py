@@ -17,7 +17,7 @@ from bot.training.new_run import Submitted
 from bot.training.reads import Door, LogTail
 from bot.training.spec import Volume, spec_of
 from bot.training.strangers import Stranger
-from bot.training.tables import WAITING, Phase, Run
+from bot.training.tables import NOT_ADMITTED, Phase, Run
 from bot.training.why import Why, explain_stranger
 from bot.training.wording import gpus, state_words
 
@@ -52,7 +52,7 @@ def why_card(run: Run, people: People, now: datetime) -> Card:
     """What a run waits for, since when, its place, and what would unblock it."""
     card = run_card(run, people, now)
     lines = list(card.lines)
-    if run.is_live and run.phase not in {Phase.ASKED, *WAITING}:
+    if run.is_live and run.phase not in NOT_ADMITTED:
         calm = "Nothing is in its way." if not (run.obstacle or run.trouble) else ""
         lines = [join(plain(f"It does not wait for quota. {calm}".strip())), *lines]
     if run.phase == Phase.ASKED:
@@ -99,6 +99,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
     return (
         join("Recorded: ", code(run.reference), plain(f" with {amounts}, for {run.team}.")),
         *(_new_volume(mount, volume) for mount, volume in volumes),
+        *(join("Data: ", code(each.reference), plain(f" at {each.path}.")) for each in spec.data),
         join("Its card in this channel follows it. ", code(undo), " stops it."),
         *(plain(warning) for warning in run.warnings),
     )

@@ -13,7 +13,7 @@ from bot.training.lasting import time_left
 from bot.training.results import progress_of
 from bot.training.sizes import is_elastic, is_refused, size_words
 from bot.training.spec import RunSpec, spec_of
-from bot.training.tables import BAD_ENDS, ENDS, GOOD_ENDS, WAITING, Phase, Removal, Run, Wanted
+from bot.training.tables import BAD_ENDS, ENDS, GOOD_ENDS, NOT_ADMITTED, Phase, Removal, Run, Wanted
 from bot.training.wording import gpus, place, results, state_words
 
 REQUEUE = "train.requeue"
@@ -95,7 +95,7 @@ def _tone(run: Run) -> Tone:
         return Tone.GOOD if phase in GOOD_ENDS else Tone.STOPPED
     if run.trouble or run.obstacle or run.is_late:
         return Tone.WARNING
-    return Tone.WAITING if phase in {Phase.ASKED, *WAITING} else Tone.WORKING
+    return Tone.WAITING if phase in NOT_ADMITTED else Tone.WORKING
 
 
 def _lines(run: Run, people: People) -> list[Markup]:
@@ -111,7 +111,7 @@ def _lines(run: Run, people: People) -> list[Markup]:
     lines = [sentence(line) for line in said if line]
     if run.is_live and is_refused(run):
         lines.append(sentence(f"It could not be scaled. {run.unscaled_why}"))
-    if run.is_live and run.phase in {Phase.ASKED, *WAITING}:
+    if run.is_live and run.phase in NOT_ADMITTED:
         lines.insert(0, join("Waiting since ", when(run.since), "."))
     if run.starts_by is not None:
         lines.append(join("By the time limits of those that run it starts ", when(run.starts_by),
@@ -189,6 +189,8 @@ def _volumes(run: Run, spec: RunSpec) -> Iterator[tuple[str, Markup]]:
     for mount, volume in zip(mounts[len(spec.mounts) :], spec.volumes, strict=True):
         made = f" at {mount.path}, {volume.size} of {volume.storage_class}, stays after the run"
         yield "New PVC", join(code(mount.claim), plain(made))
+    for data in spec.data:
+        yield "Data", join(code(data.reference), plain(f" at {data.path}, for reading only"))
 
 
 def _nodes(run: Run) -> str:

@@ -1,7 +1,7 @@
 """Makes runs so: looks at the cluster, takes one repeatable step, writes down what was found."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -11,11 +11,13 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.database.database import Database
+from bot.datasets.caches.using import Standing
 from bot.errors import ClusterError
 from bot.quotas import Engine
 from bot.slack.messages import refresh_cards
 from bot.training import finding, logs
 from bot.training.acting import act
+from bot.training.data import standing_of
 from bot.training.decision import (
     Await,
     Clear,
@@ -46,6 +48,7 @@ from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
 
 SOON = timedelta(seconds=2)
 _QUIET = timedelta(seconds=20)
+_COPYING = timedelta(minutes=1)
 _SHOWN_ATTEMPTS = 2
 
 
@@ -72,6 +75,7 @@ class _Known:
     run: Run
     kept: Mapping[str, Kept]
     interval: timedelta
+    data: Standing
 
 
 class RunController:
@@ -95,7 +99,7 @@ class RunController:
         now = self._world.clock.now()
         cluster = self._cluster(known.run)
         engine = self._world.engines(known.run.cluster)
-        seen = observe(cluster, engine.runs, known.run, now)
+        seen = replace(observe(cluster, engine.runs, known.run, now), data=known.data)
         decision = decide(known.run, seen, now)
         if isinstance(decision, Rest):
             return Step(None)
@@ -116,7 +120,8 @@ class RunController:
         run = finding.by_id(session, row_id)
         if run is None:
             return None
-        return _Known(run, logs.kept(session, row_id), self._pace.interval(session))
+        data = standing_of(session, run)
+        return _Known(run, logs.kept(session, row_id), self._pace.interval(session), data)
 
     def _cluster(self, run: Run) -> Cluster:
         cluster = self._world.clusters.get(run.cluster)
@@ -206,6 +211,8 @@ def _next_look(known: _Known, found: Findings) -> datetime | None:
             return now
         case Delete() | Await() | Clear() | Furnish() | Scale():
             return now + SOON
+        case Follow(state) if state.phase is Phase.DATA:
+            return now + max(known.interval, _COPYING)
         case Follow() if known.run.job_uid is None:
             return now + SOON
         case Follow(state) if state.phase is Phase.RUNNING:

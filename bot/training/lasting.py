@@ -12,11 +12,11 @@ from bot.errors import LimitError
 from bot.training.kinds.interactive import is_notebook
 from bot.training.kinds.kind import Site
 from bot.training.spec import Entrance, RunSpec, spec_of
-from bot.training.tables import Phase, Run
+from bot.training.tables import NOT_ADMITTED, Phase, Run
 
 PORT = 8888
 REMINDERS = (timedelta(minutes=30), timedelta(minutes=5))
-_PAUSED = frozenset({Phase.ASKED, Phase.PENDING, Phase.PREEMPTED, Phase.CREATING})
+_PAUSED = NOT_ADMITTED | {Phase.CREATING}
 EXTENSIONS = (timedelta(hours=1), timedelta(hours=4))
 
 

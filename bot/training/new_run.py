@@ -3,16 +3,20 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import bindparam, func, insert, select
 from sqlmodel import Session, col
 
+from bot.access import Caller
+from bot.config import Team
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
 from bot.training.kinds.volumes import mounts_of
 from bot.training.masking import mask
-from bot.training.spec import RunSpec
+from bot.training.queueing import queue_for
+from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run, reference
 
 
@@ -79,6 +83,26 @@ def present(session: Session, team: str, name: str) -> Present:
     return Present(found.live_runs, found.newest or 0, bool(found.is_live))
 
 
+def row_of(run: Submitted, caller: Caller, team: Team, now: datetime) -> dict[str, object]:
+    """The row of a run that the caller submits."""
+    return {
+        "id": run.run_id,
+        "workspace_id": caller.workspace_id,
+        "team": run.team,
+        "name": run.name,
+        "number": run.number,
+        "person": caller.person,
+        "channel": caller.channel,
+        "cluster": team.cluster,
+        "namespace": team.namespace,
+        "queue": queue_for(run.spec, team),
+        "job_name": run.root_name,
+        "spec": to_row(run.spec),
+        "asked_at": now,
+        "since": now,
+    }
+
+
 def insert_run(session: Session, row: Mapping[str, object]) -> None:
     """Writes the row of a new run; what it does not say has the table's defaults."""
     session.connection().execute(_INSERT, row)
@@ -99,6 +123,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "env": " ".join(each.name for each in spec.env),
         "secrets": " ".join(f"{s.name}={s.secret}/{s.key}" for s in spec.secrets),
         "pvcs": " ".join(mount.claim for mount in mounts_of(run.root_name, spec)),
+        "data": " ".join(each.reference for each in spec.data),
         "code": spec.code or "",
         "preset": spec.preset or "",
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),

@@ -13,7 +13,13 @@ from bot.slack.markup import plain
 from bot.training.submission import Submission
 
 # What several of can be given, and by what two of them are the same.
-_SAME: Mapping[str, str] = {"env": "name", "secret": "name", "pvc": "path", "artifact": "path"}
+_SAME: Mapping[str, str] = {
+    "env": "name",
+    "secret": "name",
+    "pvc": "path",
+    "data": "path",
+    "artifact": "path",
+}
 _HEADER = ("Preset", "For", "Sets", "Locked")
 
 

@@ -16,13 +16,13 @@ from bot.training.kinds import gpus_of, kind_of_run
 from bot.training.kinds.volumes import mounts_of
 from bot.training.masking import HIDDEN, is_secret, mask
 from bot.training.spans import Times
-from bot.training.spec import RunSpec, spec_of
+from bot.training.spec import Data, RunSpec, spec_of
 from bot.training.tables import Phase, Run
 
 LONGEST_EXPORT = 9_000
 _SHOWN_NODES, _EXPORTED_NODES = 4, 40
 _LONGEST_FACT = 300
-_LONG_PARTS = ("command", "env", "metrics", "pvcs", "artifacts")
+_LONG_PARTS = ("command", "env", "metrics", "pvcs", "data", "artifacts")
 _SPENT = {
     Phase.PENDING: "waited",
     Phase.PREEMPTED: "preempted",
@@ -41,6 +41,7 @@ def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
         ("Command", _code(_command(spec)) if spec.command else None),
         ("Digest", code(run.image_id.rpartition("@")[2]) if run.image_id else None),
         *(("Artifact", _artifact(each)) for each in artifacts_of(run.job_name, spec)),
+        *(("Data digest", _digest(each)) for each in spec.data),
         ("Variables", _code(_variables(spec)) if names else None),
         ("Secrets", _code(" ".join(_secrets(spec))) if spec.secrets else None),
         ("Queue", join(code(run.queue), plain(f", {run.flavor}" if run.flavor else ""))),
@@ -125,6 +126,10 @@ def _made_of(spec: RunSpec, run: Run) -> Record:
         "pvcs": [
             {"claim": each.claim, "path": each.path, "read_only": each.read_only} for each in mounts
         ],
+        "data": [
+            {"version": each.reference, "digest": each.digest, "path": each.path}
+            for each in spec.data
+        ],
         "artifacts": [each._asdict() for each in artifacts_of(run.job_name, spec)],
     }
 
@@ -180,6 +185,10 @@ def _some(nodes: list[str], most: int) -> str:
 
 def _artifact(kept: Kept) -> Markup:
     return join(code(kept.path), plain(", on PVC "), code(kept.claim))
+
+
+def _digest(data: Data) -> Markup:
+    return join(code(data.digest), plain(f", of {data.reference}"))
 
 
 def _command(spec: RunSpec) -> str:

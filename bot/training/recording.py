@@ -6,10 +6,10 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot import holds
 from bot.config import ResultPattern
 from bot.slack.messages import refresh_cards
 from bot.training import finding, logs, notes
+from bot.training.data import let_go
 from bot.training.decision import (
     Await,
     Clear,
@@ -34,7 +34,7 @@ from bot.training.results import Reading, progress_of, progress_row, read_log
 from bot.training.sizes import is_elastic, take_size
 from bot.training.spans import keep_span, stretch_of
 from bot.training.state import State
-from bot.training.tables import KIND, WAITING, KeptLog, Phase, Run
+from bot.training.tables import WAITING, KeptLog, Phase, Run
 from bot.training.why import Why
 
 
@@ -161,7 +161,7 @@ class Recorder:
         run.place = run.gpus_ahead = run.polled_at = run.starts_by = None
         if run.phase == Phase.SUCCEEDED:
             run.reason = verdict(session, run, found.with_efa)
-        holds.release(session, KIND, run.id)
+        let_go(session, run, found.now)
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])
         notes.ended(session, run, pod, lines, self.words, found.now)

@@ -21,13 +21,13 @@ from bot.slack.parameters import Reference
 from bot.training import finding
 from bot.training.admission import refuse_forbidden
 from bot.training.claims import reused
+from bot.training.data import Reader, with_data
 from bot.training.gpu_types import chosen_type, nodes_of
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
 from bot.training.network import TEST, completed
-from bot.training.new_run import Present, Submitted, audited, insert_run, present
-from bot.training.queueing import queue_for
-from bot.training.spec import RunSpec, asked_spec, to_row
+from bot.training.new_run import Present, Submitted, audited, insert_run, present, row_of
+from bot.training.spec import RunSpec, asked_spec
 from bot.training.strangers import Stranger, strangers
 from bot.training.submission import (
     Submission,
@@ -202,25 +202,11 @@ class TrainingService:
         self._refuse_live(name, there)
         self._refuse_many(team_name, there, team)
         run_id, number = new_id(), there.newest + 1
+        reader = Reader(run_id, reference(name, number), team_name, team)
+        spec = with_data(session, spec, reader, self._settings(), self._words, now)
         warned = warnings(spec, team, engine) if engine else ()
         run = Submitted(run_id, team_name, name, number, spec, warned)
-        row = {
-            "id": run_id,
-            "workspace_id": caller.workspace_id,
-            "team": team_name,
-            "name": name,
-            "number": number,
-            "person": caller.person,
-            "channel": caller.channel,
-            "cluster": team.cluster,
-            "namespace": team.namespace,
-            "queue": queue_for(spec, team),
-            "job_name": run.root_name,
-            "spec": to_row(spec),
-            "asked_at": now,
-            "since": now,
-        }
-        insert_run(session, row)
+        insert_run(session, row_of(run, caller, team, now))
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
         subject = Subject(caller.workspace_id, KIND, run_id)
         show_card(session, subject, caller.channel, now, live=True, owner=caller.person)

@@ -25,6 +25,21 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
     access_mode: str = READ_WRITE_MANY
 
 
+class Data(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of a dataset that a run reads, and where its containers see it.
+
+    `reference` is `chest-xray@v3`; as somebody typed it the version may be missing, and all that
+    follows. `cache` is the id of the cache that is held for the run, `claim` the PVC by which its
+    pods see that.
+    """
+
+    reference: str
+    path: str
+    digest: str = ""
+    cache: str = ""
+    claim: str = ""
+
+
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     """The Ingress controller through which browsers reach a session."""
 
@@ -72,6 +87,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[SecretReference, ...] = ()
     mounts: tuple[VolumeMount, ...] = ()
     volumes: tuple[Volume, ...] = ()
+    data: tuple[Data, ...] = ()
     artifacts: tuple[str, ...] = ()
     time_limit_seconds: int | None = None
     priority: str | None = None

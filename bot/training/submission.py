@@ -16,6 +16,7 @@ from bot.errors import LimitError, UsageError
 from bot.quotas import Engine
 from bot.slack.container_parameters import (
     Artifact,
+    DataMount,
     EnvironmentVariable,
     NewVolume,
     SecretReference,
@@ -34,7 +35,7 @@ from bot.training.lasting import as_session, refuse_long, welcomed
 from bot.training.masking import holds_a_secret, is_secret
 from bot.training.queueing import demand_of, queue_for
 from bot.training.reach import refuse_unreachable
-from bot.training.spec import SHM_PATH, RunSpec, Volume
+from bot.training.spec import SHM_PATH, Data, RunSpec, Volume
 from bot.training.wording import gpus as gpus_words
 
 _GIB = "Gi"
@@ -61,6 +62,7 @@ class Submission:
     env: tuple[EnvironmentVariable, ...] = ()
     secret: tuple[SecretReference, ...] = ()
     pvc: tuple[VolumeMount | NewVolume, ...] = ()
+    data: tuple[DataMount, ...] = ()
     artifact: tuple[Artifact, ...] = ()
     kind: str | None = None
     form: str | None = None
@@ -113,6 +115,7 @@ def fill_in(
         secrets=asked.secret,
         mounts=tuple(each for each in asked.pvc if isinstance(each, VolumeMount)),
         volumes=_new_volumes(asked),
+        data=tuple(Data(reference=each.reference, path=each.path) for each in asked.data),
         time_limit_seconds=int(time.total_seconds()) if time else None,
         priority=asked.priority,
         code=asked.code,
@@ -186,10 +189,12 @@ def refuse_clashes(asked: Submission) -> None:
         raise UsageError(
             f"The variable {name} is given twice.", "Name it once, as --env or --secret."
         )
-    path = _twice([SHM_PATH, *(mount.path.rstrip("/") for mount in asked.pvc)])
+    paths = [each.path.rstrip("/") for each in (*asked.pvc, *asked.data)]
+    path = _twice([SHM_PATH, *paths])
     if path:
         raise UsageError(
-            f"{path} would be mounted twice.", "Give each PVC its own path: `--pvc claim:/data`."
+            f"{path} would be mounted twice.",
+            "Give each its own path: `--pvc claim:/data`.",
         )
 
 

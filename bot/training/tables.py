@@ -19,6 +19,7 @@ class Phase(StrEnum):
     """How far a run is; the last six are ends."""
 
     ASKED = "asked"
+    DATA = "waiting-for-data"
     PENDING = "pending"
     PREEMPTED = "preempted"
     CREATING = "creating"
@@ -32,6 +33,7 @@ class Phase(StrEnum):
 
 
 WAITING = frozenset({Phase.PENDING, Phase.PREEMPTED})
+NOT_ADMITTED = WAITING | {Phase.ASKED, Phase.DATA}
 BAD_ENDS = frozenset({Phase.FAILED, Phase.VANISHED, Phase.UNMANAGED})
 GOOD_ENDS = frozenset({Phase.SUCCEEDED, Phase.EXPIRED})
 ENDS = BAD_ENDS | GOOD_ENDS | {Phase.STOPPED}

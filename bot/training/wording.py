@@ -25,6 +25,7 @@ _ENDS = {
 }
 _NAMES = {
     Phase.ASKED: "Pending",
+    Phase.DATA: "Waits for data",
     Phase.PENDING: "Pending",
     Phase.PREEMPTED: "Preempted, waits again",
     Phase.CREATING: "Creating",

@@ -59,6 +59,9 @@ class Standing:
     advice: str = ""
 
 
+THERE = Standing()
+
+
 def take(
     session: Session, asked: Reference, user: User, words: Callable[[str], str], now: datetime
 ) -> Taken:
@@ -86,7 +89,7 @@ def standing(session: Session, cache_id: str, claim: str) -> Standing:
     if cache.phase != Phase.READY:
         return Standing(waits=f"It waits for {cache.reference}: {_far(cache)}")
     if claim == cache.claim_name:
-        return Standing()
+        return THERE
     return _shared(session, cache, claim)
 
 
@@ -161,7 +164,7 @@ def _shared(session: Session, cache: Cache, claim: str) -> Standing:
         said = f"Namespace {share.namespace} cannot mount {cache.reference}. {why}"
         return Standing(failed=said, advice=share.unblock)
     if share.phase == SharePhase.READY:
-        return Standing()
+        return THERE
     said = f"It waits until namespace {share.namespace} can mount {cache.reference}."
     return Standing(waits=f"{said} {share.trouble}".strip())
 

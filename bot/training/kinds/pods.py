@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.cluster import labels
+from bot.datasets.caches.using import FILES
 from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
@@ -113,9 +114,16 @@ def _literal(value: str) -> str:
 
 
 def _volumes(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
-    volumes = [
+    volumes: list[Manifest] = [
         {"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": claim}}
         for number, claim in enumerate(_claims(mounts))
+    ]
+    volumes += [
+        {
+            "name": f"data-{number}",
+            "persistentVolumeClaim": {"claimName": claim, "readOnly": True},
+        }
+        for number, claim in enumerate(_caches(spec))
     ]
     if not spec.shm_bytes:
         return volumes
@@ -123,8 +131,8 @@ def _volumes(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
 
 
 def _mounts(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
-    claims = _claims(mounts)
-    mounted = [
+    claims, caches = _claims(mounts), _caches(spec)
+    mounted: list[Manifest] = [
         {
             "name": f"claim-{claims.index(mount.claim)}",
             "mountPath": mount.path,
@@ -132,9 +140,23 @@ def _mounts(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
         }
         for mount in mounts
     ]
+    mounted += [
+        {
+            "name": f"data-{caches.index(each.claim)}",
+            "mountPath": each.path,
+            "subPath": FILES,
+            "readOnly": True,
+        }
+        for each in spec.data
+    ]
     return [{"name": "dshm", "mountPath": SHM_PATH}, *mounted] if spec.shm_bytes else mounted
 
 
 def _claims(mounts: Sequence[VolumeMount]) -> tuple[str, ...]:
     """The PVCs, each once."""
     return tuple(dict.fromkeys(mount.claim for mount in mounts))
+
+
+def _caches(spec: RunSpec) -> tuple[str, ...]:
+    """The PVCs of the caches it reads, each once."""
+    return tuple(dict.fromkeys(each.claim for each in spec.data))

@@ -31,6 +31,7 @@ RECORD: dict[str, Any] = {
     "image": {"asked": "ghcr.io/acme/lane:3.1"},
     "code": {"repository": "github.com/acme/lane", "commit": "3f2a9c1"},
     "command": ["python", "train.py", "--epochs", "3"],
+    "data": [],
     "artifacts": [],
     "env": {"BATCH": "32"},
     "secrets": {"TOKEN": "wandb/token"},

@@ -110,7 +110,7 @@ def test_defaults_are_filled_in_per_gpu(rig: Rig) -> None:
             (
                 "UsageError",
                 f"{SHM_PATH} would be mounted twice.",
-                "Give each PVC its own path: `--pvc claim:/data`.",
+                "Give each its own path: `--pvc claim:/data`.",
             ),
         ),
         (

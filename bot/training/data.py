@@ -1,0 +1,100 @@
+"""The data of runs: versions of datasets, held in their caches while a run needs them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
+from sqlmodel import Session
+
+from bot import holds
+from bot.config import Settings, Team
+from bot.datasets.caches import using
+from bot.datasets.caches.using import THERE, Standing, User
+from bot.datasets.finding import Reference
+from bot.errors import ConflictError
+from bot.training.spec import Data, RunSpec, asked_spec
+from bot.training.tables import KIND, Run
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A run that is being submitted, as far as its data goes."""
+
+    run_id: str
+    reference: str
+    team_name: str
+    team: Team
+
+
+def with_data(
+    session: Session,
+    spec: RunSpec,
+    reader: Reader,
+    settings: Settings,
+    words: Callable[[str], str],
+    now: datetime,
+) -> RunSpec:
+    """The spec with its data resolved to versions and their caches, which are held for the run.
+
+    Raises:
+        NotFoundError: the team may use no such dataset, or it has no such version.
+        ConflictError: it is not cached, or not what an earlier run of this spec has read.
+    """
+    if not spec.data:
+        return spec
+    user = _user(reader, settings)
+    found = []
+    for each in spec.data:
+        name, _, version = each.reference.partition("@")
+        taken = using.take(session, Reference(name, version or None), user, words, now)
+        _refuse_other(each, taken.digest)
+        found.append(
+            replace(
+                each,
+                reference=taken.reference,
+                digest=taken.digest,
+                cache=taken.cache_id,
+                claim=taken.claim,
+            )
+        )
+    return replace(spec, data=tuple(found))
+
+
+def standing_of(session: Session, run: Run) -> Standing:
+    """How far the data of a run is that has no objects yet; of any other run it is there."""
+    if not run.is_live or run.job_uid is not None or not run.spec.get("data"):
+        return THERE
+    found = [using.standing(session, each.cache, each.claim) for each in asked_spec(run).data]
+    failed = next((each for each in found if each.failed), None)
+    return failed or Standing(waits=" ".join(each.waits for each in found if each.waits))
+
+
+def let_go(session: Session, run: Run, now: datetime) -> None:
+    """Ends all holds of a run that has ended; what it read was used until now."""
+    holds.release(session, KIND, run.id)
+    if run.spec.get("data"):
+        using.left(session, (each.cache for each in asked_spec(run).data), now)
+
+
+def _user(reader: Reader, settings: Settings) -> User:
+    team = reader.team
+    return User(
+        subject=(KIND, reader.run_id),
+        why=f"run {reader.reference} of {reader.team_name}",
+        team=reader.team_name,
+        cluster=team.cluster,
+        namespace=team.namespace,
+        home=settings.datasets.cluster if settings.datasets else team.cluster,
+        reach=tuple(team.reach),
+    )
+
+
+def _refuse_other(data: Data, digest: str) -> None:
+    """A run that is started again reads the same bytes, or is not started."""
+    if data.digest and data.digest != digest:
+        raise ConflictError(
+            f"{data.reference} is not what it was when the run read it: a dataset of the same name"
+            " has taken its place.",
+            "Submit the run anew with the version that it is to read.",
+        )
