@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from bot.config import PrometheusSettings
 from bot.errors import MetricsError
@@ -93,6 +94,7 @@ class Guard(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    @override
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the library's name
         """Says nothing."""
 
