@@ -95,7 +95,7 @@ class Guard(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     @override
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the library's name
+    def log_message(self, format: str, *arguments: object) -> None:
         """Says nothing."""
 
 
