@@ -80,6 +80,21 @@ def nodes_for(spec: RunSpec, view: View) -> tuple[Node, ...]:
     return tuple(node for node in view.all(NODES) if wanted <= node.labels.items())
 
 
+def nodes_open_to(spec: RunSpec, site: Site, engine: Engine) -> tuple[Node, ...]:
+    """Those of them on which the team's queue gives out GPUs; all where that cannot be told."""
+    nodes = nodes_for(spec, site.view)
+    queue = engine.queues.behind(site.team.namespace, site.team.queue)
+    if queue is None or spec.gpu_type is not None or not spec.gpus:
+        return nodes
+    given = [each for each in queue.figures if capacity(each, engine.queues.pool(each))]
+    try:
+        wanted = [engine.runs.placement(queue, each.flavor).node_labels.items() for each in given]
+    except ConflictError:
+        return nodes
+    open_ = tuple(node for node in nodes if any(each <= node.labels.items() for each in wanted))
+    return open_ if wanted else nodes
+
+
 def _refuse_unavailable(name: str, queue: Queue, engine: Engine) -> None:
     figures, whose = queue.of(name), f"{engine.words.queue} {queue.name}"
     if figures is None:

@@ -7,7 +7,8 @@ from bot.cluster.claims import Requirement
 from bot.cluster.objects import Node
 from bot.cluster.resources import NODES, PVCS, STORAGE_CLASSES, VOLUMES
 from bot.errors import ConflictError
-from bot.training.gpu_types import nodes_for
+from bot.quotas import Engine
+from bot.training.gpu_types import nodes_open_to
 from bot.training.kinds.kind import Site
 from bot.training.spec import RunSpec
 
@@ -32,13 +33,13 @@ class _Reach:
         return " or ".join(dict.fromkeys(map(_place, self.terms)))
 
 
-def refuse_unreachable(spec: RunSpec, site: Site) -> None:
-    """ConflictError when no node that the run may be on can reach all its volumes.
+def refuse_unreachable(spec: RunSpec, site: Site, engine: Engine) -> None:
+    """ConflictError when no node that could take the run can reach all its volumes.
 
     Nodes that are not there yet, as autoscalers add them, are no reason to refuse.
     """
     reaches = list(_reaches(spec, site))
-    nodes = _with_gpus(spec, nodes_for(spec, site.view))
+    nodes = _with_gpus(spec, nodes_open_to(spec, site, engine))
     if not nodes or not reaches:
         return
     for each in reaches:
@@ -87,17 +88,27 @@ def _with_gpus(spec: RunSpec, nodes: Iterable[Node]) -> tuple[Node, ...]:
 
 def _unreachable(reach: _Reach, nodes: Sequence[Node], spec: RunSpec, site: Site) -> ConflictError:
     where = _listed(dict.fromkeys(_place(_same_keys(reach, node)) for node in nodes))
-    kind = f"nodes with {spec.gpu_type}" if spec.gpu_type else "nodes with GPUs"
-    kind = kind if spec.gpus else "nodes"
-    ways = ["Use a PVC that can be reached from there: copy the data into one, from a snapshot."]
     others = _with_gpus(spec, site.view.all(NODES))
     near = [node.name for node in others if reach.from_node(node)]
-    if spec.gpu_type and near:
+    ways = ["Use a PVC that can be reached from there: copy the data into one, from a snapshot."]
+    if near and spec.gpu_type:
         ways.append(f"Or another GPU type: {_listed(near)} can reach it.")
+    elif near:
+        ways.append(f"{_listed(near)} can reach it, of which the team's queue has no GPUs.")
     return ConflictError(
-        f"{reach.what} can be reached from {reach.places} only, and the {kind} are in {where}.",
+        f"{reach.what} can be reached from {reach.places} only, and the"
+        f" {_kind(spec, is_some=len(nodes) < len(others))} are in {where}.",
         " ".join(ways),
     )
+
+
+def _kind(spec: RunSpec, *, is_some: bool) -> str:
+    """What the nodes are that could take the run."""
+    if spec.gpu_type:
+        return f"nodes with {spec.gpu_type}"
+    if not spec.gpus:
+        return "nodes"
+    return "nodes with GPUs for this team" if is_some else "nodes with GPUs"
 
 
 def _same_keys(reach: _Reach, node: Node) -> tuple[Requirement, ...]:

@@ -238,7 +238,7 @@ def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
     refuse_unserved(kind, team.cluster, view)
     kind.refuse(spec, site)
     spec = welcomed(settled(placed(spec, site, engine), site), site)
-    refuse_unreachable(spec, site)
+    refuse_unreachable(spec, site, engine)
     if spec.gpus != spec.gpus.to_integral_value():
         offered = _offered(nodes_for(spec, view))
         refuse_unavailable(spec.gpus_requested, offered, site.cluster.fractions)

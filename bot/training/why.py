@@ -159,16 +159,18 @@ def _too_big(now: _Situation) -> Why:
         f"It waits for {_gpus(now.wanted)} of {now.own.flavor}, more than {now.team} can ever"
         f" have: a nominal quota of {_number(now.own.nominal)}, and at most"
         f" {_number(max(Decimal(0), borrowable))} borrowed.",
-        f"Only more quota lets it start: {_request(now, short)}"
-        f" Or submit it with {_less(now, most)}",
+        f"Only more quota lets it start: {_request(now, short)}{_less(now, most)}",
         _holders(now),
     )
 
 
 def _less(now: _Situation, most: Decimal) -> str:
+    """What else it could be submitted with; nothing where the queue can have no GPU at all."""
+    if not most:
+        return ""
     if now.wanted == now.spec.gpus:
-        return f"`--gpus {_number(most)}` or fewer."
-    return f"fewer nodes, or fewer GPUs on each: {_number(most)} in all."
+        return f" Or submit it with `--gpus {_number(most)}` or fewer."
+    return f" Or submit it with fewer nodes, or fewer GPUs on each: {_number(most)} in all."
 
 
 def _uncovered(now: _Situation) -> Why:

@@ -73,6 +73,21 @@ def test_nodes_of_another_type_are_told(zones: Rig) -> None:
     assert (zones.get(run_id).phase, zones.get(run_id).ran_on) == (Phase.SUCCEEDED, ["gpu-a100"])
 
 
+def test_nodes_without_quota_for_the_team_count_not(rig: Rig) -> None:
+    add_second_type(rig.world, {"team-b": "4"})
+    rig.world.patch("clusterqueues", "team-b", {"spec": {"cohortName": "others"}})
+    for node, zone in (("gpu-1", "eu-1a"), ("gpu-2", "eu-1a"), ("gpu-a100", "eu-1c")):
+        rig.world.patch("nodes", node, {"metadata": {"labels": {ZONE: zone}}})
+    bound(rig, "data", within("eu-1c"))
+    message = (
+        "PVC data can be reached from zone eu-1c only, and the nodes with GPUs for this team are in"
+        " zone eu-1a."
+    )
+    hint = f"{COPY} gpu-a100 can reach it, of which the team's queue has no GPUs."
+    assert refusal(rig, DATA) == (message, hint)
+    rig.submit(pvc=(DATA,), gpus=0)
+
+
 def test_volumes_far_from_each_other_are_refused(zones: Rig) -> None:
     bound(zones, "data", within("eu-1a"))
     bound(zones, "out", within("eu-1b", "eu-1c"))

@@ -2,7 +2,7 @@
 
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
-from playground.cluster.story import training_job
+from playground.cluster.story import cluster_queue, training_job
 from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
 from tests.bot.training.rig import Rig
@@ -112,6 +112,18 @@ def test_a_waiting_run_counts_all_its_nodes(rig: Rig) -> None:
     assert said in rig.card(wide)
     assert "It waits for 16 GPUs of h100, more than team-a can ever have" in rig.card(big)
     assert "Or submit it with fewer nodes, or fewer GPUs on each: 12 in all." in rig.card(big)
+
+
+def test_without_any_quota_no_fewer_gpus_are_offered(rig: Rig) -> None:
+    for team in ("team-a", "team-b"):
+        rig.world.patch("clusterqueues", team, {"spec": cluster_queue(team, "0")["spec"]})
+    run_id = rig.submit(gpus=2)
+    rig.pass_time(seconds=20)
+    assert (
+        "It waits for 2 GPUs of h100, more than team-a can ever have: a nominal quota of 0, and at"
+        " most 0 borrowed.\nIt is number 1 in its queue.\n"
+        'Only more quota lets it start: `/quota request +2 --for 1d --reason "..."`.\n  [Stop]'
+    ) in card(rig, run_id)
 
 
 def test_more_quota_lets_a_waiting_run_start(rig: Rig) -> None:
