@@ -31,6 +31,7 @@ class Right(StrEnum):
     DATASET_VERSION = "dataset.version"
     DATASET_REMOVE = "dataset.remove"
     DATASET_REMOVE_ANY = "dataset.remove_any"
+    DATASET_CACHE = "dataset.cache"
     DECIDE = "decide"
     VOTE = "vote"
     BREAK_GLASS = "break_glass"
@@ -81,6 +82,7 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_VERSION: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_REMOVE: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_REMOVE_ANY: Rule(_HEADS, _DESKS),
+    Right.DATASET_CACHE: Rule(_EVERYBODY, _DESKS),
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
     # Who may vote is a matter of each request's policy; a click by anybody else is told so.
     Right.VOTE: Rule(None, frozenset(Place)),

@@ -17,6 +17,10 @@ from bot.controller import Controller
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
+from bot.datasets.caches.controller import CacheController
+from bot.datasets.caches.renderer import CacheRenderer
+from bot.datasets.caches.service import CacheService
+from bot.datasets.caches.watching import CacheEar
 from bot.datasets.controller import VersionController
 from bot.datasets.controller import World as DatasetWorld
 from bot.datasets.reads import DatasetReads
@@ -113,6 +117,7 @@ class Application:
             quotas=self.quotas,
             datasets=DatasetService(settings, self.registry.slash.of),
             dataset_reads=DatasetReads(settings),
+            caches=CacheService(settings, self.clusters, self.registry.slash.of),
         )
         self.desk = Desk(self.database, self.clock, self.registry, self.services)
         self.timetable = Timetable(
@@ -126,6 +131,9 @@ class Application:
             database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
             self.scaling.again,
         )  # fmt: skip
+        of_datasets = DatasetWorld(
+            database, clock, self.settings, clusters, self.registry.slash.of
+        )
         neighbours = Neighbours(_Stopping(self.training), read_anew)
         return (
             RunController(world),
@@ -136,9 +144,8 @@ class Application:
             ),
             ApprovalController(database, clock, self.settings, self.approvals),
             UseController(database, clock, self.settings, self.idling),
-            VersionController(
-                DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
-            ),
+            VersionController(of_datasets),
+            CacheController(of_datasets),
         )
 
     def renderers(self) -> Mapping[str, Renderer]:
@@ -148,6 +155,7 @@ class Application:
             RemovalRenderer(),
             OverrideRenderer(self.settings, self.approvals, self.quotas),
             VersionRenderer(self.clock),
+            CacheRenderer(self.clock),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -156,6 +164,7 @@ class Application:
         return (
             RunEar(self.clusters),
             SurveyEar(self.clusters),
+            CacheEar(self.clusters),
             QueueChanges(self.database).changes,
         )
 

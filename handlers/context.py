@@ -8,6 +8,7 @@ from bot.access import Access, Caller, Right
 from bot.approvals import Approvals
 from bot.config import Settings, Team
 from bot.database.database import Session
+from bot.datasets.caches.service import CacheService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
@@ -34,6 +35,7 @@ class Services:
     quotas: QuotaService
     datasets: DatasetService
     dataset_reads: DatasetReads
+    caches: CacheService
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,11 @@ class Context:
     def dataset_reads(self) -> DatasetReads:
         """What must be looked up outside about datasets."""
         return self.services.dataset_reads
+
+    @property
+    def caches(self) -> CacheService:
+        """Caches of datasets."""
+        return self.services.caches
 
     @property
     def approvals(self) -> Approvals:

@@ -83,7 +83,8 @@ class Desk:
         earlier = deliveries.earlier(session, incoming.delivery, alike, real_now)
         if earlier.is_same:
             return _RECEIVED if incoming.kind == "command" else None
-        if earlier.alike_at and isinstance(asked, Parsed) and not meant:
+        is_once = isinstance(asked, Parsed) and not asked.verb.repeats
+        if earlier.alike_at and isinstance(asked, Parsed) and is_once and not meant:
             return _ask_whether_meant(incoming, asked, (real_now - earlier.alike_at).seconds)
         deliveries.remember(session, incoming.delivery, alike, real_now)
         return self._reply(session, incoming, asked)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playground.cluster.cluster import Cluster
+from playground.cluster.story import storage_class
 from playground.seaweed import ACCESS_KEY, SECRET_KEY, seaweed
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 WORKER_IMAGE = "ghcr.io/acme/quartermaster:playground"
 LAKE, STATE, NAMESPACE, SECRET = "lake", "quartermaster-state", "datasets", "lake-keys"
+CACHES = "premium"
 KEYS = {"access-key-id": ACCESS_KEY, "secret-access-key": SECRET_KEY}
 
 
@@ -58,11 +60,13 @@ class Bucket:
             "credentials": str(self.folder / "keys"),
             "teams": ["team-a"],
         }
+        classes = {CACHES: {"throughput_mib_per_tib": 64, "budget": "20Ti"}}
         datasets = {
             "namespace": NAMESPACE,
             "image": WORKER_IMAGE,
             "state": f"s3://{STATE}/datasets",
             "state_store": LAKE,
+            "classes": classes,
         }
         return {"stores": {LAKE: store}, "datasets": datasets}
 
@@ -71,6 +75,7 @@ class Bucket:
         cluster.create("namespaces", {"metadata": {"name": NAMESPACE}})
         secret = {"metadata": {"name": SECRET}, "stringData": KEYS}
         cluster.create("secrets", secret, NAMESPACE)
+        cluster.create("storageclasses", storage_class(CACHES))
 
     @property
     def _s3(self) -> "S3Client":

@@ -48,3 +48,15 @@ async def is_put_back(story: Story, request: Card, own: Card) -> None:
     await request.shows("ended")
     await own.shows("ended")
     await story.reply(own, "The override has ended: the nominal quota of team-a is 4 GPUs of h100.")
+
+
+async def is_recorded(story: Story, person: Person, name: str, amount: str, *options: str) -> Card:
+    """A version of chest-xray is asked for in #team-a and recorded."""
+    words = " ".join(("/dataset version chest-xray --name", name, *options))
+    await person.types("#team-a", words)
+    await person.is_told(f"Recording chest-xray@{name}", "Its card in this channel follows it.")
+    card = await story.card("#team-a", f"chest-xray@{name}")
+    await card.shows("Recorded", "s3://lake/chest-xray/")
+    said = f"chest-xray@{name} is recorded: {amount}"
+    await person.is_mentioned("#team-a", said, thread=card)
+    return card

@@ -116,6 +116,12 @@ class Story(Stage):
             self.fail("this story has no bucket: Setup(bucket=True)")
         return self.world.bucket
 
+    def files(self, namespace: str, claim: str) -> dict[str, bytes]:
+        """What runs see of a cache on a claim: the content of its files by their names."""
+        root = self.world.cluster.programs.volume(namespace, claim) / "ready" / "files"
+        found = (each for each in sorted(root.rglob("*")) if each.is_file())
+        return {each.relative_to(root).as_posix(): each.read_bytes() for each in found}
+
     @property
     def nature(self) -> Nature:
         """What goes wrong in a cluster without anybody asking for it."""

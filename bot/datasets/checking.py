@@ -17,6 +17,8 @@ from bot.errors import ClusterError, StorageError
 _RIGHTS = (
     ("create", "batch", "jobs", ""),
     ("delete", "batch", "jobs", ""),
+    ("create", "", "persistentvolumeclaims", ""),
+    ("delete", "", "persistentvolumeclaims", ""),
     ("get", "", "pods", "log"),
     ("list", "", "events", ""),
 )

@@ -96,7 +96,7 @@ class VersionController:
 
     def _create(self, cluster: Cluster, version: Version) -> Decision:
         """Makes the Job. When its name is taken the next look tells by whom."""
-        datasets, stores = self._places(version)
+        datasets, stores = places_of(self._world.settings(), version)
         manifest = survey_job(version, datasets, stores, cluster.installation)
         try:
             cluster.create(JOBS, manifest, version.namespace)
@@ -106,22 +106,6 @@ class VersionController:
             if error.reason != "AlreadyExists":
                 raise
         return Create()
-
-    def _places(self, version: Version) -> tuple[Datasets, Mapping[str, Store]]:
-        settings = self._world.settings()
-        missing = [
-            f"stores.{name}"
-            for name in (version.store, version.manifest_store)
-            if name not in settings.stores
-        ]
-        if settings.datasets is None:
-            missing.append("datasets")
-        if settings.datasets is None or missing:
-            raise StorageError(
-                f"{' and '.join(dict.fromkeys(missing))} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
-            )
-        return settings.datasets, settings.stores
 
     def _cluster(self, version: Version) -> Cluster:
         cluster = self._world.clusters.get(version.cluster)
@@ -144,3 +128,20 @@ class VersionController:
                 return None
             case _:
                 return now + SOON
+
+
+def places_of(settings: Settings, version: Version) -> tuple[Datasets, Mapping[str, Store]]:
+    """Where the Jobs of a version run and read; StorageError while it is not configured."""
+    missing = [
+        f"stores.{name}"
+        for name in (version.store, version.manifest_store)
+        if name not in settings.stores
+    ]
+    if settings.datasets is None:
+        missing.append("datasets")
+    if settings.datasets is None or missing:
+        raise StorageError(
+            f"{' and '.join(dict.fromkeys(missing))} is not in quartermaster.yaml any more.",
+            "A platform admin has to put it back.",
+        )
+    return settings.datasets, settings.stores

@@ -72,7 +72,7 @@ def _found(session: Session, version: Version, said: Said, found: Findings) -> N
     version.same_as = same.id if same is not None else None
     version.digest, version.objects, version.size_bytes = said.digest, said.objects, said.bytes
     version.objects_seen, version.bytes_seen = said.objects, said.bytes
-    version.problems = said.problems
+    version.problems, version.keys = said.problems, list(said.keys)
     _end(version, found)
 
 

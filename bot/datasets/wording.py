@@ -8,7 +8,7 @@ from bot.datasets.tables import Dataset
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 _BINARY_STEP = 1024
-_VOLUME_UNITS = ("GiB", "TiB", "PiB")
+_VOLUME_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SHORT_DIGEST = 12
 _TEN = 10
 
@@ -25,7 +25,7 @@ def size(count: int) -> str:
 
 def capacity(count: int) -> str:
     """The size of a volume, in the units that Kubernetes and clouds sell it by: 300 GiB."""
-    amount, unit = count / 2**30, 0
+    amount, unit = float(count), 0
     while amount >= _BINARY_STEP and unit < len(_VOLUME_UNITS) - 1:
         amount, unit = amount / _BINARY_STEP, unit + 1
     return f"{amount:,.1f}".removesuffix(".0") + f" {_VOLUME_UNITS[unit]}"

@@ -27,13 +27,15 @@ class VerbTraits(TypedDict, total=False):
     """How a verb is told apart from others of its kind.
 
     `examples` are what follows the slash name. `mutates` asks before the same text is carried
-    out twice within a minute. `into` is a dataclass that gathers the values of a verb with many
-    options.
+    out twice within a minute, which is not needed where a verb `repeats`: it asks by itself, or
+    has one effect however often it is said. `into` is a dataclass that gathers the values of a
+    verb with many options.
     """
 
     right: Required[StrEnum]
     examples: Required[tuple[str, ...]]
     mutates: bool
+    repeats: bool
     into: type
 
 
@@ -103,6 +105,7 @@ class Verb:
     right: StrEnum
     examples: tuple[str, ...]
     mutates: bool = False
+    repeats: bool = False
     into: type | None = None
 
     def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:

@@ -171,6 +171,29 @@ def refresh_cards(session: Session, subject: Subject, *, live: bool) -> None:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """Where a card of a subject stands, and whose it is there."""
+
+    channel: str
+    owner: str | None
+
+
+def places_of(session: Session, subject: Subject) -> list[Standing]:
+    """Where cards of the subject stand, the oldest first."""
+    session.flush()  # one may have been asked for a moment ago
+    rows = session.scalars(
+        select(Message)
+        .where(
+            col(Message.subject_id) == subject.id,
+            col(Message.subject_kind) == subject.kind,
+            col(Message.purpose) == CARD,
+        )
+        .order_by(col(Message.id))
+    )
+    return [Standing(row.channel, row.owner) for row in rows]
+
+
+@dataclass(frozen=True)
 class Note:
     """A message posted once: in the thread of the subject's card, or on its own."""
 

@@ -2,7 +2,8 @@
 
 import re
 
-from playground.person import Card, Person
+from playground.person import Person
+from playground.scenes import is_recorded
 from playground.settings import Setup
 from playground.story import Story
 
@@ -22,13 +23,13 @@ async def play(story: Story) -> None:
         "Added: chest-xray of team-a, readers: nobody else.",
         "/dataset version chest-xray records its first version.",
     )
-    first = await _is_recorded(story, alice, "v1", "13 objects, 12 kB")
+    first = await is_recorded(story, alice, "v1", "13 objects, 12 kB")
     await first.shows("13", "12 kB (12,080 bytes)", re.compile("sha256:[0-9a-f]{64}"))
     await _nothing_new_is_no_version(story, alice)
     story.bucket.put("chest-xray/labels.csv", b"image,finding\n00.png,none\n")
     story.bucket.put("chest-xray/train/12.png", bytes(5000))
     story.bucket.remove("chest-xray/train/00.png")
-    await _is_recorded(story, alice, "v2", "13 objects, 16 kB", "--note", '"cleaned labels"')
+    await is_recorded(story, alice, "v2", "13 objects, 16 kB", "--note", '"cleaned labels"')
     await _what_changed_is_told(alice)
     await _others_see_what_they_may(alice, bob)
 
@@ -44,17 +45,6 @@ async def _wrong_words_are_explained(alice: Person, bob: Person) -> None:
     await alice.is_told("There is no dataset chest-xray for team-a.")
     await bob.types("#team-b", "/dataset add mine s3://lake/chest-xray/")
     await bob.is_told("team-b may use no object store.", "stores.NAME.teams")
-
-
-async def _is_recorded(story: Story, person: Person, name: str, amount: str, *options: str) -> Card:
-    words = " ".join(("/dataset version chest-xray --name", name, *options))
-    await person.types("#team-a", words)
-    await person.is_told(f"Recording chest-xray@{name}", "Its card in this channel follows it.")
-    card = await story.card("#team-a", f"chest-xray@{name}")
-    await card.shows("Recorded", "s3://lake/chest-xray/")
-    said = f"chest-xray@{name} is recorded: {amount}."
-    await person.is_mentioned("#team-a", said, thread=card)
-    return card
 
 
 async def _nothing_new_is_no_version(story: Story, alice: Person) -> None:

@@ -56,6 +56,7 @@ MATRIX = {
     Right.DATASET_VERSION: ("a.d..", ".bd..", "abd.."),
     Right.DATASET_REMOVE:  ("a.d..", ".bd..", "abd.."),
     Right.DATASET_REMOVE_ANY: (".....", ".bd..", "abd.."),
+    Right.DATASET_CACHE:   ("a.d..", ".bd..", "abd.."),
     Right.DECIDE:          (".....", ".....", "abdpx"),
     Right.VOTE: ("abdpx", "abdpx", "abdpx"),
     Right.BREAK_GLASS:     (".....", ".....", "abdp."),

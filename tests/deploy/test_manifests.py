@@ -155,8 +155,10 @@ def test_namespaces_are_bound_one_by_one() -> None:
     }
 
 
-def test_datasets_need_jobs_logs_and_events_alone() -> None:
+def test_datasets_need_jobs_claims_and_words_alone() -> None:
     assert rights("quartermaster-datasets") == {
+        ("", "persistentvolumeclaims", "create"),
+        ("", "persistentvolumeclaims", "delete"),
         ("batch", "jobs", "create"),
         ("batch", "jobs", "delete"),
         ("", "pods/log", "get"),

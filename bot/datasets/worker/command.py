@@ -21,6 +21,8 @@ from bot.datasets.worker.survey import Shelf, survey
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, Volume
 
+_KEYS_SHOWN = 10
+
 
 @dataclass(frozen=True)
 class Stores:
@@ -68,6 +70,7 @@ def run_survey(options: Mapping[str, Any]) -> None:
                 "seconds": progress.seconds,
                 "problems": index.findings.problems.count,
                 "warnings": index.findings.warnings.count,
+                "keys": [each.key for each in index.findings.problems.first[:_KEYS_SHOWN]],
             }
         )
 

@@ -96,6 +96,10 @@ class Programs:
         threading.Thread(target=self._wait, args=(process, key), daemon=True).start()
         return program
 
+    def volume(self, namespace: str, claim: str) -> Path:
+        """The folder that stands for a claim."""
+        return (self.folder / "volumes" / f"{namespace}-{claim}").resolve()
+
     def close(self) -> None:
         """Kills what still runs."""
         for program in self._started:
@@ -113,7 +117,7 @@ class Programs:
         space = pod["metadata"]["namespace"]
         folders: dict[str, Path] = {}
         for name, claim in claims_of(pod):
-            folders[name] = (self.folder / "volumes" / f"{space}-{claim}").resolve()
+            folders[name] = self.volume(space, claim)
             folders[name].mkdir(parents=True, exist_ok=True)
         for volume in pod["spec"].get("volumes") or ():
             if "secret" in volume:

@@ -28,7 +28,7 @@ def reached(lake: Lake, bucket: str) -> Settings:
 def test_everything_well_is_said_so(rig: Rig, lake: Lake) -> None:
     bucket = lake.bucket()
     assert examined(rig, reached(lake, bucket)) == [
-        Check("datasets rights", "ok", "all 4 are granted"),
+        Check("datasets rights", "ok", "all 6 are granted"),
         Check("datasets namespace", "ok", "datasets takes the Job of a survey"),
         Check("store lake", "ok", "Secret datasets/lake-keys is there"),
         Check("store state", "ok", "has no Secret: pods have an identity of their own"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.database.database import Database
+from tests.bot.datasets.caches.filling import Filling
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.ground import Outside
 from tests.databases import create_tables
@@ -18,5 +19,16 @@ def keeping(tmp_path: Path) -> Iterator[Keeping]:
     database = Database(url)
     outside = Outside(tmp_path)
     yield Keeping(database, outside)
+    outside.close()
+    database.close()
+
+
+@pytest.fixture
+def filling(tmp_path: Path) -> Iterator[Filling]:
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    yield Filling(database, outside)
     outside.close()
     database.close()

@@ -1,0 +1,108 @@
+"""What people are told when they ask for a cache: what it costs, or that it is there already."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from bot.datasets.caches.card import kept
+from bot.datasets.caches.cost import Estimate, said_by
+from bot.datasets.caches.plan import written
+from bot.datasets.caches.service import Found, Offer
+from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.wording import capacity, files, size
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Reply
+from bot.slack.markup import Markup, code, join, person, plain, when
+
+CONFIRM = "dataset.cache"
+Words = Callable[[str], str]
+
+
+def offered(offer: Offer) -> Reply:
+    """What a cache costs, with the button that has it made; nothing was done yet."""
+    plan, estimate = offer.plan, offer.estimate
+    version = estimate.version
+    facts: list[tuple[str, Markup]] = [
+        ("Copies", plain(f"{files(version.objects or 0)}, {size(version.size_bytes or 0)}"
+                         f" ({version.size_bytes or 0:,} bytes)")),
+        ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.storage_class}")),
+        ("Free there", plain(_room(estimate))),
+        ("Takes", plain(_time(estimate))),
+        ("For", plain(", ".join((plan.team, *plan.teams)))),
+        ("Kept", plain(kept(plan.keep_seconds))),
+    ]  # fmt: skip
+    if plan.layout:
+        facts.append(("Layout", code(plan.layout)))
+    card = Card(
+        title=f"Cache {version.reference}?",
+        lines=(plain("Nothing is done yet. This is what it takes:"),),
+        facts=tuple(facts),
+    )
+    return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(plan), "primary"),))
+
+
+def told(found: Found, words: Words) -> Reply:
+    """That a cache is being made, is under way, or is there."""
+    cache = found.cache
+    if found.is_new:
+        undo = code(words(f"dataset evict {cache.reference}"))
+        return Reply(
+            (
+                plain(f"{cache.reference} is being cached on {cache.storage_class}."),
+                join("Its card in this channel follows it. ", undo, " undoes it."),
+            )
+        )
+    if cache.phase == Phase.READY:
+        return Reply(_ready(found, words))
+    lines = [join(f"{cache.reference} is being cached on {cache.storage_class} already, asked for"
+                  " by ", person(cache.person), f": {_far(cache)}")]  # fmt: skip
+    lines.append(plain(_joined(found)))
+    return Reply(tuple(lines))
+
+
+def _ready(found: Found, words: Words) -> tuple[Markup, ...]:
+    cache = found.cache
+    use = code(words(f"train submit NAME --data {cache.reference}:/data"))
+    lines = [
+        join(f"{cache.reference} is cached on {cache.storage_class} since ",
+             when(cache.ready_at or cache.since),
+             f": {files(cache.objects)}, {size(cache.size_bytes)}."),
+        join("Runs read it below /data: ", use),
+        plain(f"It is kept {kept(cache.keep_seconds)}; that you asked counts as use."),
+    ]  # fmt: skip
+    if found.added:
+        lines.append(plain(f"It is for {', '.join(found.added)} too from now on."))
+    return tuple(lines)
+
+
+def _joined(found: Found) -> str:
+    follows = "Its card in this channel follows it."
+    if not found.added:
+        return follows
+    return f"It is for {', '.join(found.added)} too from now on. {follows}"
+
+
+def _far(cache: Cache) -> str:
+    if cache.phase == Phase.FILLING:
+        return f"{files(cache.files_done)} of {cache.objects:,} are copied."
+    if cache.phase == Phase.ARRANGING:
+        return "it is copied, and its files are being arranged."
+    return "its copy has not begun yet."
+
+
+def _room(estimate: Estimate) -> str:
+    if estimate.free is None:
+        return (
+            "unknown: no ResourceQuota and no budget"
+            f" (datasets.classes.{estimate.storage_class}.budget) says"
+        )
+    whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
+    return f"{capacity(estimate.free)}{whole}, by {said_by(estimate.source)}"
+
+
+def _time(estimate: Estimate) -> str:
+    if estimate.best is None:
+        return (
+            f"unknown: datasets.classes.{estimate.storage_class}.throughput_mib_per_tib is not set"
+        )
+    least = format_duration(max(estimate.best, timedelta(seconds=1)))
+    return f"{least} at best, at the throughput of the volume"

@@ -1,0 +1,132 @@
+"""Caches as their cards: pure."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.datasets.caches.notes import CHANGED
+from bot.datasets.caches.tables import Cache, Phase, Wanted
+from bot.datasets.wording import capacity, size
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Progress, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+
+RECORD = "dataset.version"
+_TONES = {
+    Phase.ASKED: Tone.WAITING,
+    Phase.STARTING: Tone.WAITING,
+    Phase.FILLING: Tone.WORKING,
+    Phase.ARRANGING: Tone.WORKING,
+    Phase.READY: Tone.GOOD,
+    Phase.EVICTING: Tone.WORKING,
+    Phase.EVICTED: Tone.QUIET,
+    Phase.FAILED: Tone.BAD,
+}
+_WAYS = {"md5": "by MD5", "checksum": "by a checksum", "size": "by size alone"}
+_MOST_KEYS = 10
+
+
+def cache_card(cache: Cache, person: str, now: datetime) -> Card:
+    """What the card of a cache says at this moment; `person` is the name of who asked for it."""
+    phase = Phase(cache.phase)
+    is_hindered = cache.is_live and bool(cache.trouble or cache.obstacle or cache.is_late)
+    return Card(
+        title=f"{cache.reference} on {cache.storage_class}",
+        state=_state(cache, phase, now),
+        tone=Tone.WARNING if is_hindered else _TONES[phase],
+        lines=tuple(_lines(cache)),
+        facts=tuple(_facts(cache, person)),
+        progress=_progress(cache) if phase is Phase.FILLING else None,
+        buttons=tuple(_buttons(cache)),
+    )
+
+
+def _state(cache: Cache, phase: Phase, now: datetime) -> str:
+    lasted = format_duration(max(now - cache.since, timedelta()))
+    match phase:
+        case Phase.ASKED | Phase.STARTING:
+            return "Starting"
+        case Phase.FILLING:
+            return f"Copying for {lasted}"
+        case Phase.ARRANGING:
+            return f"Copied; arranging for {lasted}"
+        case Phase.READY:
+            return "Ready" if cache.wanted == Wanted.READY else "Ready, to be evicted"
+        case Phase.EVICTING:
+            return "Being evicted"
+        case Phase.EVICTED:
+            return "Evicted"
+        case Phase.FAILED:
+            return "Not cached" if cache.ready_at is None else "Not cached any more"
+
+
+def _progress(cache: Cache) -> Progress:
+    unit = f"files, {size(cache.bytes_done)} of {size(cache.size_bytes)}"
+    return Progress(cache.files_done, cache.objects, unit)
+
+
+def _lines(cache: Cache) -> Iterator[Markup]:
+    for line in (cache.evict_why, cache.reason, cache.unblock, cache.obstacle):
+        if line:
+            yield sentence(line)
+    if cache.is_live and cache.called_off:
+        yield sentence(cache.called_off)
+    if cache.is_ready and cache.leaves_at is not None:
+        yield join("Unless somebody uses it, it is evicted ", when(cache.leaves_at), ".")
+    if cache.keys:
+        shown = (join(", " if number else "", code(key))
+                 for number, key in enumerate(cache.keys[:_MOST_KEYS]))  # fmt: skip
+        yield join("The first keys: ", *shown)
+    if cache.trouble:
+        yield sentence(f"{cache.trouble} It is tried again.")
+
+
+def _facts(cache: Cache, person: str) -> Iterator[tuple[str, Markup]]:
+    yield "Files", plain(f"{cache.objects:,}")
+    yield "Size", plain(f"{size(cache.size_bytes)} ({cache.size_bytes:,} bytes)")
+    yield "Volume", plain(f"{capacity(cache.capacity_bytes)} on {cache.storage_class}")
+    yield "For", plain(", ".join((cache.team, *cache.teams)))
+    yield "By", plain(person)
+    yield "Asked", when(cache.asked_at)
+    if cache.phase == Phase.FILLING:
+        yield from _speed(cache)
+    if cache.ready_at is not None and cache.started_at is not None:
+        yield "Took", plain(format_duration(cache.ready_at - cache.started_at))
+    if cache.ready_at is not None:
+        yield "Verified", plain(_verified(cache))
+    if cache.is_live:
+        yield "Kept", plain(kept(cache.keep_seconds))
+    yield "Digest", code(cache.digest)
+
+
+def kept(keep_seconds: int | None) -> str:
+    """How long a cache stays, in words."""
+    if keep_seconds is None:
+        return "until somebody evicts it"
+    return f"{format_duration(timedelta(seconds=keep_seconds))} after its last use"
+
+
+def _speed(cache: Cache) -> Iterator[tuple[str, Markup]]:
+    rate, left = cache.bytes_per_second, cache.size_bytes - cache.bytes_done
+    if cache.stage == "finishing":
+        yield "Stage", plain("all is copied and verified; it is made visible")
+    elif rate:
+        yield "Rate", plain(f"{size(round(rate))}/s")
+        yield "Left", plain(f"about {format_duration(timedelta(seconds=left / rate))}")
+
+
+def _verified(cache: Cache) -> str:
+    """By what the files were compared; those of an attempt that was cut short are counted too."""
+    ways = [
+        f"{count:,} {_WAYS.get(way, f'by {way}')}"
+        for way, count in sorted(cache.verified_by.items())
+        if count
+    ]
+    earlier = cache.objects - sum(cache.verified_by.values())
+    if ways and earlier > 0:
+        ways.append(f"{earlier:,} in an earlier attempt")
+    return f"all {cache.objects:,}: {', '.join(ways)}" if ways else f"all {cache.objects:,}"
+
+
+def _buttons(cache: Cache) -> Iterator[Button]:
+    if cache.phase == Phase.FAILED and cache.stage == CHANGED:
+        yield Button(RECORD, "Record a new version", cache.dataset_id)

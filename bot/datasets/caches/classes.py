@@ -1,0 +1,92 @@
+"""Which storage classes caches may be on, and whether these can be shared by many nodes."""
+
+from collections.abc import Callable, Mapping
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import STORAGE_CLASSES
+from bot.config import CacheClass, Datasets, Settings
+from bot.errors import ConflictError, NotFoundError, UsageError
+from bot.slack.reading import closest
+
+_MANY = "ReadWriteMany"
+
+
+class Classes:
+    """The classes of the configuration, as the cluster has them."""
+
+    def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+
+    def datasets(self) -> Datasets:
+        """What is configured; ConflictError where nothing is."""
+        datasets = self._settings().datasets
+        if datasets is None or not datasets.classes:
+            raise ConflictError(
+                "Caching is not set up here.",
+                "A platform admin names storage classes in datasets.classes of quartermaster.yaml;"
+                " docs/datasets.md says how.",
+            )
+        return datasets
+
+    def settings(self, name: str) -> CacheClass:
+        """What is configured of a class."""
+        return self.datasets().classes[name]
+
+    def chosen(self, name: str | None) -> str:
+        """The class that is meant, the usual one where none was named.
+
+        Raises:
+            UsageError: there are several and none is the usual one.
+            NotFoundError: it is not one for caches.
+            ConflictError: the cluster does not have it, or its volumes are of one node.
+        """
+        datasets = self.datasets()
+        known = list(datasets.classes)
+        name = name or datasets.default_class or (known[0] if len(known) == 1 else None)
+        if name is None:
+            raise UsageError(
+                "Which storage class? There are several.",
+                f"Add --class, one of: {', '.join(known)}.",
+            )
+        if name not in datasets.classes:
+            near = closest(name, known)
+            hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+            raise NotFoundError(f"Datasets are not cached on {name}.", hint)
+        self._refuse_disks(datasets, name)
+        return name
+
+    def layout(self, name: str | None) -> str:
+        """The layout that is meant, empty for none; NotFoundError where it is not configured."""
+        if name is None:
+            return ""
+        known = self.datasets().layouts
+        if name not in known:
+            near = closest(name, known)
+            there = f"There is: {', '.join(known)}." if known else "There is none yet."
+            raise NotFoundError(
+                f"There is no layout {name}.", f"Did you mean {near}?" if near else there
+            )
+        return name
+
+    def _refuse_disks(self, datasets: Datasets, name: str) -> None:
+        """What the view has not read yet is no reason to refuse."""
+        view = self._clusters[datasets.cluster].view
+        told = self._settings().clusters[datasets.cluster].access_modes.get(name)
+        found = view.get(STORAGE_CLASSES, name)
+        if found is None and view.store(STORAGE_CLASSES).synced:
+            raise ConflictError(
+                f"Cluster {datasets.cluster} has no storage class {name}.",
+                "A platform admin makes it, or takes it out of datasets.classes.",
+            )
+        is_disk = found is not None and found.makes_disks
+        if told != _MANY and (told is not None or is_disk):
+            raise ConflictError(
+                f"Volumes of storage class {name} are for one node at a time ({_mode(told)}), and a"
+                f" cache is for many ({_MANY}).",
+                "Take a class of files and not of disks, as of NFS, with --class.",
+            )
+
+
+def _mode(told: str | None) -> str:
+    return told or "ReadWriteOnce"

@@ -1,0 +1,161 @@
+"""Makes caches so: a PVC and a Job that fills it, followed to the end and cleaned up after."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import JOBS, PVCS, Resource
+from bot.controller import Step, Trouble
+from bot.datasets.caches import eviction, shares
+from bot.datasets.caches.cost import best_time, longest_time
+from bot.datasets.caches.decision import (
+    Again,
+    Cleared,
+    CreateClaim,
+    CreateJob,
+    Decision,
+    DeleteClaim,
+    DeleteJob,
+    Fail,
+    Follow,
+    Rest,
+    decide,
+)
+from bot.datasets.caches.job import Place, claim_of, fill_job
+from bot.datasets.caches.observing import observe
+from bot.datasets.caches.recording import Findings, record
+from bot.datasets.caches.tables import CACHE, ENDS, Cache, Phase, Wanted
+from bot.datasets.controller import SOON, World, places_of
+from bot.datasets.job import Manifest
+from bot.datasets.tables import Version
+from bot.errors import ClusterError
+from bot.slack.messages import refresh_cards, refresh_interval
+
+_STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
+# Its PVC is watched; this is for the case that a watch missed something.
+_LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
+_SHOWN_ATTEMPTS = 2
+_QUOTA = "exceeded quota"
+_REFUSED = {"Invalid", "BadRequest"}
+
+
+class CacheController:
+    """Keeps caches."""
+
+    kind = CACHE
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step for a cache; OutsideError when the world did not let it."""
+        cache = self._world.database.read(lambda session: session.get(Cache, row_id))
+        if cache is None or cache.phase not in set(Phase) or cache.is_cleared:
+            return Step(None)
+        now = self._world.clock.now()
+        if cache.is_live and cache.wanted == Wanted.EVICT:
+            return eviction.step(self._world, cache, now)
+        cluster, best = self._cluster(cache), self._best(cache)
+        seen = observe(cluster, cache)
+        if cache.phase in ENDS and self._is_shared(cache):
+            decision: Decision = Follow(Phase(cache.phase))
+        else:
+            decision = self._act(cluster, cache, decide(cache, seen, best, now), best)
+        found = Findings(decision, seen, now)
+        return Step(
+            self._again(cache, decision, now),
+            lambda session: record(session, row_id, found, self._world.words),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what cannot be reached or refuses; once is no news."""
+        cache = session.get(Cache, row_id)
+        if cache is None or trouble.attempts < _SHOWN_ATTEMPTS:
+            return
+        if cache.trouble != trouble.sentence:
+            cache.trouble = trouble.sentence
+            session.add(cache)
+            refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
+
+    def _act(
+        self, cluster: Cluster, cache: Cache, decision: Decision, best: timedelta | None
+    ) -> Decision:
+        """Takes the step; what is to be recorded once it was taken."""
+        match decision:
+            case CreateClaim():
+                body = claim_of(cache, cluster.installation)
+                return _created(cluster, PVCS, body, cache) or decision
+            case CreateJob():
+                body = self._job(cluster, cache, best)
+                return _created(cluster, JOBS, body, cache) or decision
+            case DeleteJob(uid) | Again(uid):
+                cluster.delete(JOBS, cache.job_name, cache.namespace, uid=uid)
+            case DeleteClaim(uid):
+                cluster.delete(PVCS, cache.claim_name, cache.namespace, uid=uid)
+            case _:
+                pass
+        return decision
+
+    def _job(self, cluster: Cluster, cache: Cache, best: timedelta | None) -> Manifest:
+        version = self._world.database.read(lambda s: s.get_one(Version, cache.version_id))
+        datasets, stores = places_of(self._world.settings(), version)
+        longest = round(longest_time(cache.size_bytes, best).total_seconds())
+        return fill_job(cache, version, datasets, stores, Place(cluster.installation, longest))
+
+    def _best(self, cache: Cache) -> timedelta | None:
+        """How long its fill takes at the volume's throughput, as it is configured now."""
+        datasets = self._world.settings().datasets
+        kind = datasets.classes.get(cache.storage_class) if datasets is not None else None
+        return best_time(cache.size_bytes, cache.capacity_bytes, kind) if kind else None
+
+    def _is_shared(self, cache: Cache) -> bool:
+        """Whether other namespaces still see its volume."""
+        return bool(self._world.database.read(lambda session: shares.live(session, cache.id)))
+
+    def _cluster(self, cache: Cache) -> Cluster:
+        cluster = self._world.clusters.get(cache.cluster)
+        if cluster is None:
+            raise ClusterError(
+                f"Cluster {cache.cluster} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back until its caches are gone.",
+                reason="Unreachable",
+            )
+        return cluster
+
+    def _again(self, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
+        """When to look again if nothing wakes the row before."""
+        match decision:
+            case Follow(Phase.FILLING):
+                return now + self._world.database.read(refresh_interval)
+            case Follow(Phase.FAILED):
+                return now + _LOOK_AT_REST
+            case Follow():
+                return now + min(max(_STARTING, (now - cache.asked_at) / 10), _LONGEST)
+            case Rest():
+                return now + _LOOK_AT_READY if cache.is_live else None
+            case Cleared():
+                return None
+            case _:
+                return now + SOON
+
+
+def _created(
+    cluster: Cluster, resource: Resource[Any], body: Manifest, cache: Cache
+) -> Decision | None:
+    """Makes an object. When its name is taken the next look tells by whom."""
+    try:
+        cluster.create(resource, body, cache.namespace)
+    except ClusterError as error:
+        if error.reason in _REFUSED:
+            return Fail(error.message, error.hint)
+        if error.reason == "Forbidden" and _QUOTA in error.message:
+            return Fail(
+                f"The namespace's ResourceQuota has no room for it. {error.message}",
+                "Evict a cache that nobody needs, then cache it again.",
+                word="no_room",
+            )
+        if error.reason != "AlreadyExists":
+            raise
+    return None

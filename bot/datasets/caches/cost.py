@@ -1,0 +1,118 @@
+"""What a cache costs before it is made: how large a volume, whether there is room, how long."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from bot.cluster.quantities import format_quantity
+from bot.config import CacheClass
+from bot.datasets.caches.tables import Cache
+from bot.datasets.caches.watermark import Room
+from bot.datasets.tables import Version
+from bot.datasets.wording import capacity, files, size
+from bot.errors import LimitError, UsageError
+
+GIB, _MIB, _TIB = 2**30, 2**20, 2**40
+_SPARE = Decimal("1.1")
+# Where nobody says how fast a class is; slower ones are of no use for training.
+_USUAL_BYTES_PER_SECOND = 20e6
+_LEAST_PATIENCE, _LEAST_MARGIN = timedelta(hours=12), timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What people are told before they confirm.
+
+    `free` and `whole` are bytes of the class, None where nobody knows; `source` says who does.
+    `best` is how long the fill takes when the volume alone is the limit, None where unknown.
+    """
+
+    version: Version
+    storage_class: str
+    capacity_bytes: int
+    free: int | None
+    whole: int | None
+    source: str
+    best: timedelta | None
+
+
+def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
+    """How large a volume a version gets; UsageError where what was asked for is too small."""
+    needed = math.ceil((version.size_bytes or 0) * _SPARE)
+    least = kind.least_size or 0
+    if asked is None:
+        return max(math.ceil(needed / GIB) * GIB, least, GIB)
+    auto = "Leave out --size for the least that will do."
+    if asked < needed:
+        raise UsageError(
+            f"{capacity(asked)} are too small: {version.reference} has"
+            f" {files(version.objects or 0)} of {size(version.size_bytes or 0)}, and a tenth more"
+            f" is kept free, which makes {capacity(math.ceil(needed / GIB) * GIB)}.",
+            auto,
+        )
+    if asked < least:
+        raise UsageError(
+            f"{capacity(asked)} are too small: the smallest volume of the class has"
+            f" {capacity(least)}.",
+            auto,
+        )
+    return asked
+
+
+def best_time(size_bytes: int, capacity_bytes: int, kind: CacheClass) -> timedelta | None:
+    """How long a fill takes at the volume's throughput; None where that is not configured."""
+    if kind.throughput_mib_per_tib is None:
+        return None
+    rate = kind.throughput_mib_per_tib * _MIB * capacity_bytes / _TIB
+    return timedelta(seconds=size_bytes / rate)
+
+
+def longest_time(size_bytes: int, best: timedelta | None) -> timedelta:
+    """After how long a fill is given up."""
+    return _LEAST_PATIENCE + 3 * (best or _usual(size_bytes))
+
+
+def late_after(size_bytes: int, best: timedelta | None) -> timedelta:
+    """After how long a fill is late."""
+    return _LEAST_MARGIN + 1.5 * (best or _usual(size_bytes))
+
+
+def left(room: Room, caches: Sequence[Cache], storage_class: str) -> int | None:
+    """Bytes of a class that are free, and not promised to caches whose PVC is not made yet."""
+    if room.free is None or room.source == "budget":
+        return room.free
+    coming = (
+        each.capacity_bytes
+        for each in caches
+        if each.storage_class == storage_class and each.is_live and each.claim_uid is None
+    )
+    return max(room.free - sum(coming), 0)
+
+
+def refuse_crowded(estimate: Estimate, usage: str) -> None:
+    """LimitError with the numbers where there is not enough room; `usage` is a command."""
+    if estimate.free is None or estimate.capacity_bytes <= estimate.free:
+        return
+    whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
+    raise LimitError(
+        f"{estimate.version.reference} needs {capacity(estimate.capacity_bytes)} on"
+        f" {estimate.storage_class}, and {capacity(estimate.free)}{whole} are free there"
+        f" ({said_by(estimate.source)}).",
+        f"`{usage}` shows what is cached there and what can go.",
+    )
+
+
+def said_by(source: str) -> str:
+    """Who knows how much room there is, in words."""
+    return "the budget in quartermaster.yaml" if source == "budget" else source
+
+
+def quantity(count: int) -> str:
+    """Bytes as Kubernetes writes them: 300Gi."""
+    return format_quantity(Decimal(count), binary=True)
+
+
+def _usual(size_bytes: int) -> timedelta:
+    return timedelta(seconds=size_bytes / _USUAL_BYTES_PER_SECOND)

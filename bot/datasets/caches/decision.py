@@ -1,0 +1,218 @@
+"""What to do next for a cache. Pure: no I/O."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.objects import Job, has_condition
+from bot.datasets.caches.cost import late_after, longest_time
+from bot.datasets.caches.tables import ENDS, Cache, Phase
+from bot.datasets.job import ATTEMPTS
+from bot.datasets.saying import Said
+from bot.durations import format_duration
+
+# A volume and a pod are there within minutes, or never without somebody's help.
+LATE_AFTER = timedelta(minutes=15)
+STARTS_WITHIN = timedelta(hours=1)
+SILENT_AFTER = timedelta(minutes=15)
+_RETAIN = "Retain"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look: PVC and Job, None where there is none, and what the pods say, taken together.
+
+    `taken` names what has a name of ours but is not ours; `is_running` says that a pod runs,
+    `started_at` since when the first one does or did. `obstacle` is what keeps the volume or a
+    pod from being there; `volume` is what is left when the PVC is gone.
+    """
+
+    claim: PersistentVolumeClaim | None = None
+    job: Job | None = None
+    taken: str = ""
+    is_running: bool = False
+    started_at: datetime | None = None
+    said: Said | None = None
+    obstacle: str = ""
+    volume: PersistentVolume | None = None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing is to be done, and nothing to be written."""
+
+
+@dataclass(frozen=True)
+class CreateClaim:
+    """Make the PVC."""
+
+
+@dataclass(frozen=True)
+class CreateJob:
+    """Make the Job that fills it."""
+
+
+@dataclass(frozen=True)
+class Follow:
+    """It goes on; `lateness` says why it is late."""
+
+    phase: Phase
+    lateness: str = ""
+
+
+@dataclass(frozen=True)
+class Again:
+    """It is filled, but nobody heard how: the Job is made once more, and finds all there."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Every file is there and verified."""
+
+    said: Said
+
+
+@dataclass(frozen=True)
+class Fail:
+    """It cannot be used; sentences say why, and what to do then. `word` is the worker's own."""
+
+    reason: str
+    unblock: str = ""
+    keys: tuple[str, ...] = field(default=())
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class DeleteJob:
+    """Delete the Job, which is not needed any more."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class DeleteClaim:
+    """Delete the PVC of a cache that failed."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """Nothing is left of a cache that failed, but a volume that its class retains, by its name."""
+
+    retained: str = ""
+
+
+Decision = (
+    Rest | CreateClaim | CreateJob | Follow | Again | Filled | Fail | DeleteJob | DeleteClaim
+    | Cleared
+)  # fmt: skip
+
+
+def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> Decision:
+    """The next step for a cache, as its row and the cluster stand.
+
+    `best` is how long its fill takes at the volume's throughput, None where nobody knows.
+    """
+    if cache.phase in ENDS:
+        return _after_the_end(cache, seen)
+    if seen.taken:
+        return Fail(
+            f"There is a {seen.taken} in namespace {cache.namespace} already that is not ours, so"
+            " nothing was touched.",
+            "Cache it again: it gets another name.",
+        )
+    if seen.claim is None:
+        return Fail("Somebody deleted its PVC.", _CACHE_AGAIN) if cache.claim_uid else CreateClaim()
+    if seen.claim.metadata.deletion_timestamp is not None:
+        return Fail("Somebody is deleting its PVC.", _CACHE_AGAIN)
+    if cache.phase == Phase.READY:
+        return DeleteJob(seen.job.uid) if seen.job is not None else Rest()
+    if seen.job is None:
+        return Fail("Somebody deleted its Job.", _CACHE_AGAIN) if cache.job_uid else CreateJob()
+    return _filling(cache, seen.claim, seen.job, seen, (best, now))
+
+
+def _filling(
+    cache: Cache,
+    claim: PersistentVolumeClaim,
+    job: Job,
+    seen: Seen,
+    times: tuple[timedelta | None, datetime],
+) -> Decision:
+    best, now = times
+    if has_condition(job.status.conditions, "Complete"):
+        return _completed(cache, job, seen)
+    if has_condition(job.status.conditions, "Failed"):
+        return _failed(cache, job, seen, best)
+    waited = now - (claim.metadata.creation_timestamp or cache.asked_at)
+    if seen.is_running or cache.started_at is not None:
+        return Follow(Phase.FILLING, _lateness(cache, best, now))
+    if waited > STARTS_WITHIN:
+        within = format_duration(STARTS_WITHIN)
+        return Fail(f"Its pod did not start within {within}. {seen.obstacle}".strip(), _ASK_ADMIN)
+    what = "its volume is not there" if claim.status.phase == "Pending" else "its pod does not run"
+    late = f"This is late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
+    return Follow(Phase.STARTING, late)
+
+
+def _lateness(cache: Cache, best: timedelta | None, now: datetime) -> str:
+    """Why a fill that runs is late; empty while it is not."""
+    heard = max(filter(None, (cache.read_at, cache.started_at)), default=now)
+    if now - heard > SILENT_AFTER:
+        return f"This is late: nothing was copied for {format_duration(now - heard)}."
+    begun = cache.started_at or now
+    if now - begun > late_after(cache.size_bytes, best):
+        given_up = format_duration(begun + longest_time(cache.size_bytes, best) - now)
+        at_best = f", which takes {format_duration(best)} at best" if best is not None else ""
+        return f"This is late for {cache.reference}{at_best}; it is given up in {given_up}."
+    return ""
+
+
+def _after_the_end(cache: Cache, seen: Seen) -> Decision:
+    """What failed leaves nothing behind; the Job goes first, so that no pod holds the PVC."""
+    if cache.is_cleared:
+        return Rest()
+    if seen.job is not None:
+        return DeleteJob(seen.job.uid)
+    if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
+        return DeleteClaim(seen.claim.uid)
+    if seen.claim is None and seen.volume is None:
+        return Cleared()
+    if seen.volume is not None and seen.volume.spec.persistent_volume_reclaim_policy == _RETAIN:
+        return Cleared(seen.volume.name)
+    return Follow(Phase.FAILED)
+
+
+def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
+    said = seen.said
+    if said is None or said.event != "done" or not said.ready:
+        return Again(job.uid)
+    if said.digest != cache.digest:
+        return Fail(f"What was copied is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
+    return Filled(said)
+
+
+def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decision:
+    """Why, in the worker's own words where it had any."""
+    said = seen.said
+    if said is not None and said.event == "failed":
+        return Fail(said.message, said.hint, said.keys, said.reason)
+    found = next((each for each in job.status.conditions if each.type == "Failed"), None)
+    if found is not None and found.reason == "DeadlineExceeded":
+        lasted = format_duration(longest_time(cache.size_bytes, best))
+        return Fail(
+            f"It was not filled after {lasted}. {seen.obstacle}".strip(),
+            "Ask a platform admin why the store or the volume is slow, or take a larger volume:"
+            " on many classes that is a faster one.",
+            word="deadline",
+        )
+    tries = f" in {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
+    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
+    return Fail(f"Its pod ended{tries} without saying why.{why}", _ASK_ADMIN)
+
+
+_CACHE_AGAIN = "Cache it again."
+_ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then cache it again."

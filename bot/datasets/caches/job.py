@@ -1,0 +1,87 @@
+"""The PVC of a cache, and the Job that fills it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bot.cluster import labels
+from bot.config import Datasets, Store
+from bot.datasets.caches.cost import quantity
+from bot.datasets.caches.tables import Cache
+from bot.datasets.job import ATTEMPTS, Manifest, told, worker_job, worker_pod
+from bot.datasets.tables import Version
+
+TARGET = "/data"
+_VOLUME = "data"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose cluster a Job is for, and after how long it is given up."""
+
+    installation: str
+    longest_seconds: int
+
+
+def claim_of(cache: Cache, installation: str) -> Manifest:
+    """The PVC that a cache is kept on; many nodes mount it."""
+    return {
+        "metadata": _metadata(cache, cache.claim_name, installation),
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": cache.storage_class,
+            "resources": {"requests": {"storage": quantity(cache.capacity_bytes)}},
+        },
+    }
+
+
+def fill_job(
+    cache: Cache, version: Version, datasets: Datasets, stores: Mapping[str, Store], place: Place
+) -> Manifest:
+    """The Job that copies a version onto its PVC, in several pods where that is configured."""
+    used = {name: stores[name] for name in (version.store, version.manifest_store)}
+    arguments = [
+        *("fill", "--manifest", version.manifest),
+        *("--manifest-store", told(version.manifest_store, used[version.manifest_store])),
+        *("--digest", cache.digest),
+        *("--source", version.source),
+        *("--source-store", told(version.store, used[version.store])),
+        *("--target", TARGET, "--umask", datasets.umask),
+    ]
+    if datasets.shards > 1:
+        arguments += ["--shards", str(datasets.shards)]
+    pod = worker_pod(datasets, used, arguments)
+    _mount(pod, cache.claim_name)
+    _give_processors(pod, datasets.fill_cpus)
+    metadata = _metadata(cache, cache.job_name, place.installation)
+    job = worker_job(metadata, pod, place.longest_seconds)
+    if datasets.shards > 1:
+        job["spec"] |= {
+            "completionMode": "Indexed",
+            "completions": datasets.shards,
+            "parallelism": datasets.shards,
+            "backoffLimit": ATTEMPTS * datasets.shards,
+        }
+    return job
+
+
+def _metadata(cache: Cache, name: str, installation: str) -> Manifest:
+    ours = {
+        labels.MANAGED_BY: labels.MANAGER,
+        labels.INSTALLATION: installation,
+        labels.DATASET_CACHE: cache.id,
+        labels.TEAM: cache.team,
+        labels.PERSON: cache.person,
+    }
+    return {"name": name, "namespace": cache.namespace, "labels": ours}
+
+
+def _mount(pod: Manifest, claim: str) -> None:
+    pod["volumes"].append({"name": _VOLUME, "persistentVolumeClaim": {"claimName": claim}})
+    pod["containers"][0]["volumeMounts"].append({"name": _VOLUME, "mountPath": TARGET})
+    # To look through half a million files at each start, only to change none, takes minutes.
+    pod["securityContext"]["fsGroupChangePolicy"] = "OnRootMismatch"
+
+
+def _give_processors(pod: Manifest, cpus: int) -> None:
+    """The worker reads as many objects at a time as its processors can check."""
+    pod["containers"][0]["resources"]["limits"]["cpu"] = str(cpus)

@@ -1,0 +1,57 @@
+"""What is said in the threads of a cache's cards when its fill has ended."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.datasets.caches.tables import Cache
+from bot.datasets.wording import files, size
+from bot.slack.markup import Markup, code, join, person, plain, sentence
+from bot.slack.messages import Note, places_of, say_once
+
+CHANGED = "changed"
+_MOST_KEYS = 3
+
+
+def filled(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
+    """That it can be used, and how; whoever asked for it is mentioned."""
+    amount = f"{files(cache.objects)}, {size(cache.size_bytes)}"
+    use = words(f"train submit NAME --data {cache.reference}:/data")
+    said = [
+        plain(f"{cache.reference} is cached on {cache.storage_class}: {amount}."),
+        join("Runs read it below /data: ", code(use)),
+    ]
+    _say(session, cache, "filled", said, now)
+
+
+def failed(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
+    """Why it cannot be used, and what to do; whoever asked for it is mentioned."""
+    said = [sentence(f"{cache.reference} was not cached. {cache.reason}"
+                     if cache.ready_at is None else
+                     f"{cache.reference} is not cached any more. {cache.reason}")]  # fmt: skip
+    if cache.keys:
+        said.append(plain(f"The first keys it is about: {', '.join(cache.keys[:_MOST_KEYS])}."))
+    if cache.unblock:
+        said.append(sentence(cache.unblock))
+    if cache.stage == CHANGED:
+        again = words(f"dataset version {cache.reference.partition('@')[0]}")
+        said.append(join("What it holds now is another version: ", code(again), " records it."))
+    _say(session, cache, "failed", said, now, is_bad=True)
+
+
+def _say(
+    session: Session,
+    cache: Cache,
+    purpose: str,
+    said: Sequence[Markup],
+    now: datetime,
+    *,
+    is_bad: bool = False,
+) -> None:
+    """In the thread of every card; there whoever asked for it is mentioned."""
+    for place in places_of(session, cache.subject):
+        owner = place.owner or cache.person
+        lines = (join(person(owner), " ", said[0]), *said[1:])
+        note = Note(purpose, lines, broadcast=is_bad, owner=owner)
+        say_once(session, cache.subject, place.channel, note, now)

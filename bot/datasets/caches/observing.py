@@ -1,0 +1,134 @@
+"""Looks at the PVC of a cache, at the Job that fills it and at its pods, live."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject, Job, Pod, has_condition
+from bot.cluster.resources import JOBS, PODS, PVCS, VOLUMES
+from bot.datasets import pods
+from bot.datasets.caches.decision import Seen
+from bot.datasets.caches.tables import ENDS, Cache, Phase
+from bot.datasets.saying import Said, last_progress, last_said
+
+
+def observe(cluster: Cluster, cache: Cache) -> Seen:
+    """What the cluster shows of a cache; ClusterError when it cannot be told."""
+    claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
+    job = cluster.get(JOBS, cache.job_name, cache.namespace)
+    has_ended = cache.phase in ENDS
+    if claim is not None and not _is_ours(claim, cache, cache.claim_uid, cluster.installation):
+        if not has_ended:
+            return Seen(taken=f"PVC {cache.claim_name}")
+        claim = None
+    if job is not None and not _is_ours(job, cache, cache.job_uid, cluster.installation):
+        if not has_ended:
+            return Seen(taken=f"Job {cache.job_name}")
+        job = None
+    if has_ended:
+        return Seen(claim, job, volume=_volume(cluster, cache) if claim is None else None)
+    if cache.phase == Phase.READY or claim is None or job is None:
+        return Seen(claim, job)
+    return _filling(cluster, cache, claim, job)
+
+
+def _filling(cluster: Cluster, cache: Cache, claim: PersistentVolumeClaim, job: Job) -> Seen:
+    found = cluster.list(PODS, cache.namespace, labels=f"{labels.DATASET_CACHE}={cache.id}")
+    is_complete = has_condition(job.status.conditions, "Complete")
+    speakers = _speakers(found, is_complete=is_complete)
+    is_running = any(pods.is_running(each) for each in speakers)
+    begun = [each for each in map(pods.started_at, speakers) if each is not None]
+    return Seen(
+        claim,
+        job,
+        is_running=is_running,
+        started_at=min(begun, default=None),
+        said=_together(cluster, speakers, job.spec.completions or 1),
+        obstacle="" if is_running or is_complete else _obstacle(cluster, claim, found),
+    )
+
+
+def _speakers(found: Iterable[Pod], *, is_complete: bool) -> list[Pod]:
+    """The pod of each shard whose words count."""
+    shards = defaultdict(list)
+    for pod in found:
+        shards[pod.metadata.annotations.get(labels.INDEX, "0")].append(pod)
+    chosen = (pods.speaker(each, is_complete=is_complete) for each in shards.values())
+    return [each for each in chosen if each is not None]
+
+
+def _together(cluster: Cluster, speakers: Sequence[Pod], shards: int) -> Said | None:
+    """What all pods say, as one would; how each failed counts once none is left that goes on."""
+    last, counts = [], []
+    for pod in speakers:
+        lines = pods.last_lines(cluster, pod)
+        said = last_said(lines)
+        if said is not None:
+            last.append(said)
+            counts.append(last_progress(lines) or said)
+    failed = next((each for each in last if each.event == "failed"), None)
+    if failed is not None:
+        return failed
+    done = [each for each in last if each.event == "done"]
+    if len(done) == shards:
+        return _done(done)
+    return _progress(last, counts) if last else None
+
+
+def _done(done: Sequence[Said]) -> Said:
+    verified: dict[str, int] = defaultdict(int)
+    for said in done:
+        for way, count in said.verified_by.items():
+            verified[way] += count
+    finisher = next((each for each in done if each.ready), done[0])
+    digests = {each.digest for each in done}
+    return Said(
+        "done",
+        phase=finisher.phase,
+        digest=finisher.digest if len(digests) == 1 else "several versions",
+        objects=finisher.objects,
+        bytes=finisher.bytes,
+        copied_files=sum(each.copied_files for each in done),
+        verified_by=dict(verified),
+        ready=finisher.ready,
+    )
+
+
+def _progress(last: Sequence[Said], counts: Sequence[Said]) -> Said:
+    going_on = [each for each in last if each.event == "progress"]
+    rates = [each.bytes_per_second for each in going_on if each.bytes_per_second is not None]
+    return Said(
+        "progress",
+        phase=(going_on or last)[0].phase,
+        files_done=sum(each.files_done for each in counts),
+        bytes_done=sum(each.bytes_done for each in counts),
+        bytes_per_second=sum(rates) if rates else None,
+    )
+
+
+def _obstacle(cluster: Cluster, claim: PersistentVolumeClaim, found: Sequence[Pod]) -> str:
+    """What keeps a volume or a pod from being there; a volume's driver knows why it is not."""
+    if claim.status.phase == "Pending":
+        said = pods.warning(cluster, claim.namespace, claim.uid)
+        if said:
+            return said.replace("Kubernetes warns", "Its volume is not made", 1)
+    return pods.obstacle(cluster, found)
+
+
+def _volume(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
+    """The volume it had; one that somebody has bound to another PVC since is not it."""
+    if not cache.volume_name:
+        return None
+    place = (cache.namespace, cache.claim_name)
+    for volume in cluster.list(VOLUMES, fields=f"metadata.name={cache.volume_name}"):
+        owner = volume.spec.claim_ref
+        if owner is not None and (owner.namespace, owner.name) == place:
+            return volume
+    return None
+
+
+def _is_ours(object_: ClusterObject, cache: Cache, uid: str | None, installation: str) -> bool:
+    marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: installation}
+    return marks.items() <= object_.labels.items() and uid in {None, object_.uid}

@@ -1,0 +1,131 @@
+"""Writes what a look at a cache found into its row, and says what people must know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster.hiding import hide_secrets
+from bot.datasets.caches import notes, shares
+from bot.datasets.caches.decision import Again, Cleared, Decision, Fail, Filled, Follow, Seen
+from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.caches.waking import wake_holders
+from bot.datasets.saying import Said
+from bot.slack.messages import refresh_cards
+
+_SMOOTHING = 0.5
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen."""
+
+    decision: Decision
+    seen: Seen
+    now: datetime
+
+
+def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+    """Brings the row up to date, and the card when it shows anything else now."""
+    cache = session.get(Cache, row_id)
+    if cache is None:
+        return
+    before = _shown(cache)
+    _note_objects(cache, found.seen)
+    match found.decision:
+        case Follow() as follow:
+            _follow(cache, follow, found)
+        case Again():
+            cache.job_uid = None
+        case Filled(said):
+            _fill(session, cache, said, found)
+            notes.filled(session, cache, words, found.now)
+        case Fail() as fail:
+            _fail(session, cache, fail, found)
+            notes.failed(session, cache, words, found.now)
+        case Cleared(retained):
+            _clear(cache, retained)
+        case _:
+            pass
+    cache.trouble = ""
+    session.add(cache)
+    if _shown(cache) != before:
+        refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
+
+
+def _note_objects(cache: Cache, seen: Seen) -> None:
+    """Which objects are ours, so that others of the same name later are not."""
+    if seen.claim is not None and not seen.taken:
+        cache.claim_uid = seen.claim.uid
+        cache.volume_name = seen.claim.spec.volume_name or cache.volume_name
+    if seen.job is not None and not seen.taken:
+        cache.job_uid = seen.job.uid
+
+
+def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
+    if not cache.is_live:
+        return
+    if follow.phase is not Phase(cache.phase):
+        cache.phase, cache.since = follow.phase, found.now
+        if follow.phase is Phase.FILLING:
+            cache.since = cache.started_at = found.seen.started_at or found.now
+    said, cache.obstacle = found.seen.said, found.seen.obstacle
+    cache.is_late = bool(follow.lateness)
+    if said is not None and said.event == "progress":
+        _progress(cache, said, found.now)
+    if said is not None and said.event == "failed":
+        cache.obstacle = f"{hide_secrets(said.message)} It is tried again."
+    if follow.lateness:
+        cache.obstacle = f"{follow.lateness} {cache.obstacle}".rstrip()
+
+
+def _progress(cache: Cache, said: Said, now: datetime) -> None:
+    """How far it is; `read_at` is when it was seen to have moved."""
+    if (said.files_done, said.bytes_done) != (cache.files_done, cache.bytes_done):
+        cache.read_at = now
+    cache.stage, cache.files_done, cache.bytes_done = said.phase, said.files_done, said.bytes_done
+    rate, before = said.bytes_per_second, cache.bytes_per_second
+    if rate is not None and before:
+        rate = _SMOOTHING * rate + (1 - _SMOOTHING) * before
+    cache.bytes_per_second = rate
+
+
+def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:
+    job = found.seen.job
+    cache.phase, cache.stage = Phase.READY, ""
+    cache.started_at = cache.started_at or found.seen.started_at
+    cache.ready_at = (job.status.completion_time if job is not None else None) or found.now
+    cache.since = cache.ready_at
+    # Whoever asked for it has not used it yet, and is not to lose it for that.
+    cache.used_at = max(cache.used_at, cache.ready_at)
+    cache.files_done, cache.bytes_done = said.objects, said.bytes
+    cache.verified_by = dict(said.verified_by)
+    cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
+    wake_holders(session, cache, found.now)
+
+
+def _fail(session: Session, cache: Cache, fail: Fail, found: Findings) -> None:
+    cache.phase, cache.stage = Phase.FAILED, fail.word
+    cache.reason, cache.unblock = hide_secrets(fail.reason), fail.unblock
+    cache.keys = list(fail.keys)
+    cache.since = cache.ended_at = found.now
+    cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
+    shares.leave(session, cache.id, found.now)
+    wake_holders(session, cache, found.now)
+
+
+def _clear(cache: Cache, retained: str) -> None:
+    cache.is_cleared = True
+    if retained:
+        kept = f"Its volume {retained} stays, because its reclaimPolicy is Retain: an admin deletes"
+        cache.unblock = f"{cache.unblock} {kept} it.".lstrip()
+
+
+def _shown(cache: Cache) -> tuple[object, ...]:
+    """What the card shows of a cache."""
+    return (
+        cache.phase, cache.since, cache.stage, cache.obstacle, cache.trouble, cache.is_late,
+        cache.files_done, cache.bytes_done, cache.bytes_per_second, cache.ready_at,
+        cache.ended_at, cache.reason, cache.unblock,
+    )  # fmt: skip

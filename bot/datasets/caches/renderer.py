@@ -1,0 +1,28 @@
+"""Renders the cards of caches."""
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.caches.card import cache_card
+from bot.datasets.caches.tables import CACHE, Cache
+from bot.datasets.wording import name_of
+from bot.slack.card import Card
+
+
+class CacheRenderer:
+    """Renders caches."""
+
+    kind = CACHE
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The cache's card; the same in every channel."""
+        del channel
+        cache = session.get(Cache, subject_id)
+        if cache is None:
+            return None
+        return cache_card(
+            cache, name_of(session, cache.workspace_id, cache.person), self._clock.now()
+        )

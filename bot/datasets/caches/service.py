@@ -1,0 +1,251 @@
+"""Has versions cached, once for everybody: what people want is checked, priced and written."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.access import Caller
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import ALLOWANCES
+from bot.config import Datasets, Settings
+from bot.database.columns import new_id
+from bot.datasets import finding
+from bot.datasets.caches import finding as caching
+from bot.datasets.caches.classes import Classes
+from bot.datasets.caches.cost import Estimate, best_time, left, refuse_crowded, volume_bytes
+from bot.datasets.caches.plan import Plan, Wish
+from bot.datasets.caches.rooms import kept, rooms
+from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.finding import Reference
+from bot.datasets.job import job_name
+from bot.datasets.tables import Dataset, Version, lane
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.slack.messages import refresh_cards, show_card
+from bot.slack.reading import closest
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What would be made, and what it costs; nothing is made yet."""
+
+    plan: Plan
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Found:
+    """A cache that is there, or is to be; `added` are teams that may use it from now on."""
+
+    cache: Cache
+    added: tuple[str, ...] = ()
+    is_new: bool = False
+
+
+class CacheService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before. `words` says how a command is typed.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+        words: Callable[[str], str],
+    ) -> None:
+        self._settings = settings
+        self._clusters = clusters
+        self._words = words
+        self._classes = Classes(settings, clusters)
+
+    def ask(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Offer | Found:
+        """What a cache would cost; the cache itself where one is there, which counts as use."""
+        dataset, version = self._version(session, caller.team or "", wish.reference)
+        teams = self._teams(dataset, caller.team or "", wish.teams)
+        keep = wish.keep_seconds
+        if wish.keep is None:
+            usual = self._settings().keep_caches(caller.team or "")
+            keep = round(usual.total_seconds()) if usual is not None else None
+        there = self._there(session, version, wish.storage_class)
+        if there is not None:
+            told = Keeping(keep, is_told=wish.keep is not None)
+            return self._join(session, caller, (there, teams, told), now)
+        chosen = self._classes.chosen(wish.storage_class)
+        self._refuse_unfit(version)
+        layout = self._classes.layout(wish.layout)
+        size = volume_bytes(version, wish.size, self._classes.settings(chosen))
+        plan = Plan(version.id, chosen, size, caller.team or "", teams, keep, layout)
+        estimate = self._estimate(session, version, plan)
+        refuse_crowded(estimate, self._words("dataset usage"))
+        return Offer(plan, estimate)
+
+    def begin(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
+        """Has a cache made; where somebody was faster it is joined."""
+        version = session.get(Version, plan.version_id)
+        dataset = session.get(Dataset, version.dataset_id) if version is not None else None
+        if version is None or dataset is None or dataset.removed_at is not None:
+            raise NotFoundError("This version is not in the catalogue any more.")
+        finding.dataset(session, caller.team or "", dataset.name, self._words)
+        teams = self._teams(dataset, caller.team or "", plan.teams)
+        there = self._there(session, version, plan.storage_class)
+        if there is not None:
+            told = Keeping(plan.keep_seconds, is_told=False)
+            return self._join(session, caller, (there, teams, told), now)
+        self._classes.chosen(plan.storage_class)
+        refuse_crowded(self._estimate(session, version, plan), self._words("dataset usage"))
+        cache = self._row(caller, version, (plan, teams), now)
+        session.add(cache)
+        session.flush()
+        facts = {"name": cache.reference, "class": cache.storage_class,
+                 "bytes": str(cache.capacity_bytes), "teams": ", ".join(teams)}  # fmt: skip
+        record(session, _actor(caller), "dataset.cache", (CACHE, cache.id), facts, at=now)
+        show_card(session, cache.subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+        return Found(cache, teams, is_new=True)
+
+    def _join(
+        self,
+        session: Session,
+        caller: Caller,
+        what: "tuple[Cache, tuple[str, ...], Keeping]",
+        now: datetime,
+    ) -> Found:
+        """The cache that is there or under way, for these teams too; asking counts as use."""
+        cache, teams, keeping = what
+        if cache.wanted == Wanted.EVICT:
+            raise ConflictError(
+                f"{cache.reference} is being evicted from {cache.storage_class}.",
+                "Cache it again once its card says that it is gone.",
+            )
+        known = {cache.team, *cache.teams}
+        added = tuple(each for each in (caller.team or "", *teams) if each not in known)
+        cache.teams = [*cache.teams, *added]
+        cache.used_at = now
+        if keeping.is_told:
+            cache.keep_seconds = keeping.longer(cache.keep_seconds)
+        session.add(cache)
+        facts = {"name": cache.reference, "class": cache.storage_class, "teams": ", ".join(added)}
+        record(session, _actor(caller), "dataset.cache_join", (CACHE, cache.id), facts, at=now)
+        if not cache.is_ready:
+            channel, who = caller.channel, caller.person
+            show_card(session, cache.subject, channel, now, live=True, owner=who)
+        elif added:
+            refresh_cards(session, cache.subject, live=False)
+        return Found(cache, added)
+
+    def _version(self, session: Session, team: str, said: Reference) -> tuple[Dataset, Version]:
+        dataset = finding.dataset(session, team, said.name, self._words)
+        survey = finding.live_survey(session, dataset.id)
+        if survey is not None and said.version == survey.name:
+            raise ConflictError(
+                f"{survey.reference} is still being recorded.",
+                f"Its card in <#{survey.channel}> says how far it is; cache it when it is done.",
+            )
+        return dataset, finding.version(session, dataset, said.version, self._words)
+
+    def _teams(self, dataset: Dataset, own: str, asked: Sequence[str]) -> tuple[str, ...]:
+        """The teams besides one's own; refused are those that may not use the dataset."""
+        teams = tuple(dict.fromkeys(each for each in asked if each != own))
+        known = self._settings().teams
+        for team in teams:
+            if team not in known:
+                near = closest(team, known)
+                hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+                raise NotFoundError(f"There is no team {team}.", hint)
+            if not dataset.is_for(team):
+                readers = ", ".join((dataset.team, *dataset.readers))
+                raise NotAllowedError(
+                    f"{team} may not use {dataset.name}.", f"It is for {readers}."
+                )
+        return teams
+
+    def _there(self, session: Session, version: Version, storage_class: str | None) -> Cache | None:
+        """The cache of the version that is there or is to be, on that class or on any."""
+        found = caching.of_version(session, version.id, self._datasets().cluster)
+        return next((c for c in found if storage_class in {None, c.storage_class}), None)
+
+    def _refuse_unfit(self, version: Version) -> None:
+        if not version.problems:
+            return
+        keys = f"{version.problems:,} key{'' if version.problems == 1 else 's'}"
+        named = f": {', '.join(version.keys)}" if version.keys else ""
+        more = " and others" if version.problems > len(version.keys) > 0 else ""
+        raise ConflictError(
+            f"{keys} of {version.reference} cannot be files{named}{more}.",
+            "Rename or remove these objects, then record a new version; the manifest"
+            f" ({version.manifest}index.json) says what is wrong with each.",
+        )
+
+    def _estimate(self, session: Session, version: Version, plan: Plan) -> Estimate:
+        """What a plan costs as things stand; of the database and the view alone."""
+        datasets = self._datasets()
+        view = self._clusters[datasets.cluster].view
+        caches = kept(session, datasets.cluster)
+        name, size = plan.storage_class, plan.capacity_bytes
+        # Where volumes know of pools (ANF), the room of a pool comes before that of a quota.
+        room = rooms(caches, view.all(ALLOWANCES, datasets.namespace), datasets)[name]
+        return Estimate(
+            version=version,
+            storage_class=name,
+            capacity_bytes=size,
+            free=left(room, caches, name),
+            whole=room.whole,
+            source=room.source,
+            best=best_time(version.size_bytes or 0, size, datasets.classes[name]),
+        )
+
+    def _row(
+        self, caller: Caller, version: Version, what: tuple[Plan, tuple[str, ...]], now: datetime
+    ) -> Cache:
+        plan, teams = what
+        datasets, row_id = self._datasets(), new_id()
+        name = job_name(version.reference, row_id)
+        return Cache(
+            id=row_id,
+            workspace_id=caller.workspace_id,
+            version_id=version.id,
+            dataset_id=version.dataset_id,
+            reference=version.reference,
+            digest=version.digest or "",
+            objects=version.objects or 0,
+            size_bytes=version.size_bytes or 0,
+            team=caller.team or "",
+            person=caller.person,
+            channel=caller.channel,
+            cluster=datasets.cluster,
+            namespace=datasets.namespace,
+            storage_class=plan.storage_class,
+            capacity_bytes=plan.capacity_bytes,
+            claim_name=name,
+            job_name=name,
+            layout=plan.layout,
+            asked_at=now,
+            teams=list(teams),
+            keep_seconds=plan.keep_seconds,
+            used_at=now,
+            since=now,
+        )
+
+    def _datasets(self) -> Datasets:
+        return self._classes.datasets()
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How long a cache is to stay unused, None for ever; whether somebody said so."""
+
+    seconds: int | None
+    is_told: bool
+
+    def longer(self, other: int | None) -> int | None:
+        """The longer of both."""
+        return None if None in {self.seconds, other} else max(self.seconds or 0, other or 0)
+
+
+def _actor(caller: Caller) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)

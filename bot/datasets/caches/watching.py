@@ -1,0 +1,31 @@
+"""Which caches a changed object belongs to."""
+
+from collections.abc import Iterable, Mapping
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import JOBS, PVCS
+from bot.cluster.view import Change
+from bot.datasets.caches.tables import CACHE
+from bot.datasets.tables import lane
+from bot.wakeups import Wakeup
+
+_HEARD = (JOBS, PVCS)
+
+
+class CacheEar:
+    """Hears of the PVCs of caches, and of the Jobs that fill them, by our label."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The caches to look at now."""
+        cluster = self._clusters.get(change.cluster)
+        if cluster is None or change.object is None or change.resource not in _HEARD:
+            return ()
+        marks = change.object.labels
+        row_id = marks.get(labels.DATASET_CACHE)
+        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
+            return ()
+        return (Wakeup(CACHE, row_id, lane(cluster.name)),)

@@ -1,0 +1,134 @@
+"""/dataset cache: a version is copied to fast storage, once for everybody."""
+
+import re
+from datetime import timedelta
+from typing import Final, Literal
+
+from bot.access import Caller, Right
+from bot.cluster.quantities import parse_quantity
+from bot.datasets.caches.answers import CONFIRM, offered, told
+from bot.datasets.caches.card import RECORD
+from bot.datasets.caches.plan import Wish, read
+from bot.datasets.caches.service import Offer
+from bot.slack.card import Reply
+from bot.slack.container_parameters import MemoryQuantity
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import Duration, Pattern, TeamName, matched
+from handlers.context import Context
+from handlers.dataset import DatasetReference, dataset
+
+__all__ = ["dataset"]
+
+AUTO: Final = "auto"
+OFF: Final = "off"
+
+
+class ClassName(Pattern):
+    """A storage class."""
+
+    word = "CLASS"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+    form = "the name of a storage class such as `azurenetappfiles`"
+    example = "azurenetappfiles"
+
+
+class VolumeSize:
+    """The size of a volume, or the least that will do."""
+
+    word = "SIZE"
+    form = f"a size with its unit such as `300Gi` or `2Ti`, or `{AUTO}`"
+    example = "300Gi"
+
+    def read(self, text: str) -> int | None:
+        """Bytes; None for the least that will do."""
+        if text == AUTO:
+            return None
+        return int(parse_quantity(matched(MemoryQuantity.rule, text).group()))
+
+
+class Teams:
+    """Teams with commas between them."""
+
+    word = "TEAMS"
+    form = "teams with commas between them such as `team-b,team-c`"
+    example = "team-b,team-c"
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The names."""
+        return tuple(matched(TeamName.rule, each.strip()).group() for each in text.split(","))
+
+
+class Keeping:
+    """How long something stays that nobody uses."""
+
+    word = "TIME"
+    form = f"a length of time such as `8h` or `3d`, or `{OFF}` for as long as nobody evicts it"
+    example = "3d"
+
+    def read(self, text: str) -> timedelta | Literal["off"]:
+        """The length of time, or that there is none."""
+        if text == OFF:
+            return OFF
+        return Duration(minimum=timedelta(hours=1)).read(text)
+
+
+@dataset.verb(
+    "cache",
+    "Copy a version to fast storage for everybody; says first what that costs",
+    right=Right.DATASET_CACHE,
+    mutates=True,
+    repeats=True,
+    into=Wish,
+    examples=(
+        "cache chest-xray@v3",
+        "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
+    ),
+)
+@dataset.argument("reference", DatasetReference(), help="Which version; the newest otherwise")
+@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--size", VolumeSize(), help="How large a volume; auto is the least that will do")
+@dataset.option("--for", "teams", Teams(), default=(), help="Other teams that are to use it")
+@dataset.option("--ttl", "keep", Keeping(), help="How long it stays when nobody uses it, or off")
+@dataset.option("--yes", "is_meant", flag=True, help="Have it made without being asked first")
+@dataset.option("--team", TeamName(), help="For which team, where the channel does not say")
+def cache(ctx: Context, asked: Wish) -> Reply:
+    """What it would cost, with a button; or the cache that is there."""
+    ctx.team()
+    answer = ctx.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
+    if isinstance(answer, Offer) and not asked.is_meant:
+        return offered(answer)
+    if isinstance(answer, Offer):
+        answer = ctx.caches.begin(ctx.session, ctx.caller, answer.plan, ctx.now)
+    return told(answer, ctx.words)
+
+
+@dataset.button(CONFIRM, right=Right.DATASET_CACHE)
+def click_cache(ctx: Context, value: str) -> Reply:
+    """Has made what the button's question told."""
+    plan = read(value)
+    caller = _acting_for(ctx, plan.team, Right.DATASET_CACHE)
+    return told(ctx.caches.begin(ctx.session, caller, plan, ctx.now), ctx.words)
+
+
+@dataset.button(RECORD, right=Right.DATASET_VERSION)
+def click_version(ctx: Context, dataset_id: str) -> Reply:
+    """Records what a dataset holds now, after a cache found it changed."""
+    found = ctx.datasets.get(ctx.session, dataset_id)
+    caller = _acting_for(ctx, found.team, Right.DATASET_VERSION)
+    row = ctx.datasets.version(ctx.session, caller, (found, None, ""), ctx.now)
+    return Reply(
+        (
+            join("Recording ", code(row.reference), ": every object is listed, none is read."),
+            plain("Its card in this channel follows it."),
+        )
+    )
+
+
+def _acting_for(ctx: Context, team: str, right: Right) -> Caller:
+    """The person as who they are to the team; in a direct message no channel tells."""
+    caller = ctx.caller
+    if caller.team is None:
+        access = ctx.services.access
+        caller = access.caller(ctx.session, caller.person, caller.channel, team=team)
+        access.require(caller, right)
+    return caller

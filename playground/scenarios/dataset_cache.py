@@ -1,0 +1,109 @@
+"""Two teams have a version cached at one moment: one fill for both; then content that changed."""
+
+import asyncio
+import re
+
+from playground.bucket import NAMESPACE
+from playground.person import Card, Person
+from playground.scenes import is_recorded
+from playground.settings import Setup
+from playground.story import Story
+
+SETUP = Setup(bucket=True)
+_WRITES = {f"{verb} persistentvolumeclaims" for verb in ("create", "delete")}
+_ADD = "/dataset add chest-xray s3://lake/chest-xray/ --readers team-b"
+_CACHE = "/dataset cache chest-xray"
+_NEW = {f"chest-xray/train/{number:02}.png": bytes(1000 + number) for number in range(12)}
+
+
+async def play(story: Story) -> None:
+    """Add, version, cache by two teams at once, one fill with real bytes; then a failure."""
+    story.allowed_writes |= _WRITES
+    alice, bob = story.person("Alice"), story.person("Bob")
+    for key, content in _NEW.items():
+        story.bucket.put(key, content)
+    await alice.types("#team-a", _ADD)
+    await alice.is_told("Added: chest-xray of team-a, readers: team-b.")
+    await is_recorded(story, alice, "v1", "12 objects, 12 kB.")
+    await _wrong_words_are_explained(alice)
+    await _two_teams_ask_at_once(story, alice, bob)
+    await _what_is_there_is_told(story, alice)
+    await _content_that_changed_is_refused(story, alice)
+
+
+async def _wrong_words_are_explained(alice: Person) -> None:
+    await alice.types("#team-a", f"{_CACHE}@v1 --class premum")
+    await alice.is_told("Datasets are not cached on premum.", "Did you mean premium?")
+    await alice.types("#team-a", f"{_CACHE}@v1 --size 8Ki")
+    await alice.is_told("8 KiB are too small: chest-xray@v1 has 12 files of 12 kB")
+    await alice.types("#team-a", f"{_CACHE}@v1 --for team-c")
+    await alice.is_told("There is no team team-c.")
+
+
+async def _two_teams_ask_at_once(story: Story, alice: Person, bob: Person) -> None:
+    """Whoever is first, there is one volume, one fill, and a card for each team."""
+    people = ((alice, "#team-a"), (bob, "#team-b"))
+    if story.unreliable:
+        # What only they see may be lost with the bot, and a button with it.
+        for person, channel in people:
+            await person.types(channel, f"{_CACHE}@v1 --yes")
+    else:
+        offers = [await _is_offered(person, channel) for person, channel in people]
+        clicks = zip(people, offers, strict=True)
+        await asyncio.gather(*(person.clicks(card, "Cache it") for (person, _), card in clicks))
+        for person, _ in people:
+            await person.is_told("chest-xray@v1 is being cached on premium")
+    for person, channel in people:
+        card = await story.card(channel, "chest-xray@v1 on premium")
+        await card.shows("Ready", "all 12: 12 by MD5", "1 GiB on premium")
+        said = "chest-xray@v1 is cached on premium: 12 files, 12 kB."
+        await person.is_mentioned(channel, said, thread=card)
+    (claim,) = story.objects("persistentvolumeclaims", NAMESPACE)
+    names = {key.removeprefix("chest-xray/"): content for key, content in _NEW.items()}
+    if story.files(NAMESPACE, claim) != names:
+        story.fail(f"what is cached is not what was recorded: {story.files(NAMESPACE, claim)}")
+
+
+async def _is_offered(person: Person, channel: str) -> Card:
+    await person.types(channel, f"{_CACHE}@v1")
+    offer = await person.is_told(
+        "Cache chest-xray@v1?",
+        "12 files, 12 kB (12,066 bytes)",
+        "1 GiB on premium",
+        "20 TiB of 20 TiB, by the budget in quartermaster.yaml",
+        "1s at best, at the throughput of the volume",
+        "1d after its last use",
+    )
+    assert offer is not None  # noqa: S101 - only an unreliable story has none
+    return offer
+
+
+async def _what_is_there_is_told(story: Story, alice: Person) -> None:
+    await alice.types("#team-a", f"{_CACHE}@v1")
+    await alice.is_told("chest-xray@v1 is cached on premium since", "that you asked counts as use")
+    if len(story.objects("persistentvolumeclaims", NAMESPACE)) != 1:
+        story.fail("a second volume was made")
+
+
+async def _content_that_changed_is_refused(story: Story, alice: Person) -> None:
+    """What was recorded is not there any more: said clearly, and nothing is left of the attempt."""
+    story.bucket.put("chest-xray/train/00.png", bytes(2000))
+    await is_recorded(story, alice, "v2", "12 objects")
+    story.bucket.put("chest-xray/train/01.png", bytes(3000))
+    await alice.types("#team-a", f"{_CACHE}@v2 --yes")
+    await alice.is_told("chest-xray@v2 is being cached on premium.")
+    card = await story.card("#team-a", "chest-xray@v2 on premium")
+    await card.shows("Not cached", "train/01.png", re.compile("changed|not the one"))
+    await alice.is_mentioned(
+        "#team-a", "chest-xray@v2 was not cached.", "/dataset version chest-xray", thread=card,
+        broadcast=True,
+    )  # fmt: skip
+    await story.until(
+        lambda: len(story.objects("persistentvolumeclaims", NAMESPACE)) == 1,
+        lambda: f"{story.objects('persistentvolumeclaims', NAMESPACE)} are still there",
+    )
+    await alice.clicks(card, "Record a new version")
+    await alice.is_told("Recording chest-xray@v3")
+    recorded = await story.card("#team-a", "chest-xray@v3")
+    await recorded.shows("Recorded")
+    await alice.is_mentioned("#team-a", "chest-xray@v3 is recorded", thread=recorded)
