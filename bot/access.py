@@ -32,6 +32,11 @@ class Right(StrEnum):
     DATASET_REMOVE = "dataset.remove"
     DATASET_REMOVE_ANY = "dataset.remove_any"
     DATASET_CACHE = "dataset.cache"
+    DATASET_EVICT = "dataset.evict"
+    DATASET_PIN = "dataset.pin"
+    DATASET_UNPIN_ANY = "dataset.unpin_any"
+    DATASET_USAGE = "dataset.usage"
+    DATASET_CLEAN = "dataset.clean"
     DECIDE = "decide"
     VOTE = "vote"
     BREAK_GLASS = "break_glass"
@@ -83,6 +88,11 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_REMOVE: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_REMOVE_ANY: Rule(_HEADS, _DESKS),
     Right.DATASET_CACHE: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_EVICT: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_PIN: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_UNPIN_ANY: Rule(_HEADS, _DESKS),
+    Right.DATASET_USAGE: Rule(_EVERYBODY | {Role.APPROVER}, _READING),
+    Right.DATASET_CLEAN: Rule(frozenset({Role.ADMIN}), _READING),
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
     # Who may vote is a matter of each request's policy; a click by anybody else is told so.
     Right.VOTE: Rule(None, frozenset(Place)),

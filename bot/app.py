@@ -18,8 +18,14 @@ from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
 from bot.datasets.caches.controller import CacheController
+from bot.datasets.caches.keeping import KeepingService
+from bot.datasets.caches.orphans import OrphanController, look_for_orphans
+from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheService
+from bot.datasets.caches.sweep import look_through
+from bot.datasets.caches.sweeping import SweepController, UseEar
+from bot.datasets.caches.usage import UsageService
 from bot.datasets.caches.watching import CacheEar
 from bot.datasets.controller import VersionController
 from bot.datasets.controller import World as DatasetWorld
@@ -50,7 +56,7 @@ from bot.wakeups import Ear
 from handlers.context import Services
 from handlers.declared import COMMANDS
 from handlers.desk import Desk
-from jobs.declared import declared
+from jobs.declared import Works, declared
 from jobs.timetable import Timetable
 
 _SYNC_SECONDS = 5.0
@@ -118,11 +124,12 @@ class Application:
             datasets=DatasetService(settings, self.registry.slash.of),
             dataset_reads=DatasetReads(settings),
             caches=CacheService(settings, self.clusters, self.registry.slash.of),
+            keeping=KeepingService(settings, self.registry.slash.of),
+            cache_reads=CacheReads(self.database, self.clock, self.clusters),
+            usage=UsageService(settings, self.clusters),
         )
         self.desk = Desk(self.database, self.clock, self.registry, self.services)
-        self.timetable = Timetable(
-            self.database, self.clock, declared(self._recover_quotas, self._look_at_gpus)
-        )
+        self.timetable = Timetable(self.database, self.clock, declared(self._works()))
 
     def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
         """What keeps rows true; `read_anew` asks Slack about approvers before their word counts."""
@@ -146,6 +153,8 @@ class Application:
             UseController(database, clock, self.settings, self.idling),
             VersionController(of_datasets),
             CacheController(of_datasets),
+            SweepController(of_datasets),
+            OrphanController(of_datasets),
         )
 
     def renderers(self) -> Mapping[str, Renderer]:
@@ -165,6 +174,7 @@ class Application:
             RunEar(self.clusters),
             SurveyEar(self.clusters),
             CacheEar(self.clusters),
+            UseEar(self.clusters),
             QueueChanges(self.database).changes,
         )
 
@@ -192,12 +202,18 @@ class Application:
         words = self.registry.slash.of
         return TrainingService(self.settings, self.engines.get, installation, words)
 
+    def _works(self) -> Works:
+        settings = self.settings
+        return Works(
+            recover_quotas=self._recover_quotas,
+            look_at_gpus=lambda session, now: look_around(settings(), session, now),
+            look_at_caches=lambda session, now: look_through(settings(), session, now),
+            look_for_orphans=lambda session, now: look_for_orphans(settings(), session, now),
+        )
+
     def _recover_quotas(self, session: Session, now: datetime) -> None:
         for cluster in self.clusters:
             recover(session, self.engines.of(cluster), self.settings().workspace, now)
-
-    def _look_at_gpus(self, session: Session, now: datetime) -> None:
-        look_around(self.settings(), session, now)
 
 
 class _Stopping:

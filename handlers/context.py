@@ -8,6 +8,10 @@ from bot.access import Access, Caller, Right
 from bot.approvals import Approvals
 from bot.config import Settings, Team
 from bot.database.database import Session
+from bot.datasets.caches.keeping import KeepingService
+from bot.datasets.caches.reads import CacheReads
+from bot.datasets.caches.service import CacheService
+from bot.datasets.caches.usage import UsageService
 from bot.datasets.caches.service import CacheService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
@@ -36,6 +40,9 @@ class Services:
     datasets: DatasetService
     dataset_reads: DatasetReads
     caches: CacheService
+    keeping: KeepingService
+    cache_reads: CacheReads
+    usage: UsageService
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,26 @@ class Context:
     def dataset_reads(self) -> DatasetReads:
         """What must be looked up outside about datasets."""
         return self.services.dataset_reads
+
+    @property
+    def caches(self) -> CacheService:
+        """Caches of datasets."""
+        return self.services.caches
+
+    @property
+    def keeping(self) -> KeepingService:
+        """How long caches of datasets stay."""
+        return self.services.keeping
+
+    @property
+    def cache_reads(self) -> CacheReads:
+        """What must be looked up outside about caches."""
+        return self.services.cache_reads
+
+    @property
+    def usage(self) -> UsageService:
+        """What caches take."""
+        return self.services.usage
 
     @property
     def caches(self) -> CacheService:

@@ -1,12 +1,31 @@
 """Every job of the timetable."""
 
+from dataclasses import dataclass
+
 from bot.schedule import ScheduledJob, Work
-from jobs import gpu_use, quota_recovery, retention
+from jobs import cache_expiry, dataset_orphans, gpu_use, quota_recovery, retention
 
 
-def declared(recover_quotas: Work, look_at_gpus: Work) -> tuple[ScheduledJob, ...]:
-    """The jobs; `recover_quotas` puts back what only a queue's annotation still knows.
+@dataclass(frozen=True)
+class Works:
+    """What the jobs do that need more than the database.
 
-    `look_at_gpus` has the use of GPUs be asked for.
+    Quotas are put back of which only a queue's annotation still knows, the use of GPUs is asked
+    for, and caches are looked through, as is what they left over.
     """
-    return (retention.job, quota_recovery.job(recover_quotas), gpu_use.job(look_at_gpus))
+
+    recover_quotas: Work
+    look_at_gpus: Work
+    look_at_caches: Work
+    look_for_orphans: Work
+
+
+def declared(works: Works) -> tuple[ScheduledJob, ...]:
+    """The jobs."""
+    return (
+        retention.job,
+        quota_recovery.job(works.recover_quotas),
+        gpu_use.job(works.look_at_gpus),
+        cache_expiry.job(works.look_at_caches),
+        dataset_orphans.job(works.look_for_orphans),
+    )

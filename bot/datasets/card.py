@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.datasets.caches.describing import described, last_use, where
+from bot.datasets.caches.tables import Cache
 from bot.datasets.tables import Dataset, Phase, Version
 from bot.datasets.wording import objects, readers, short, size
 from bot.durations import format_duration
@@ -19,7 +21,7 @@ _TONES = {
     Phase.FAILED: Tone.BAD,
 }
 _VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
-_DATASETS = ("Dataset", "Owner", "Newest", "Objects", "Size", "Age", "Source")
+_DATASETS = ("Dataset", "Owner", "Newest", "Objects", "Size", "Age", "Cached", "Last use")
 _MOST_KEYS = 10
 _UNFIT = (
     "such as have `..` in them, or names that another key needs as a folder."
@@ -35,6 +37,7 @@ class Around:
     person: str
     parents: tuple[str, ...] = ()
     same_as: str = ""
+    caches: tuple[Cache, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,17 @@ class Shelf:
     versions: Sequence[Version]
     people: dict[str, str]
     survey: Version | None = None
+    caches: Sequence[Cache] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A dataset as a list shows it; `versions` is how many it has."""
+
+    dataset: Dataset
+    newest: Version | None
+    versions: int
+    caches: Sequence[Cache]
 
 
 def version_card(version: Version, around: Around, now: datetime) -> Card:
@@ -55,7 +69,7 @@ def version_card(version: Version, around: Around, now: datetime) -> Card:
         title=version.reference,
         state=_state(version, phase, now),
         tone=Tone.WARNING if is_hindered or version.problems else _TONES[phase],
-        lines=tuple(_lines(version, around)),
+        lines=(*_lines(version, around), *(described(each, now) for each in around.caches)),
         facts=tuple(_facts(version, around, now)),
         progress=_progress(version) if phase is Phase.LISTING else None,
     )
@@ -75,18 +89,19 @@ def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
     ]
     lines = [sentence(dataset.description)] if dataset.description else []
     lines += _about_survey(shelf.survey)
+    lines += [described(each, now) for each in shelf.caches]
     if not rows:
         lines.append(join("It has no version yet. ", code(words), " records the first."))
     table = Table(_VERSIONS, rows) if rows else None
     return Card(dataset.name, lines=tuple(lines), facts=tuple(facts), table=table)
 
 
-def list_card(team: str, shelves: Sequence[Shelf], words: str, now: datetime) -> Card:
+def list_card(team: str, entries: Sequence[Entry], words: str, now: datetime) -> Card:
     """The datasets that a team may use; `words` is an example that adds one."""
     title = f"Datasets for {team}"
-    if not shelves:
+    if not entries:
         return Card(title, lines=(plain("There are none yet. Add one:"), code(words)))
-    rows = tuple(_dataset_row(each, now) for each in shelves)
+    rows = tuple(_dataset_row(each, now) for each in entries)
     return Card(title, table=Table(_DATASETS, rows))
 
 
@@ -187,12 +202,14 @@ def _version_row(version: Version, shelf: Shelf, now: datetime) -> tuple[str, ..
     )
 
 
-def _dataset_row(shelf: Shelf, now: datetime) -> tuple[str, ...]:
-    dataset = shelf.dataset
-    if not shelf.versions:
-        return (dataset.name, dataset.team, "none yet", "unknown", "unknown", "", dataset.source)
-    newest, others = shelf.versions[0], len(shelf.versions) - 1
-    more = f" and {others} older" if others else ""
+def _dataset_row(entry: Entry, now: datetime) -> tuple[str, ...]:
+    dataset, newest, caches = entry.dataset, entry.newest, entry.caches
+    used = max(caches, key=lambda each: each.last_used_at, default=None)
+    cached = where(caches) if caches else "no"
+    kept = (cached, last_use(used, now) if used is not None else "")
+    if newest is None:
+        return (dataset.name, dataset.team, "none yet", "unknown", "unknown", "", *kept)
+    more = f" and {entry.versions - 1} older" if entry.versions > 1 else ""
     return (
         dataset.name,
         dataset.team,
@@ -200,7 +217,7 @@ def _dataset_row(shelf: Shelf, now: datetime) -> tuple[str, ...]:
         f"{newest.objects or 0:,}",
         size(newest.size_bytes or 0),
         _age(newest, now),
-        dataset.source,
+        *kept,
     )
 
 

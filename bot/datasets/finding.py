@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from sqlalchemy import func
 from sqlmodel import Session, col, select
 
 from bot.datasets.tables import Dataset, Phase, Version
@@ -104,14 +105,23 @@ def live_survey(session: Session, dataset_id: str) -> Version | None:
     ).first()
 
 
-def newest_of_each(session: Session, datasets: Sequence[Dataset]) -> dict[str, list[Version]]:
-    """The recorded versions of these datasets by their ids, each the newest first."""
-    found: dict[str, list[Version]] = {each.id: [] for each in datasets}
-    rows = session.exec(
-        select(Version)
-        .where(col(Version.dataset_id).in_(list(found)), col(Version.phase) == Phase.READY)
-        .order_by(col(Version.id).desc())
+class Newest(NamedTuple):
+    """The newest version of a dataset that is recorded, and how many there are."""
+
+    version: Version
+    versions: int
+
+
+def newest_of_each(session: Session, datasets: Sequence[Dataset]) -> dict[str, Newest]:
+    """The newest recorded version of each of these datasets that has one, by dataset id."""
+    ids = [each.id for each in datasets]
+    newest = (
+        select(func.max(col(Version.id)).label("id"), func.count().label("versions"))
+        .where(col(Version.dataset_id).in_(ids), col(Version.phase) == Phase.READY)
+        .group_by(col(Version.dataset_id))
+        .subquery()
     )
-    for row in rows:
-        found[row.dataset_id].append(row)
-    return found
+    rows = session.exec(
+        select(Version, newest.c.versions).join(newest, col(Version.id) == newest.c.id)
+    )
+    return {row.dataset_id: Newest(row, versions) for row, versions in rows}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.datasets.caches import finding as caching
 from bot.datasets.card import Around, version_card
 from bot.datasets.tables import VERSION, Version
 from bot.datasets.wording import name_of
@@ -35,6 +36,7 @@ def around(session: Session, version: Version) -> Around:
         person=name_of(session, version.workspace_id, version.person),
         parents=tuple(_names(session, version.parents)),
         same_as=next(_names(session, same), ""),
+        caches=tuple(caching.of_version(session, version.id, version.cluster)),
     )
 
 

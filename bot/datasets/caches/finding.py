@@ -33,3 +33,16 @@ def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cach
         )
         .order_by(case((col(Cache.phase) == Phase.READY, 0), else_=1), col(Cache.id))
     ).all()
+
+
+def live_of_each(session: Session, dataset_ids: Sequence[str]) -> dict[str, list[Cache]]:
+    """The caches of each of these datasets that are there, or are to be, by dataset id."""
+    found: dict[str, list[Cache]] = {each: [] for each in dataset_ids}
+    rows = session.scalars(
+        select(Cache)
+        .where(col(Cache.dataset_id).in_(dataset_ids), col(Cache.ended_at).is_(None))
+        .order_by(col(Cache.id).desc())
+    )
+    for row in rows:
+        found[row.dataset_id].append(row)
+    return found

@@ -50,7 +50,11 @@ def holding(session: Session, cache: Cache, now: datetime) -> list[str]:
 
 def standing(cluster: Cluster, cache: Cache, shares: Iterable[Share]) -> list[str]:
     """What in the cluster needs a cache, by live reads; ClusterError when it cannot be told."""
-    seen = places(cache, shares)
+    return needing(cluster, places(cache, shares), cache)
+
+
+def needing(cluster: Cluster, seen: frozenset[Place], cache: Cache | None = None) -> list[str]:
+    """What needs any of these PVCs, apart from the pods that fill the cache."""
     return [
         *_pods(cluster, cache, seen),
         *_snapshots(cluster, seen),
@@ -70,11 +74,11 @@ def said_of(hold: Hold, now: datetime) -> str:
     return f"The {hold.why} needs it{until}."
 
 
-def _pods(cluster: Cluster, cache: Cache, seen: Collection[Place]) -> Iterator[str]:
+def _pods(cluster: Cluster, cache: Cache | None, seen: Collection[Place]) -> Iterator[str]:
     for namespace in sorted({each for each, _ in seen}):
         for pod in cluster.list(PODS, namespace):
             is_going_on = pod.status.phase not in OVER
-            ours = is_filler(pod, cache, cluster.installation)
+            ours = cache is not None and is_filler(pod, cache, cluster.installation)
             if is_going_on and mounts(pod, seen) and not ours:
                 yield f"Pod {pod.name} in namespace {namespace} mounts it."
 

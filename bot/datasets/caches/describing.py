@@ -1,0 +1,51 @@
+"""A cache in one line, for lists and for the cards of datasets and versions: pure."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from bot.datasets.caches.expiry import expires_at
+from bot.datasets.caches.tables import Cache, Phase, Wanted
+from bot.datasets.wording import capacity
+from bot.durations import format_duration
+from bot.slack.markup import Markup, join, plain, when
+
+_STATES = {
+    Phase.ASKED: "about to be copied",
+    Phase.STARTING: "about to be copied",
+    Phase.FILLING: "being copied",
+    Phase.ARRANGING: "being arranged",
+    Phase.READY: "ready",
+    Phase.EVICTING: "being evicted",
+}
+
+
+def described(cache: Cache, now: datetime) -> Markup:
+    """Where a version is cached, who used it last, and when it goes."""
+    state = _STATES.get(Phase(cache.phase), cache.phase)
+    if cache.phase == Phase.READY and cache.wanted != Wanted.READY:
+        state = "about to be evicted"
+    said = plain(
+        f"{cache.reference} is cached on {cache.storage_class}"
+        f" ({state}, {capacity(cache.capacity_bytes)}, for {', '.join((cache.team, *cache.teams))})"
+    )
+    if not cache.is_ready:
+        return join(said, ".")
+    expires = cache.leaves_at or expires_at(cache)
+    goes = join("; unless used it goes ", when(expires), ".") if expires else plain(".")
+    return join(said, plain(f", last used {last_use(cache, now)}"), goes)
+
+
+def last_use(cache: Cache, now: datetime) -> str:
+    """`2h ago by run lane of team-a`."""
+    ago = format_duration(max(now - cache.last_used_at, timedelta()))
+    is_seen = cache.seen_used_at is not None and cache.seen_used_at >= cache.used_at
+    return f"{ago} ago by {cache.used_by}" if cache.used_by and is_seen else f"{ago} ago"
+
+
+def where(caches: Iterable[Cache]) -> str:
+    """The classes on which a dataset is cached, with versions: `v3 on premium (ready)`."""
+    return ", ".join(
+        f"{each.reference.partition('@')[2]} on {each.storage_class}"
+        f"{'' if each.is_ready else f' ({_STATES.get(Phase(each.phase), each.phase)})'}"
+        for each in caches
+    )

@@ -1,0 +1,257 @@
+"""The verbs of caches that are there: evict, pin, extend, touch; nothing outside is called."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.access import Caller, Right, Role
+from bot.audit import Actor, record
+from bot.config import Settings
+from bot.datasets import finding
+from bot.datasets.caches import finding as caching
+from bot.datasets.caches.expiry import expires_at
+from bot.datasets.caches.marking import Mark, mark
+from bot.datasets.caches.sweep import withdraw
+from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.users import PIN
+from bot.datasets.finding import Reference
+from bot.datasets.tables import DATASET, Dataset
+from bot.durations import format_duration
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.holds import Hold
+from bot.slack.messages import refresh_cards
+
+
+@dataclass(frozen=True)
+class Pinning:
+    """A pin as somebody asks for it."""
+
+    reason: str
+    until: datetime
+
+
+class KeepingService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before. `words` says how a command is typed.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
+        self._settings = settings
+        self._words = words
+
+    def choose(
+        self, session: Session, team: str, reference: Reference, storage_class: str | None
+    ) -> Cache:
+        """The cache that a team means; UserError says which there are."""
+        dataset = finding.dataset(session, team, reference.name, self._words)
+        there = list(caching.live(session, dataset.id))
+        if reference.version is not None:
+            version = finding.version(session, dataset, reference.version, self._words)
+            there = [each for each in there if each.version_id == version.id]
+        found = [each for each in there if storage_class in {None, each.storage_class}]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            where = f" on {storage_class}" if storage_class else ""
+            listed = ", ".join(_named(each) for each in there)
+            again = self._words(f"dataset cache {reference.spelled}")
+            hint = f"It is cached as {listed}." if listed else f"`{again}` caches it."
+            raise NotFoundError(f"{reference.spelled} is not cached{where}.", hint)
+        example = f"{found[0].reference} --class {found[0].storage_class}"
+        raise UsageError(
+            f"{reference.spelled} is cached several times:"
+            f" {', '.join(_named(each) for each in found)}.",
+            f"Name the version and the class, for example {example}.",
+        )
+
+    def get(self, session: Session, caller: Caller, cache_id: str) -> Cache:
+        """The cache behind a button, where the caller's team may use its dataset."""
+        cache = caching.by_id(session, cache_id)
+        dataset = session.get(Dataset, cache.dataset_id) if cache is not None else None
+        if cache is None or dataset is None or not dataset.is_for(caller.team or ""):
+            raise NotFoundError("This cache is not known any more.")
+        self._refuse_leaving(cache)
+        return cache
+
+    def team_of(self, session: Session, cache_id: str) -> str | None:
+        """The team that a cache was made for; None where there is no such cache."""
+        cache = caching.by_id(session, cache_id)
+        return cache.team if cache is not None else None
+
+    def refuse_evicting(self, caller: Caller, cache: Cache) -> None:
+        """UserError unless the caller's team may evict the cache."""
+        if caller.team != cache.team and Role.ADMIN not in caller.roles:
+            raise NotAllowedError(
+                f"{_named(cache)} was cached by {cache.team}; only that team can evict it.",
+                "Ask one of them, or an admin.",
+            )
+        self._refuse_leaving(cache)
+
+    def evict(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> Cache:
+        """Has a cache evicted, unless anybody needs it; the cluster is looked at afterwards."""
+        self.refuse_evicting(caller, cache)
+        why = f"<@{caller.person}> asked for it."
+        mark(session, cache, Mark(_actor(caller), why), now)
+        return cache
+
+    def pin(
+        self, session: Session, caller: Caller, cache: Cache, asked: Pinning, now: datetime
+    ) -> Cache:
+        """Keeps a cache until a moment, used or not; renews an earlier pin of the same person."""
+        self._refuse_leaving(cache)
+        holds.take(
+            session,
+            Hold(
+                thing_kind=CACHE,
+                thing_id=cache.id,
+                subject_kind=PIN,
+                subject_id=caller.person,
+                why=asked.reason.rstrip("."),
+                until=asked.until,
+            ),
+        )
+        until = asked.until.isoformat(timespec="minutes")
+        self._note(session, caller, cache, ("pin", {"reason": asked.reason, "until": until}), now)
+        why = f"<@{caller.person}> has pinned it for {format_duration(asked.until - now)}:"
+        self._stays(session, cache, f"{why} {asked.reason.rstrip('.')}.", now)
+        return cache
+
+    def unpin(
+        self, session: Session, caller: Caller, cache: Cache, *, everybody: bool, now: datetime
+    ) -> list[str]:
+        """Ends one's own pin, or those of all; the people whose pins they were."""
+        pins = [
+            each for each in holds.on(session, CACHE, cache.id, now) if each.subject_kind == PIN
+        ]
+        if everybody:
+            self._refuse_others(caller, cache, pins)
+        mine = [each for each in pins if everybody or each.subject_id == caller.person]
+        if not mine:
+            others = ", ".join(f"<@{each.subject_id}>" for each in pins)
+            hint = f"It is pinned by {others}; a lead can add --all." if others else ""
+            raise ConflictError(f"You have not pinned {_named(cache)}.", hint)
+        for each in mine:
+            holds.let_go(session, (CACHE, cache.id), (PIN, each.subject_id))
+        people = sorted(each.subject_id for each in mine)
+        self._note(session, caller, cache, ("unpin", {"of": ", ".join(people)}), now)
+        refresh_cards(session, cache.subject, live=False)
+        return people
+
+    def extend(
+        self, session: Session, caller: Caller, cache: Cache, by: timedelta, now: datetime
+    ) -> Cache:
+        """Puts the eviction of a cache off by that much."""
+        expires = self._expires(cache)
+        return self.extend_until(session, caller, cache, max(expires, now) + by, now)
+
+    def extend_until(
+        self, session: Session, caller: Caller, cache: Cache, until: datetime, now: datetime
+    ) -> Cache:
+        """Puts the eviction of a cache off until then; one that stays longer is left as it is."""
+        self._refuse_leaving(cache)
+        expires = self._expires(cache)
+        if until > expires:
+            cache.expires_after = until
+            facts = {"until": until.isoformat(timespec="minutes")}
+            self._note(session, caller, cache, ("extend", facts), now)
+        self._stays(session, cache, f"<@{caller.person}> has extended it.", now)
+        return cache
+
+    def touch(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> Cache:
+        """Counts as use of a cache just now."""
+        self._refuse_leaving(cache)
+        cache.used_at = now
+        self._note(session, caller, cache, ("touch", {}), now)
+        self._stays(session, cache, f"<@{caller.person}> has touched it.", now)
+        return cache
+
+    def keep(
+        self,
+        session: Session,
+        caller: Caller,
+        what: tuple[Dataset, int | None],
+        now: datetime,
+    ) -> list[Cache]:
+        """How long caches of a dataset stay unused (0: for ever, None: as usual); those there."""
+        dataset, seconds = what
+        if caller.team != dataset.team:
+            raise NotAllowedError(
+                f"{dataset.name} belongs to {dataset.team}; only that team can say how long its"
+                " caches stay.",
+                "Pin or extend a cache instead.",
+            )
+        dataset.keep_seconds = seconds
+        session.add(dataset)
+        there = list(caching.live(session, dataset.id))
+        for cache in there:
+            cache.keep_seconds = self.keep_seconds(dataset, cache.team)
+            session.add(cache)
+            refresh_cards(session, cache.subject, live=False)
+        facts = {"name": dataset.name, "seconds": "usual" if seconds is None else str(seconds)}
+        record(session, _actor(caller), "dataset.keep", (DATASET, dataset.id), facts, at=now)
+        return there
+
+    def keep_seconds(self, dataset: Dataset, team: str) -> int | None:
+        """How long a team's caches of a dataset stay unused; None for ever."""
+        if dataset.keep_seconds is not None:
+            return dataset.keep_seconds or None
+        usual = self._settings().keep_caches(team)
+        return None if usual is None else round(usual.total_seconds())
+
+    def _stays(self, session: Session, cache: Cache, why: str, now: datetime) -> None:
+        session.add(cache)
+        withdraw(session, cache, why, self._settings(), now)
+        refresh_cards(session, cache.subject, live=not cache.is_ready)
+
+    def _expires(self, cache: Cache) -> datetime:
+        expires = expires_at(cache)
+        if expires is None:
+            raise ConflictError(
+                f"{_named(cache)} does not expire: it stays until somebody evicts it.",
+                f"`{self._words(f'dataset pin {cache.reference}')}` keeps it from being evicted.",
+            )
+        return expires
+
+    def _refuse_leaving(self, cache: Cache) -> None:
+        if not cache.is_live:
+            raise ConflictError(
+                f"{_named(cache)} is gone.",
+                f"`{self._words(f'dataset cache {cache.reference}')}` caches it again.",
+            )
+        if cache.wanted != Wanted.READY:
+            raise ConflictError(f"{_named(cache)} is being evicted.", "Its card follows it.")
+
+    def _refuse_others(self, caller: Caller, cache: Cache, pins: list[Hold]) -> None:
+        may = caller.may(Right.DATASET_UNPIN_ANY)
+        is_theirs = caller.team == cache.team or Role.ADMIN in caller.roles
+        if not (may and is_theirs) and any(each.subject_id != caller.person for each in pins):
+            people = ", ".join(f"<@{each.subject_id}>" for each in pins)
+            raise NotAllowedError(
+                f"{_named(cache)} is pinned by {people}.",
+                f"They can unpin it, and so can a lead of {cache.team} or an admin.",
+            )
+
+    def _note(
+        self,
+        session: Session,
+        caller: Caller,
+        cache: Cache,
+        what: tuple[str, dict[str, str]],
+        now: datetime,
+    ) -> None:
+        verb, facts = what
+        named = {"name": cache.reference, "class": cache.storage_class, **facts}
+        record(session, _actor(caller), f"dataset.{verb}", (CACHE, cache.id), named, at=now)
+
+
+def _named(cache: Cache) -> str:
+    return f"{cache.reference} on {cache.storage_class}"
+
+
+def _actor(caller: Caller) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)

@@ -1,0 +1,99 @@
+"""What is answered to those who evict, pin, extend or touch a cache: pure."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from bot.datasets.caches.describing import last_use
+from bot.datasets.caches.expiry import expires_at
+from bot.datasets.caches.marking import refuse_needed
+from bot.datasets.caches.reads import Consequence
+from bot.datasets.caches.tables import Cache
+from bot.datasets.caches.telling import EVICT
+from bot.datasets.tables import Dataset
+from bot.datasets.wording import capacity, size
+from bot.durations import format_duration
+from bot.slack.card import Button, Reply
+from bot.slack.markup import Markup, code, join, person, plain, when
+
+Words = Callable[[str], str]
+
+
+def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> Reply:
+    """What evicting a cache would do, with the button that does it; ConflictError if needed."""
+    refuse_needed(cache, found.users)
+    freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
+    if found.retained:
+        freed = (
+            f"frees nothing: its volume {found.retained} stays, because its reclaimPolicy is Retain"
+        )
+    lines = (
+        join("Evicting ", code(cache.reference), plain(f" {freed}."
+             f" {cache.objects:,} files, {size(cache.size_bytes)}, are removed from there."
+             f" It was last used {last_use(cache, now)}.")),
+        join(undo(cache, words), plain(" copies it again; version and manifest stay in the"
+             " catalogue, and nothing in the source is touched.")),
+    )  # fmt: skip
+    return Reply(lines, buttons=(Button(EVICT, "Evict", cache.id, style="danger"),))
+
+
+def leaving(cache: Cache, words: Words) -> Reply:
+    """That it is being evicted."""
+    return Reply(
+        (
+            join("Evicting ", code(cache.reference), plain(f" from {cache.storage_class}."
+                 " Who uses it is looked at once more before anything is deleted.")),
+            join(undo(cache, words), " caches it again."),
+        )
+    )  # fmt: skip
+
+
+def undo(cache: Cache, words: Words) -> Markup:
+    """The command that caches it again."""
+    return code(words(f"dataset cache {cache.reference} --class {cache.storage_class}"))
+
+
+def pinned(cache: Cache, until: datetime, words: Words) -> Reply:
+    """Until when it stays now."""
+    undo_words = words(f"dataset unpin {cache.reference}")
+    return Reply(
+        (
+            join(code(cache.reference), plain(f" on {cache.storage_class} is pinned until "),
+                 when(until), ": nobody and nothing evicts it before."),
+            join(code(undo_words), " ends that."),
+        )
+    )  # fmt: skip
+
+
+def unpinned(cache: Cache, people: Sequence[str]) -> Reply:
+    """Whose pins ended, and what keeps it now."""
+    whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
+    said = join(code(cache.reference), plain(f" on {cache.storage_class} is no longer pinned by "))
+    return Reply((join(said, *whose, ". ", stays(cache)),))
+
+
+def extended(cache: Cache) -> Reply:
+    """How long it stays now."""
+    return Reply((join(code(cache.reference), plain(f" on {cache.storage_class} stays. "),
+                       stays(cache)),))  # fmt: skip
+
+
+def stays(cache: Cache) -> Markup:
+    """When it goes if nobody uses it."""
+    expires = expires_at(cache)
+    if expires is None:
+        return plain("It does not expire.")
+    return join("Unless somebody uses it, it is evicted ", when(expires), ".")
+
+
+def kept(dataset: Dataset, seconds: int | None, there: int) -> Reply:
+    """How long the caches of a dataset stay from now on."""
+    if seconds is None:
+        how = "as long as the team's settings say"
+    elif seconds == 0:
+        how = "until somebody evicts them"
+    else:
+        how = f"{format_duration(timedelta(seconds=seconds))} after their last use"
+    also = f" That holds for {there} that {'is' if there == 1 else 'are'} there, too."
+    return Reply(
+        (join("Caches of ", code(dataset.name), plain(f" stay {how}.{also if there else ''}")),)
+    )

@@ -1,0 +1,189 @@
+"""Finds what caches and surveys left over in a cluster; removes it only when people say so."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject
+from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.datasets.caches import orphan_notes
+from bot.datasets.caches.tables import ORPHAN, Cache, Orphan, Share
+from bot.datasets.caches.users import needing
+from bot.datasets.controller import World
+from bot.datasets.tables import Version, lane
+from bot.due import wake
+
+# A row is written before its objects are made, and cleared after they are gone.
+_YOUNG = timedelta(hours=1)
+_REMOVABLE: dict[str, Resource[Any]] = {JOBS.kind: JOBS, PVCS.kind: PVCS}
+_ROWS: tuple[tuple[str, type[Cache] | type[Share] | type[Version]], ...] = (
+    (labels.DATASET_CACHE, Cache),
+    (labels.DATASET_SHARE, Share),
+    (labels.DATASET_VERSION, Version),
+)
+
+
+def look_for_orphans(settings: Settings, session: Session, now: datetime) -> None:
+    """Has what was left over looked for soon."""
+    if settings.datasets is not None:
+        cluster = settings.datasets.cluster
+        wake(session, ORPHAN, cluster, lane(cluster), now)
+
+
+def present(session: Session, cluster: str) -> Sequence[Orphan]:
+    """What is known to be left over in a cluster, the oldest first."""
+    return session.exec(
+        select(Orphan)
+        .where(col(Orphan.cluster) == cluster, col(Orphan.gone_at).is_(None))
+        .order_by(col(Orphan.id))
+    ).all()
+
+
+class OrphanController:
+    """Keeps the list of what was left over in each cluster."""
+
+    kind = ORPHAN
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Removes what people want removed, then looks anew; OutsideError if that cannot be."""
+        settings, cluster = self._world.settings(), self._world.clusters.get(row_id)
+        if settings.datasets is None or cluster is None:
+            return Step(None)
+        now = self._world.clock.now()
+        known = self._world.database.read(lambda session: present(session, row_id))
+        refused = {
+            each.id: " ".join(users)
+            for each in known
+            if each.wanted_by is not None and (users := _remove(cluster, each))
+        }
+        found = self._find(cluster, settings.datasets.namespace, now)
+
+        def save(session: Session) -> None:
+            _record(session, (settings.workspace, row_id), found, refused, now)
+            orphan_notes.report(session, settings, present(session, row_id), now)
+
+        return Step(None, save)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says why what people want removed is still there."""
+        for orphan in present(session, row_id):
+            if orphan.wanted_by is not None:
+                orphan.trouble = trouble.sentence
+                session.add(orphan)
+
+    def _find(self, cluster: Cluster, namespace: str, now: datetime) -> list[Orphan]:
+        ours = f"{labels.INSTALLATION}={cluster.installation}"
+        objects: list[tuple[str, ClusterObject]] = [
+            *((JOBS.kind, each) for each in cluster.list(JOBS, namespace, labels=ours)),
+            *((PVCS.kind, each) for each in cluster.list(PVCS, labels=ours)),
+        ]
+        left = self._world.database.read(lambda session: list(_unneeded(session, objects)))
+        found = [
+            _orphan(cluster.name, kind, each)
+            for kind, each in left
+            if now - (each.metadata.creation_timestamp or now) > _YOUNG
+        ]
+        return found + self._volumes(cluster, namespace)
+
+    def _volumes(self, cluster: Cluster, namespace: str) -> list[Orphan]:
+        """Volumes that outlived the PVC of a cache of ours."""
+        released = {
+            volume.spec.claim_ref.name: volume
+            for volume in cluster.list(VOLUMES)
+            if volume.spec.claim_ref is not None
+            and volume.spec.claim_ref.namespace == namespace
+            and volume.status.phase in {"Released", "Failed"}
+        }
+
+        def ours(session: Session) -> set[str]:
+            names = select(Cache.claim_name).where(col(Cache.claim_name).in_(list(released)))
+            return set(session.exec(names))
+
+        known = self._world.database.read(ours)
+        return [
+            _orphan(cluster.name, VOLUMES.kind, volume)
+            for name, volume in released.items()
+            if name in known
+        ]
+
+
+def _unneeded(
+    session: Session, objects: Iterable[tuple[str, ClusterObject]]
+) -> Iterator[tuple[str, ClusterObject]]:
+    """The objects of which no row knows any more, or whose row is done with them."""
+    for kind, each in objects:
+        for label, rows in _ROWS:
+            row_id = each.labels.get(label)
+            row: Any = session.get(rows, row_id) if row_id is not None else None
+            if row_id is not None and (row is None or _is_done(row)):
+                yield kind, each
+                break
+
+
+def _is_done(row: Cache | Share | Version) -> bool:
+    return row.ended_at is not None if isinstance(row, Share) else row.is_cleared
+
+
+def _orphan(cluster: str, kind: str, found: Any) -> Orphan:
+    amounts = {
+        PVCS.kind: lambda: found.spec.resources.requests,
+        VOLUMES.kind: lambda: found.spec.capacity,
+    }
+    storage = amounts[kind]().get("storage") if kind in amounts else None
+    return Orphan(
+        workspace_id="",
+        cluster=cluster,
+        kind=kind,
+        namespace=found.namespace,
+        name=found.name,
+        uid=found.uid,
+        storage_class=(found.spec.storage_class_name or "") if kind in amounts else "",
+        size_bytes=int(storage) if storage is not None else None,
+        made_at=found.metadata.creation_timestamp,
+        found_at=found.metadata.creation_timestamp,
+    )
+
+
+def _remove(cluster: Cluster, orphan: Orphan) -> list[str]:
+    """Deletes it; returns who needs it, and then nothing was done."""
+    resource = _REMOVABLE.get(orphan.kind)
+    if resource is None:
+        return ["Only an admin of the cluster can remove it."]
+    if resource is PVCS:
+        users = needing(cluster, frozenset({(orphan.namespace, orphan.name)}))
+        if users:
+            return users
+    cluster.delete(resource, orphan.name, orphan.namespace, uid=orphan.uid)
+    return []
+
+
+def _record(
+    session: Session,
+    where: tuple[str, str],
+    found: Sequence[Orphan],
+    refused: dict[str, str],
+    now: datetime,
+) -> None:
+    workspace, cluster = where
+    there = {each.uid: each for each in found}
+    known = {each.uid: each for each in present(session, cluster)}
+    for uid, row in known.items():
+        row.gone_at = None if uid in there else now
+        row.trouble = refused.get(row.id, "")
+        if row.trouble:
+            row.wanted_by = row.wanted_at = None
+        session.add(row)
+    for uid, new in there.items():
+        if uid not in known:
+            new.workspace_id, new.found_at = workspace, now
+            session.add(new)
+    session.flush()

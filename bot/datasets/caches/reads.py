@@ -1,0 +1,44 @@
+"""Answers about caches that must look outside; they change nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import VOLUMES
+from bot.database.database import Database
+from bot.datasets.caches import shares
+from bot.datasets.caches.tables import Cache
+from bot.datasets.caches.users import holding, standing
+from bot.errors import ClusterError
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """What an eviction would meet: who needs the cache, and a volume that would stay."""
+
+    users: tuple[str, ...]
+    retained: str = ""
+
+
+class CacheReads:
+    """Looks at the cluster for those who are about to decide something about a cache."""
+
+    def __init__(self, database: Database, clock: Clock, clusters: Mapping[str, Cluster]) -> None:
+        self._database = database
+        self._clock = clock
+        self._clusters = clusters
+
+    def consequence(self, cache: Cache) -> Consequence:
+        """What evicting a cache would meet now; ClusterError when it cannot be told."""
+        cluster = self._clusters.get(cache.cluster)
+        if cluster is None:
+            raise ClusterError(f"Cluster {cache.cluster} is not in quartermaster.yaml any more.")
+        now = self._clock.now()
+        seen, held = self._database.read(
+            lambda session: (shares.live(session, cache.id), holding(session, cache, now))
+        )
+        volume = cluster.view.get(VOLUMES, cache.volume_name) if cache.volume_name else None
+        is_kept = volume is not None and volume.spec.persistent_volume_reclaim_policy == "Retain"
+        users = (*held, *standing(cluster, cache, seen))
+        return Consequence(users, cache.volume_name if is_kept else "")

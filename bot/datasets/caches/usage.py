@@ -1,0 +1,121 @@
+"""What caches take of fast storage: by class, by team, and what becomes free when."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.access import Caller
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import ALLOWANCES
+from bot.config import Settings
+from bot.datasets.caches import orphans
+from bot.datasets.caches.expiry import expires_at
+from bot.datasets.caches.orphans import present
+from bot.datasets.caches.rooms import kept, rooms
+from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, Orphan, Phase
+from bot.datasets.caches.watermark import Room
+from bot.datasets.tables import Dataset
+from bot.errors import ConflictError, NotFoundError
+
+
+@dataclass(frozen=True)
+class Going:
+    """A cache that may be named to whoever asks; `at` is when it goes, None if nothing says so."""
+
+    cache: Cache
+    at: datetime | None
+    stays: str = ""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What caches take; `others` is how many there are that the team may not use."""
+
+    rooms: Mapping[str, Room]
+    caches: Sequence[Cache]
+    going: Sequence[Going]
+    others: int
+    orphans: Sequence[Orphan]
+
+
+class UsageService:
+    """What handlers call; nothing outside is called."""
+
+    def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+
+    def usage(self, session: Session, team: str | None, now: datetime) -> Usage:
+        """What caches take; a team sees by name those that it may use, None sees all."""
+        datasets = self._settings().datasets
+        if datasets is None or not datasets.classes:
+            raise ConflictError(
+                "Nothing is cached here: there are no storage classes for it.",
+                "A platform admin adds `datasets.classes`; docs/datasets.md says how.",
+            )
+        caches = kept(session, datasets.cluster)
+        cluster = self._clusters[datasets.cluster]
+        allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
+        live = [each for each in caches if each.is_live]
+        seen = [each for each in live if team is None or _is_for(session, each, team)]
+        going = sorted((_going(session, each, now) for each in seen), key=_order)
+        return Usage(
+            rooms(caches, allowances, datasets),
+            caches,
+            going,
+            len(live) - len(seen),
+            present(session, datasets.cluster),
+        )
+
+    def remove(self, session: Session, caller: Caller, orphan_id: str, now: datetime) -> Orphan:
+        """Has something removed that was left over; who needs it is looked up first."""
+        orphan = session.get(Orphan, orphan_id)
+        if orphan is None or orphan.gone_at is not None:
+            raise NotFoundError("It is gone already.")
+        orphan.wanted_by, orphan.wanted_at, orphan.trouble = caller.person, now, ""
+        session.add(orphan)
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+        facts = {"kind": orphan.kind, "namespace": orphan.namespace, "name": orphan.name}
+        record(session, actor, "dataset.clean", (ORPHAN, orphan.id), facts, at=now)
+        orphans.look_for_orphans(self._settings(), session, now)
+        return orphan
+
+
+def _is_for(session: Session, cache: Cache, team: str) -> bool:
+    dataset = session.get(Dataset, cache.dataset_id)
+    return dataset is not None and dataset.is_for(team)
+
+
+def _going(session: Session, cache: Cache, now: datetime) -> Going:
+    on = holds.on(session, CACHE, cache.id, now)
+    runs = [each for each in on if each.until is None]
+    if runs:
+        return Going(cache, None, f"used by {runs[0].why}")
+    if cache.phase != Phase.READY:
+        return Going(cache, None, "being copied")
+    expires = cache.leaves_at or expires_at(cache)
+    if expires is None:
+        return Going(cache, None, "does not expire")
+    until = max((each.until for each in on if each.until is not None), default=expires)
+    return Going(cache, max(expires, until), "pinned" if until > expires else "")
+
+
+def _order(going: Going) -> tuple[bool, datetime, str]:
+    return going.at is None, going.at or going.cache.asked_at, going.cache.id
+
+
+def by_team(caches: Sequence[Cache]) -> Iterator[tuple[str, int, int, int]]:
+    """For each team: its caches, bytes committed for them, bytes of data in them."""
+    for team in sorted({each.team for each in caches}):
+        mine = [each for each in caches if each.team == team]
+        committed = sum(each.capacity_bytes for each in mine)
+        yield team, len(mine), committed, sum(data_bytes(each) for each in mine)
+
+
+def data_bytes(cache: Cache) -> int:
+    """What is on its volume, as far as was copied."""
+    return cache.size_bytes if cache.ready_at is not None else cache.bytes_done

@@ -1,0 +1,72 @@
+"""What caches take, as a card: pure."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.datasets.caches.orphan_notes import described, heading, remove_button
+from bot.datasets.caches.usage import Going, Usage, by_team, data_bytes
+from bot.datasets.caches.watermark import Room
+from bot.datasets.wording import capacity, size
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Table
+from bot.slack.markup import Markup, join, plain, when
+
+_HEADER = ("Class", "Caches", "Committed", "Data", "Free", "Limit")
+_MOST = 12
+UNKNOWN = "unknown"
+
+
+def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
+    """By class and team what is committed, filled and free, and what goes when."""
+    rows = tuple(_row(usage, name, room) for name, room in sorted(usage.rooms.items()))
+    facts = [
+        (team, plain(f"{_caches(count)}, {capacity(committed)} committed, {size(data)} of data"))
+        for team, count, committed, data in by_team(usage.caches)
+    ]
+    buttons: tuple[Button, ...] = ()
+    if may_clean:
+        buttons = tuple(remove_button(o) for o in usage.orphans if o.kind != "PersistentVolume")
+    return Card(
+        "Fast storage for datasets",
+        lines=tuple(_lines(usage, now)),
+        facts=tuple(facts),
+        table=Table(_HEADER, rows),
+        buttons=buttons,
+    )
+
+
+def _row(usage: Usage, name: str, room: Room) -> tuple[str, ...]:
+    mine = [each for each in usage.caches if each.storage_class == name]
+    free = UNKNOWN if room.free is None else capacity(room.free)
+    limit = UNKNOWN if room.whole is None else f"{capacity(room.whole)} ({room.source})"
+    committed = sum(each.capacity_bytes for each in mine)
+    data = sum(data_bytes(each) for each in mine)
+    return (name, str(len(mine)), capacity(committed), size(data), free, limit)
+
+
+def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
+    if not usage.caches:
+        yield plain("Nothing is cached.")
+    for each in usage.going[:_MOST]:
+        yield _forecast(each, now)
+    if len(usage.going) > _MOST:
+        yield plain(f"And {len(usage.going) - _MOST} more.")
+    if usage.others:
+        yield plain(f"{_caches(usage.others)} of datasets of other teams besides.")
+    if usage.orphans:
+        yield plain(heading(usage.orphans))
+        yield from (described(each, now) for each in usage.orphans[:_MOST])
+
+
+def _forecast(going: Going, now: datetime) -> Markup:
+    cache = going.cache
+    what = f"{cache.reference} on {cache.storage_class} ({capacity(cache.capacity_bytes)})"
+    if going.at is None:
+        return plain(f"{what}: {going.stays}.")
+    left = format_duration(max(going.at - now, timedelta()))
+    pinned = "pinned until then" if going.stays else "unless used"
+    return join(plain(f"{what}: goes in {left}, "), when(going.at), plain(f", {pinned}."))
+
+
+def _caches(count: int) -> str:
+    return f"{count} cache{'' if count == 1 else 's'}"

@@ -1,0 +1,221 @@
+"""/dataset evict, pin, unpin, extend, touch and keep: how long caches stay."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from bot.access import Caller, Right
+from bot.datasets.caches import keeping_answers as answers
+from bot.datasets.caches.keeping import Pinning
+from bot.datasets.caches.tables import Cache
+from bot.datasets.caches.telling import EVICT, EXTEND, PIN
+from bot.datasets.finding import Reference
+from bot.slack.card import Reply
+from bot.slack.markup import code, join
+from bot.slack.parameters import Duration, TeamName, Words
+from handlers.context import Context
+from handlers.dataset import DatasetName, DatasetReference
+from handlers.dataset_caches import ClassName, dataset
+
+__all__ = ["dataset"]
+
+OFF: Final = "off"
+USUAL: Final = "default"
+_LONGEST = timedelta(days=90)
+_TEAM = "Another team than the channel's"
+
+
+class KeepTime:
+    """How long caches stay that nobody uses."""
+
+    word = "TIME"
+    form = f"a length of time such as `8h` or `3d`, `{OFF}` for ever, or `{USUAL}`"
+    example = "3d"
+
+    def read(self, text: str) -> int:
+        """Seconds; 0 for ever, -1 for what the settings say."""
+        if text in {OFF, USUAL}:
+            return 0 if text == OFF else -1
+        return round(Duration(minimum=timedelta(hours=1)).read(text).total_seconds())
+
+
+@dataset.verb(
+    "evict",
+    "Remove a version from fast storage; says first what that means",
+    right=Right.DATASET_EVICT,
+    mutates=True,
+    examples=("evict chest-xray@v3", "evict chest-xray@v3 --class azurenetappfiles"),
+)
+@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--team", TeamName(), help=_TEAM)
+def evict(
+    ctx: Context,
+    reference: Reference,
+    storage_class: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+) -> Reply:
+    """What that would do, with a button; who needs it is looked up after the acknowledgement."""
+    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    ctx.keeping.refuse_evicting(ctx.caller, cache)
+    reads, words, now = ctx.cache_reads, ctx.words, ctx.now
+    return Reply(
+        (join("Looking who needs ", code(cache.reference), "…"),),
+        later=lambda: answers.question(cache, reads.consequence(cache), words, now),
+    )
+
+
+@dataset.verb(
+    "pin",
+    "Keep a cache, used or not, for a while",
+    right=Right.DATASET_PIN,
+    mutates=True,
+    examples=('pin chest-xray@v3 --reason "CVPR deadline" --for 14d',),
+)
+@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.option("--reason", Words(), required=True, help="Why it is to stay")
+@dataset.option("--for", "time", Duration(maximum=_LONGEST), default=timedelta(days=14),
+                help="How long; 14d otherwise")  # fmt: skip
+@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--team", TeamName(), help=_TEAM)
+def pin(
+    ctx: Context,
+    reference: Reference,
+    reason: str,
+    time: timedelta,
+    storage_class: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+) -> Reply:
+    """Until when it stays."""
+    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    asked = Pinning(reason, ctx.now + time)
+    return _pinned(ctx, ctx.caller, cache, asked)
+
+
+@dataset.verb(
+    "unpin",
+    "End your pin of a cache, or everybody's",
+    right=Right.DATASET_PIN,
+    mutates=True,
+    examples=("unpin chest-xray@v3", "unpin chest-xray@v3 --all"),
+)
+@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.option("--all", "everybody", flag=True, help="Other people's pins, too: leads and admins")
+@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--team", TeamName(), help=_TEAM)
+def unpin(
+    ctx: Context,
+    reference: Reference,
+    storage_class: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+    *,
+    everybody: bool,
+) -> Reply:
+    """Whose pins ended."""
+    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    people = ctx.keeping.unpin(ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now)
+    return answers.unpinned(cache, people)
+
+
+@dataset.verb(
+    "extend",
+    "Put the eviction of a cache off",
+    right=Right.DATASET_PIN,
+    mutates=True,
+    examples=("extend chest-xray@v3 3d",),
+)
+@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.argument("time", Duration(maximum=_LONGEST), help="How much longer")
+@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--team", TeamName(), help=_TEAM)
+def extend(
+    ctx: Context,
+    reference: Reference,
+    time: timedelta,
+    storage_class: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+) -> Reply:
+    """Until when it stays."""
+    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    return answers.extended(ctx.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now))
+
+
+@dataset.verb(
+    "touch",
+    "Count a cache as used just now",
+    right=Right.DATASET_PIN,
+    mutates=True,
+    examples=("touch chest-xray@v3",),
+)
+@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--team", TeamName(), help=_TEAM)
+def touch(
+    ctx: Context,
+    reference: Reference,
+    storage_class: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+) -> Reply:
+    """Until when it stays."""
+    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    return answers.extended(ctx.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
+
+
+@dataset.verb(
+    "keep",
+    "How long caches of a dataset stay that nobody uses",
+    right=Right.DATASET_PIN,
+    mutates=True,
+    examples=("keep chest-xray 3d", "keep chest-xray off", "keep chest-xray default"),
+)
+@dataset.argument("name", DatasetName(), help="Which dataset")
+@dataset.argument("time", KeepTime(), help="How long, off, or default")
+@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+def keep(ctx: Context, name: str, time: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """From now on, and for those that are there."""
+    found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
+    seconds = None if time < 0 else time
+    there = ctx.keeping.keep(ctx.session, ctx.caller, (found, seconds), ctx.now)
+    return answers.kept(found, seconds, len(there))
+
+
+@dataset.button(EVICT, right=Right.DATASET_EVICT)
+def click_evict(ctx: Context, cache_id: str) -> Reply:
+    """Has the cache evicted that the question, or a notice, was about."""
+    caller, cache = _acting(ctx, cache_id, Right.DATASET_EVICT)
+    return answers.leaving(ctx.keeping.evict(ctx.session, caller, cache, ctx.now), ctx.words)
+
+
+@dataset.button(EXTEND, right=Right.DATASET_PIN)
+def click_extend(ctx: Context, value: str) -> Reply:
+    """Puts it off until what the button meant when it was shown."""
+    caller, cache = _acting(ctx, value.partition(" ")[0], Right.DATASET_PIN)
+    until = _moment(value)
+    extended = ctx.keeping.extend_until(ctx.session, caller, cache, until, ctx.now)
+    return answers.extended(extended)
+
+
+@dataset.button(PIN, right=Right.DATASET_PIN)
+def click_pin(ctx: Context, value: str) -> Reply:
+    """Pins it until what the button meant when it was shown."""
+    caller, cache = _acting(ctx, value.partition(" ")[0], Right.DATASET_PIN)
+    asked = Pinning("still needed, said when its eviction was announced", _moment(value))
+    return _pinned(ctx, caller, cache, asked)
+
+
+def _pinned(ctx: Context, caller: Caller, cache: Cache, asked: Pinning) -> Reply:
+    row = ctx.keeping.pin(ctx.session, caller, cache, asked, ctx.now)
+    return answers.pinned(row, asked.until, ctx.words)
+
+
+def _moment(value: str) -> datetime:
+    return datetime.fromtimestamp(int(value.partition(" ")[2]), UTC)
+
+
+def _acting(ctx: Context, cache_id: str, right: Right) -> tuple[Caller, Cache]:
+    """Who clicks, as who they are to their team, or in a direct message to the cache's."""
+    caller = ctx.caller
+    if caller.team is None:
+        access, team = ctx.services.access, ctx.keeping.team_of(ctx.session, cache_id)
+        caller = access.caller(ctx.session, caller.person, caller.channel, team=team)
+        access.require(caller, right)
+    return caller, ctx.keeping.get(ctx.session, caller, cache_id)

@@ -1,0 +1,40 @@
+"""/dataset usage: what caches take of fast storage, and what is left over of them."""
+
+from bot.access import Right, Role
+from bot.datasets.caches.orphan_notes import REMOVE
+from bot.datasets.caches.usage_card import usage_card
+from bot.slack.card import Reply
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import TeamName
+from handlers.context import Context
+from handlers.dataset_keeping import dataset
+
+__all__ = ["dataset"]
+
+
+@dataset.verb(
+    "usage",
+    "Fast storage that caches take, by class and team, and what goes when",
+    right=Right.DATASET_USAGE,
+    examples=("usage",),
+)
+@dataset.option("--team", TeamName(), help="Another team than the channel's")
+def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What is committed, filled and free."""
+    sees_all = Role.ADMIN in ctx.caller.roles
+    found = ctx.usage.usage(ctx.session, None if sees_all else ctx.caller.team or "", ctx.now)
+    may_clean = ctx.caller.may(Right.DATASET_CLEAN)
+    return Reply(card=usage_card(found, ctx.now, may_clean=may_clean))
+
+
+@dataset.button(REMOVE, right=Right.DATASET_CLEAN)
+def click_remove(ctx: Context, orphan_id: str) -> Reply:
+    """Has something removed that was left over."""
+    orphan = ctx.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)
+    place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
+    return Reply(
+        (
+            join("Removing ", code(place), plain(f" ({orphan.kind}), unless something needs it.")),
+            join(code(ctx.words("dataset usage")), " says whether it is gone."),
+        )
+    )

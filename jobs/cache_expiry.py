@@ -1,0 +1,8 @@
+"""Every five minutes: caches of datasets are looked through for what nobody uses any more."""
+
+from bot.schedule import ScheduledJob, Work
+
+
+def job(look_through: Work) -> ScheduledJob:
+    """The job; `look_through` makes the sweep of every cluster with caches due."""
+    return ScheduledJob("cache-expiry", "*/5 * * * *", "UTC", look_through)
