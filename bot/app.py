@@ -138,9 +138,7 @@ class Application:
             database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
             self.scaling.again,
         )  # fmt: skip
-        of_datasets = DatasetWorld(
-            database, clock, self.settings, clusters, self.registry.slash.of
-        )
+        of_datasets = DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
         neighbours = Neighbours(_Stopping(self.training), read_anew)
         return (
             RunController(world),
