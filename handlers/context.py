@@ -121,11 +121,6 @@ class Context:
         return self.services.usage
 
     @property
-    def caches(self) -> CacheService:
-        """Caches of datasets."""
-        return self.services.caches
-
-    @property
     def approvals(self) -> Approvals:
         """Requests that people decide."""
         return self.services.approvals

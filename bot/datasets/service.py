@@ -12,7 +12,7 @@ from bot.config import Datasets, Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
-from bot.datasets.card import Shelf
+from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
 from bot.datasets.job import job_name
 from bot.datasets.location import Location
@@ -137,11 +137,16 @@ class DatasetService:
         dataset = finding.dataset(session, team, reference.name, self._words)
         return finding.version(session, dataset, reference.version, self._words)
 
-    def listing(self, session: Session, team: str) -> list[Shelf]:
-        """The datasets that a team may use with their versions, by name."""
+    def listing(self, session: Session, team: str) -> list[Entry]:
+        """The datasets that a team may use with their newest versions and caches, by name."""
         datasets = finding.visible(session, team)
-        versions = finding.newest_of_each(session, datasets)
-        return [Shelf(each, versions[each.id], {}) for each in datasets]
+        newest = finding.newest_of_each(session, datasets)
+        caches = caching.live_of_each(session, [each.id for each in datasets])
+        found = ((each, newest.get(each.id)) for each in datasets)
+        return [
+            Entry(row, last.version if last else None, last.versions if last else 0, caches[row.id])
+            for row, last in found
+        ]
 
     def shelf(self, session: Session, team: str, name: str) -> Shelf:
         """A dataset with its versions, its people's names, and the last survey of it."""
@@ -149,7 +154,8 @@ class DatasetService:
         versions = finding.versions(session, dataset.id)
         users = {dataset.person, *(each.person for each in versions)}
         names = {user: name_of(session, dataset.workspace_id, user) for user in users}
-        return Shelf(dataset, versions, names, finding.latest_survey(session, dataset.id))
+        survey = finding.latest_survey(session, dataset.id)
+        return Shelf(dataset, versions, names, survey, caching.live(session, dataset.id))
 
     def _set_up(self) -> Datasets:
         datasets = self._settings().datasets
