@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlmodel import Field, Session, SQLModel
 
 from bot.database.columns import new_id
+from bot.database.revisions import FOLDER, known, newest
 from bot.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 MIGRATE = "quartermaster migrate"
 _LOCK = 0x51_4D_53_43  # any number, as long as every version asks for the same
@@ -34,6 +33,9 @@ class Installation(SQLModel, table=True):
 
 def upgrade(url: str) -> None:
     """Brings the schema up to date, one process at a time; DatabaseError when it cannot."""
+    # To import Alembic takes a tenth of a start, and a server only has to know that it fits.
+    from alembic import command  # noqa: PLC0415 - see above
+
     try:
         with _alone(url) as connection:
             config = _config()
@@ -49,6 +51,8 @@ def upgrade(url: str) -> None:
 
 def revise(url: str, message: str) -> None:
     """Writes a migration from the schema of this database to the tables as declared now."""
+    from alembic import command  # noqa: PLC0415 - as above
+
     with _alone(url) as connection:
         config = _config()
         config.attributes["connection"] = connection
@@ -57,12 +61,10 @@ def revise(url: str, message: str) -> None:
 
 def refuse_misfit(session: Session, version: str) -> None:
     """Nothing when this server fits the schema; DatabaseError with the command otherwise."""
-    scripts = ScriptDirectory.from_config(_config())
-    current = MigrationContext.configure(session.connection()).get_current_revision()
-    if current == scripts.get_current_head():
+    revisions, current = known(), _current(session)
+    if current == newest(revisions):
         return
-    known = {script.revision for script in scripts.walk_revisions()}
-    if current is None or current in known:
+    if current is None or current in revisions:
         raise DatabaseError("The database schema is older than this server.", f"Run `{MIGRATE}`.")
     oldest = session.get_one(Installation, 1).oldest_server
     if _numbers(version) < _numbers(oldest):
@@ -81,9 +83,19 @@ def installation(session: Session) -> str:
     return row.installation_id
 
 
-def _config() -> Config:
+def _current(session: Session) -> str | None:
+    """The revision of this database, None where it has no tables yet."""
+    if not inspect(session.connection()).has_table("alembic_version"):
+        return None
+    found: str | None = session.scalar(text("SELECT version_num FROM alembic_version"))
+    return found
+
+
+def _config() -> "Config":
+    from alembic.config import Config  # noqa: PLC0415 - as above
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(FOLDER))
     config.set_main_option("path_separator", "os")
     config.set_main_option("file_template", "%%(year)d%%(month).2d%%(day).2d_%%(rev)s_%%(slug)s")
     return config

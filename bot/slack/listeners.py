@@ -82,6 +82,7 @@ def bolt_app(listeners: Listeners, commands: Sequence[str], signing_secret: str 
     `commands` are the slash names that Slack may send, with or without their slash.
     """
     app = App(
+        name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
         logger=_log,
         client=WebClient(),
         authorize=_authorize,

@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from sqlmodel import SQLModel
 
 import bot.serving  # noqa: F401  # with it every table is declared
 from bot.app import version
-from bot.database import schema
+from bot.database import revisions, schema
 from bot.database.connection import engines
 from bot.database.database import Database
 from bot.database.schema import Installation
@@ -101,3 +102,10 @@ def test_a_database_that_cannot_be_had_is_said() -> None:
         schema.upgrade("postgresql://nobody@127.0.0.1:9/none")
     assert caught.value.message.startswith("The schema could not be brought up to date: ")
     assert caught.value.hint == "Nothing was changed. Check the database and run it again."
+
+
+def test_revisions_are_read_as_alembic_reads_them() -> None:
+    scripts = ScriptDirectory(str(revisions.FOLDER))
+    known = revisions.known()
+    assert known == {each.revision: each.down_revision for each in scripts.walk_revisions()}
+    assert revisions.newest(known) == scripts.get_current_head()
