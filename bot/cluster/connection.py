@@ -19,7 +19,7 @@ from bot.cluster.credentials import Access, load_access
 from bot.errors import ClusterError
 
 JSON = "application/json"
-CHUNK_BYTES = 65536
+CHUNK_BYTES = 262_144
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,13 @@
 """Labels and annotations on Kubernetes objects: ours, and those of others that we read."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
+
 PREFIX = "quartermaster.dev/"
 
 INSTALLATION = PREFIX + "installation"
 RUN = PREFIX + "run"
+RUN_NAME = PREFIX + "name"
 DATASET_VERSION = PREFIX + "dataset-version"
 DATASET_CACHE = PREFIX + "dataset-cache"
 DATASET_SHARE = PREFIX + "dataset-share"
@@ -26,3 +30,10 @@ CLONED_FROM = "trident.netapp.io/cloneFromPVC"
 CLONED_FROM_NAMESPACE = "trident.netapp.io/cloneFromNamespace"
 SHARED_FROM = "trident.netapp.io/shareFromPVC"
 INDEX = "batch.kubernetes.io/job-completion-index"
+
+if TYPE_CHECKING:
+    Known = Mapping[str, str]
+else:
+    _ALL = {text: str for name, text in list(globals().items()) if name.isupper()}
+    # Decoded as this, the labels or annotations of an object are only those that stand here.
+    Known = TypedDict("Known", _ALL, total=False)

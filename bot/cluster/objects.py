@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import msgspec
 
+from bot.cluster.labels import Known
 from bot.cluster.quantities import Quantity
 
 
@@ -36,6 +37,13 @@ class ObjectMeta(Part, frozen=True, kw_only=True):
     owner_references: tuple[OwnerReference, ...] = ()
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+
+
+class PodMeta(ObjectMeta, frozen=True, kw_only=True):
+    """What a pod has; of its labels and annotations, often dozens, those that the bot knows."""
+
+    labels: Known = {}
+    annotations: Known = {}
 
 
 class ClusterObject(Part, frozen=True, kw_only=True):
@@ -97,14 +105,11 @@ class Requirements(Part, frozen=True, kw_only=True):
     """What a container asks for: resource name to amount."""
 
     requests: Mapping[str, Quantity] = {}
-    limits: Mapping[str, Quantity] = {}
 
 
 class Container(Part, frozen=True, kw_only=True):
     """A container as its pod wants it."""
 
-    name: str = ""
-    image: str = ""
     resources: Requirements = Requirements()
 
 
@@ -115,9 +120,8 @@ class SchedulingGate(Part, frozen=True, kw_only=True):
 
 
 class PodSpec(Part, frozen=True, kw_only=True):
-    """What a pod wants."""
+    """What the pods of a template want."""
 
-    node_name: str = ""
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     containers: tuple[Container, ...] = ()
 
@@ -139,9 +143,13 @@ class Volume(Part, frozen=True, kw_only=True):
     persistent_volume_claim: ClaimSource | None = None
 
 
-class PlacedPodSpec(PodSpec, frozen=True, kw_only=True):
-    """What a pod wants, with the volumes it mounts; templates leave these out to be small."""
+class PlacedPodSpec(Part, frozen=True, kw_only=True):
+    """Where a pod is and what it mounts. What it asks for is known from what made it.
 
+    There may be ten thousand: to read the amounts of each would take as long as all the rest.
+    """
+
+    node_name: str = ""
     volumes: tuple[Volume, ...] = ()
 
     @property
@@ -215,6 +223,7 @@ class PodStatus(Part, frozen=True, kw_only=True):
 class Pod(ClusterObject, frozen=True, kw_only=True):
     """A pod."""
 
+    metadata: PodMeta = PodMeta()
     spec: PlacedPodSpec = PlacedPodSpec()
     status: PodStatus = PodStatus()
 
@@ -276,23 +285,3 @@ class Node(ClusterObject, frozen=True, kw_only=True):
 
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
-
-
-class NamespaceStatus(Part, frozen=True, kw_only=True):
-    """Whether a namespace is Active or Terminating."""
-
-    phase: str = ""
-
-
-class Namespace(ClusterObject, frozen=True, kw_only=True):
-    """A namespace."""
-
-    status: NamespaceStatus = NamespaceStatus()
-
-
-class Secret(ClusterObject, frozen=True, kw_only=True):
-    """That a Secret exists; what it holds is never read."""
-
-
-class ServiceAccount(ClusterObject, frozen=True, kw_only=True):
-    """That a service account exists."""

@@ -10,6 +10,7 @@ from bot.cluster import (
     claims,
     events,
     kai,
+    namespaces,
     objects,
     operators,
     queues,
@@ -55,14 +56,14 @@ def _kueue(plural: str, type_: type[T], *, namespaced: bool = False) -> Resource
 PODS = _core("pods", objects.Pod)
 NODES = _core("nodes", objects.Node, namespaced=False)
 EVENTS = _core("events", events.Event)
-SECRETS = Resource("", ("v1",), "secrets", "Secret", objects.Secret, metadata_only=True)
+SECRETS = Resource("", ("v1",), "secrets", "Secret", namespaces.Secret, metadata_only=True)
 # Only for Secrets that the bot made itself.
 OPEN_SECRETS = Resource("", ("v1",), "secrets", "Secret", secrets.OpenSecret)
 PVCS = _core("persistentvolumeclaims", claims.PersistentVolumeClaim)
 VOLUMES = _core("persistentvolumes", claims.PersistentVolume, namespaced=False)
 ALLOWANCES = Resource("", ("v1",), "resourcequotas", "ResourceQuota", allowances.Allowance)
-NAMESPACES = _core("namespaces", objects.Namespace, namespaced=False)
-SERVICE_ACCOUNTS = _core("serviceaccounts", objects.ServiceAccount)
+NAMESPACES = _core("namespaces", namespaces.Namespace, namespaced=False)
+SERVICE_ACCOUNTS = _core("serviceaccounts", namespaces.ServiceAccount)
 SERVICES = _core("services", services.Service)
 INGRESSES = Resource("networking.k8s.io", ("v1",), "ingresses", "Ingress", services.Ingress)
 STORAGE_CLASSES = Resource(

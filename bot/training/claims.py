@@ -116,7 +116,7 @@ def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
     user = next(iter(_users(claim, site.view.all(PODS, claim.namespace))), None)
     if user is None:
         return
-    name = user.metadata.annotations.get(labels.PREFIX + "name", user.name)
+    name = user.metadata.annotations.get(labels.RUN_NAME, user.name)
     raise ConflictError(
         f"PVC {claim.name} is {_modes(claim)}, so one node at a time can mount it, and run {name}"
         f" uses it on node {user.spec.node_name}.",

@@ -59,7 +59,7 @@ def taker_of(cluster: Cluster, pod: Pod) -> str:
 
 
 def _named(pod: Pod) -> str:
-    name = pod.metadata.annotations.get(labels.PREFIX + "name", pod.name)
+    name = pod.metadata.annotations.get(labels.RUN_NAME, pod.name)
     return f"{name} of {pod.labels.get(labels.TEAM, pod.namespace)}"
 
 

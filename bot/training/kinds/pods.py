@@ -65,9 +65,7 @@ def _placing(spec: RunSpec) -> Placement:
 
 def _annotations(run: Run) -> dict[str, str]:
     code = run.spec.get("code")
-    return {labels.PREFIX + "name": run.reference} | (
-        {labels.PREFIX + "code": code} if code else {}
-    )
+    return {labels.RUN_NAME: run.reference} | ({labels.PREFIX + "code": code} if code else {})
 
 
 def _pod(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:

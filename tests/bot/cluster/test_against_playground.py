@@ -106,13 +106,13 @@ def test_the_view_shows_the_whole_story(cluster: Cluster) -> None:
 def test_a_run_is_followed_to_its_pod(cluster: Cluster) -> None:
     created = cluster.create(JOBS, job("lane", 2), "team-a")
     assert created.spec.suspend
+    assert created.spec.template.spec.requested(GPU) == 2
     eventually(lambda: cluster.view.owned_by(WORKLOADS, created.uid))
     workload = cluster.view.owned_by(WORKLOADS, created.uid)[0]
     assert workload.job_uid == created.uid
     assert workload.requested(GPU) == 2
     eventually(lambda: cluster.view.labelled(PODS, labels.RUN, "run-lane"))
     pod = cluster.view.labelled(PODS, labels.RUN, "run-lane")[0]
-    assert pod.spec.requested(GPU) == 2
     assert cluster.get(PODS, pod.name, "team-a") is not None
 
 

@@ -6,16 +6,17 @@ import pytest
 
 from bot.cluster.answers import decode
 from bot.cluster.events import Event
-from bot.cluster.objects import Node, Pod
+from bot.cluster.objects import Job, Node, Pod
 
 
-def test_a_pod_tells_why_its_container_ended() -> None:
+def test_a_pod_is_read_as_far_as_needed() -> None:
     pod = decode(
-        b"""{"metadata": {"name": "lane-x", "creationTimestamp": "2026-11-21T05:00:00Z"},
-        "spec": {"nodeName": "n1", "containers": [
-          {"name": "main", "image": "lane:3.1",
-           "resources": {"requests": {"cpu": "500m", "nvidia.com/gpu": "2"}}},
-          {"name": "side", "resources": {}}]},
+        b"""{"metadata": {"name": "lane-x", "creationTimestamp": "2026-11-21T05:00:00Z",
+          "labels": {"quartermaster.dev/run": "018f", "acme.example/cost-centre": "7"},
+          "annotations": {"quartermaster.dev/name": "lane#2", "acme.example/note": "long"}},
+        "spec": {"nodeName": "n1", "volumes": [
+          {"name": "data", "persistentVolumeClaim": {"claimName": "imagenet"}},
+          {"name": "scratch", "emptyDir": {}}]},
         "status": {"phase": "Failed", "containerStatuses": [{"name": "main", "restartCount": 1,
           "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled",
             "finishedAt": "2026-11-21T05:10:00Z"}},
@@ -24,8 +25,9 @@ def test_a_pod_tells_why_its_container_ended() -> None:
         "Reading",
     )
     assert pod.metadata.creation_timestamp == datetime(2026, 11, 21, 5, tzinfo=UTC)
-    assert pod.spec.requested("nvidia.com/gpu") == 2
-    assert pod.spec.containers[0].resources.requests["cpu"].raw == "500m"
+    assert pod.labels == {"quartermaster.dev/run": "018f"}
+    assert pod.metadata.annotations == {"quartermaster.dev/name": "lane#2"}
+    assert (pod.spec.node_name, pod.spec.claims) == ("n1", frozenset({"imagenet"}))
     state = pod.status.container_statuses[0].state
     assert state.terminated is not None
     assert (state.terminated.exit_code, state.terminated.reason) == (137, "OOMKilled")
@@ -33,6 +35,20 @@ def test_a_pod_tells_why_its_container_ended() -> None:
     last = pod.status.container_statuses[0].last_state
     assert last.waiting is not None
     assert last.waiting.reason == "CrashLoopBackOff"
+
+
+def test_a_template_tells_what_its_pods_request() -> None:
+    job = decode(
+        b"""{"spec": {"template": {"spec": {"containers": [
+          {"name": "main", "image": "lane:3.1",
+           "resources": {"requests": {"cpu": "500m", "nvidia.com/gpu": "2"}}},
+          {"name": "side", "resources": {}}]}}}}""",
+        Job,
+        "Reading",
+    )
+    pods = job.spec.template.spec
+    assert pods.requested("nvidia.com/gpu") == 2
+    assert pods.containers[0].resources.requests["cpu"].raw == "500m"
 
 
 def test_a_node_tells_what_pods_may_use() -> None:

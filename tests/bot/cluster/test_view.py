@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from bot.cluster import labels
-from bot.cluster.objects import ObjectMeta, OwnerReference, Pod
+from bot.cluster.objects import OwnerReference, Pod, PodMeta
 from bot.cluster.resources import EVENTS, JOBS, PODS, WORKLOADS
 from bot.cluster.view import Store, View
 
@@ -14,7 +14,7 @@ def pod(
     name: str, version: str = "1", *, namespace: str = "team-a", run: str = "", owner: str = ""
 ) -> Pod:
     return Pod(
-        metadata=ObjectMeta(
+        metadata=PodMeta(
             name=name,
             namespace=namespace,
             resource_version=version,
