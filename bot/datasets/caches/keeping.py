@@ -189,19 +189,12 @@ class KeepingService:
         session.add(dataset)
         there = list(caching.live(session, dataset.id))
         for cache in there:
-            cache.keep_seconds = self.keep_seconds(dataset, cache.team)
+            cache.keep_seconds = keep_seconds(self._settings(), dataset, cache.team)
             session.add(cache)
             refresh_cards(session, cache.subject, live=False)
         facts = {"name": dataset.name, "seconds": "usual" if seconds is None else str(seconds)}
         record(session, _actor(caller), "dataset.keep", (DATASET, dataset.id), facts, at=now)
         return there
-
-    def keep_seconds(self, dataset: Dataset, team: str) -> int | None:
-        """How long a team's caches of a dataset stay unused; None for ever."""
-        if dataset.keep_seconds is not None:
-            return dataset.keep_seconds or None
-        usual = self._settings().keep_caches(team)
-        return None if usual is None else round(usual.total_seconds())
 
     def _stays(self, session: Session, cache: Cache, why: str, now: datetime) -> None:
         session.add(cache)
@@ -247,6 +240,14 @@ class KeepingService:
         verb, facts = what
         named = {"name": cache.reference, "class": cache.storage_class, **facts}
         record(session, _actor(caller), f"dataset.{verb}", (CACHE, cache.id), named, at=now)
+
+
+def keep_seconds(settings: Settings, dataset: Dataset, team: str) -> int | None:
+    """How long a team's caches of a dataset stay when nobody uses them; None for ever."""
+    if dataset.keep_seconds is not None:
+        return dataset.keep_seconds or None
+    usual = settings.keep_caches(team)
+    return None if usual is None else round(usual.total_seconds())
 
 
 def _named(cache: Cache) -> str:

@@ -16,6 +16,7 @@ from bot.datasets import finding
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.classes import Classes
 from bot.datasets.caches.cost import Estimate, best_time, left, refuse_crowded, volume_bytes
+from bot.datasets.caches.keeping import keep_seconds
 from bot.datasets.caches.plan import Plan, Wish
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.tables import CACHE, Cache, Wanted
@@ -69,8 +70,7 @@ class CacheService:
         teams = self._teams(dataset, caller.team or "", wish.teams)
         keep = wish.keep_seconds
         if wish.keep is None:
-            usual = self._settings().keep_caches(caller.team or "")
-            keep = round(usual.total_seconds()) if usual is not None else None
+            keep = keep_seconds(self._settings(), dataset, caller.team or "")
         there = self._there(session, version, wish.storage_class)
         if there is not None:
             told = Keeping(keep, is_told=wish.keep is not None)

@@ -1,0 +1,268 @@
+"""/dataset evict, pin, unpin, extend, touch, keep and usage, as people type and click them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import select
+
+from bot import holds
+from bot.database.database import Session
+from bot.datasets.caches.tables import CACHE, Cache, Orphan, Wanted
+from bot.slack.text import as_text
+from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
+from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+SETTINGS = """\
+stores:
+  lake: {secret: lake-keys, teams: [team-a]}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+  classes: {standard: {budget: 1Ti}, premium: {}}
+  default_class: standard
+"""
+QUESTION = (
+    "Evicting `chest-xray@v3` frees 300 GiB of standard. 627,615 files, 250 GB, are removed from"
+    " there. It was last used 2h 10m ago.\n"
+    "`/dataset cache chest-xray@v3 --class standard` copies it again; version and manifest stay in"
+    " the catalogue, and nothing in the source is touched.\n"
+    "  [Evict]"
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
+        yield open_office
+
+
+def cached(desk: Office, **more: Any) -> str:
+    """A ready cache that was used two hours ago; its id."""
+
+    def work(session: Session) -> str:
+        cache = add_cached(session, **more)
+        cache.used_at = cache.ready_at = datetime.now(UTC) - timedelta(hours=2, minutes=10)
+        cache.keep_seconds = 86_400
+        return cache.id
+
+    return desk.application.database.transaction(work)
+
+
+def row(desk: Office, cache_id: str) -> Cache:
+    return desk.application.database.read(lambda session: session.get_one(Cache, cache_id))
+
+
+def pins(desk: Office, cache_id: str) -> dict[str, str]:
+    now = datetime.now(UTC)
+    found = desk.application.database.read(lambda s: holds.on(s, CACHE, cache_id, now))
+    return {each.subject_id: each.why for each in found}
+
+
+def later(desk: Office, person: str, channel: str, text: str) -> str:
+    """What follows the acknowledgement of a command that looks outside."""
+    name, _, words = text.removeprefix("/").partition(" ")
+    incoming = desk.incoming(person, channel, command=name, words=words)
+    reply = desk.application.desk.answer(incoming)
+    assert reply is not None
+    assert reply.later is not None
+    return as_text(reply.later())
+
+
+def test_evicting_asks_with_numbers_first(desk: Office) -> None:
+    cache_id = cached(desk)
+    assert later(desk, ALICE, TEAM_A, "/dataset evict chest-xray@v3") == QUESTION
+    assert row(desk, cache_id).wanted == Wanted.READY
+    assert desk.clicks(ALICE, TEAM_A, "dataset.evict", cache_id) == (
+        "Evicting `chest-xray@v3` from standard. Who uses it is looked at once more before anything"
+        " is deleted.\n`/dataset cache chest-xray@v3 --class standard` caches it again."
+    )
+    assert row(desk, cache_id).wanted == Wanted.EVICT
+    assert desk.clicks(ALICE, TEAM_A, "dataset.evict", cache_id).splitlines()[0] == (
+        "chest-xray@v3 on standard is being evicted."
+    )
+
+
+def test_what_is_needed_is_not_offered(desk: Office) -> None:
+    cache_id = cached(desk)
+    desk.says(ALICE, TEAM_A, '/dataset pin chest-xray@v3 --reason "CVPR deadline" --for 2d')
+    assert later(desk, ERIN, TEAM_A, "/dataset evict chest-xray").startswith(
+        f"chest-xray@v3 on standard stays. @{ALICE} has pinned it for another 1d 23h: CVPR"
+    )
+    assert desk.clicks(ERIN, TEAM_A, "dataset.evict", cache_id).startswith(
+        "chest-xray@v3 on standard stays."
+    )
+
+
+def test_only_the_team_of_a_cache_evicts_it(desk: Office) -> None:
+    cache_id = cached(desk)
+    refusal = "chest-xray@v3 on standard was cached by team-a; only that team can evict it."
+    assert desk.says(BOB, TEAM_B, "/dataset evict chest-xray@v3").splitlines()[0] == refusal
+    assert desk.clicks(BOB, TEAM_B, "dataset.evict", cache_id).splitlines()[0] == refusal
+    assert later(desk, CAROL, TEAM_B, "/dataset evict chest-xray@v3") == QUESTION
+
+
+def test_pins_have_owner_reason_and_end(desk: Office) -> None:
+    cache_id = cached(desk)
+    said = desk.says(BOB, TEAM_B, '/dataset pin chest-xray@v3 --reason "baseline"').splitlines()
+    assert said[1] == "`/dataset unpin chest-xray@v3` ends that."
+    assert pins(desk, cache_id) == {BOB: "baseline"}
+    assert desk.says(ALICE, TEAM_A, "/dataset unpin chest-xray@v3") == (
+        "You have not pinned chest-xray@v3 on standard.\n"
+        f"It is pinned by @{BOB}; a lead can add --all."
+    )
+    assert desk.says(ALICE, TEAM_A, "/dataset unpin chest-xray@v3 --all").splitlines() == [
+        f"chest-xray@v3 on standard is pinned by @{BOB}.",
+        "They can unpin it, and so can a lead of team-a or an admin.",
+    ]
+    ended = desk.says(ERIN, TEAM_A, "/dataset unpin chest-xray@v3 --all")
+    assert ended.startswith(f"`chest-xray@v3` on standard is no longer pinned by @{BOB}. Unless")
+    assert pins(desk, cache_id) == {}
+
+
+def test_a_pin_needs_a_reason(desk: Office) -> None:
+    cached(desk)
+    assert desk.says(ALICE, TEAM_A, "/dataset pin chest-xray@v3").splitlines()[0] == (
+        "`--reason TEXT` is missing."
+    )
+
+
+def test_extending_counts_from_when_it_goes(desk: Office) -> None:
+    cache_id = cached(desk)
+    goes = row(desk, cache_id).used_at + timedelta(days=4)
+    said = desk.says(ALICE, TEAM_A, "/dataset extend chest-xray@v3 3d")
+    assert said == (
+        "`chest-xray@v3` on standard stays. Unless somebody uses it, it is evicted"
+        f" {goes:%Y-%m-%d %H:%M} UTC."
+    )
+    assert row(desk, cache_id).expires_after == goes
+
+
+def test_two_clicks_extend_it_once(desk: Office) -> None:
+    cache_id = cached(desk)
+    until = int((datetime.now(UTC) + timedelta(days=2)).timestamp())
+    for _ in range(2):
+        desk.clicks(BOB, TEAM_B, "dataset.extend", f"{cache_id} {until}")
+    assert row(desk, cache_id).expires_after == datetime.fromtimestamp(until, UTC)
+    desk.clicks(BOB, TEAM_B, "dataset.pin", f"{cache_id} {until}")
+    assert pins(desk, cache_id) == {BOB: "still needed, said when its eviction was announced"}
+
+
+def test_keeping_holds_for_caches_that_are_there(desk: Office) -> None:
+    cache_id = cached(desk)
+    assert desk.says(ALICE, TEAM_A, "/dataset keep chest-xray 3d") == (
+        "Caches of `chest-xray` stay 3d after their last use. That holds for 1 that is there, too."
+    )
+    assert row(desk, cache_id).keep_seconds == 3 * 86_400
+    desk.says(ALICE, TEAM_A, "/dataset keep chest-xray off")
+    assert row(desk, cache_id).keep_seconds is None
+    assert desk.says(ALICE, TEAM_A, "/dataset extend chest-xray 3d").splitlines()[0] == (
+        "chest-xray@v3 on standard does not expire: it stays until somebody evicts it."
+    )
+    desk.says(ALICE, TEAM_A, "/dataset keep chest-xray default")
+    assert row(desk, cache_id).keep_seconds == 86_400
+    assert desk.says(BOB, TEAM_B, "/dataset keep chest-xray off").splitlines()[0] == (
+        "chest-xray belongs to team-a; only that team can say how long its caches stay."
+    )
+
+
+def test_touching_withdraws_a_notice(desk: Office) -> None:
+    cache_id = cached(desk)
+
+    def announce(session: Session) -> None:
+        cache = session.get_one(Cache, cache_id)
+        cache.noticed_at = cache.used_at
+        cache.leaves_at = cache.used_at + timedelta(hours=4)
+
+    desk.application.database.transaction(announce)
+    desk.says(ALICE, TEAM_A, "/dataset touch chest-xray@v3")
+    cache = row(desk, cache_id)
+    assert (cache.leaves_at, cache.called_off) == (None, f"<@{ALICE}> has touched it.")
+
+
+def test_several_caches_must_be_told_apart(desk: Office) -> None:
+    def work(session: Session) -> None:
+        version = add_version(session, add_dataset(session, is_open=True))
+        for name in ("standard", "premium"):
+            add_cache(session, version, storage_class=name)
+
+    desk.application.database.transaction(work)
+    assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray").splitlines() == [
+        "chest-xray is cached several times: chest-xray@v3 on premium, chest-xray@v3 on standard.",
+        "Name the version and the class, for example chest-xray@v3 --class premium.",
+    ]
+    assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray --class gold").splitlines() == [
+        "chest-xray is not cached on gold.",
+        "It is cached as chest-xray@v3 on premium, chest-xray@v3 on standard.",
+    ]
+    assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray --class premium").startswith(
+        "`chest-xray@v3` on premium stays."
+    )
+
+
+def test_usage_tells_what_is_unknown(desk: Office) -> None:
+    cached(desk)
+    lines = desk.says(ALICE, TEAM_A, "/dataset usage").splitlines()
+    assert lines[0] == "Fast storage for datasets"
+    assert lines[1].startswith("chest-xray@v3 on standard (300 GiB): goes in 21h 49m, ")
+    assert lines[2] == "  team-a  1 cache, 300 GiB committed, 250 GB of data"
+    assert [" ".join(each.split()) for each in lines[-3:]] == [
+        "Class Caches Committed Data Free Limit",
+        "premium 0 0 bytes 0 bytes unknown unknown",
+        "standard 1 300 GiB 250 GB 724 GiB 1 TiB (budget)",
+    ]
+
+
+def test_usage_names_no_datasets_of_others(desk: Office) -> None:
+    def work(session: Session) -> None:
+        add_cache(session, add_version(session, add_dataset(session, "secret-set")))
+
+    desk.application.database.transaction(work)
+    said = desk.says(BOB, TEAM_B, "/dataset usage")
+    assert "secret-set" not in said
+    assert "1 cache of datasets of other teams besides." in said
+    assert "secret-set" in desk.says(CAROL, APPROVALS, "/dataset usage")
+
+
+def test_only_admins_remove_what_is_left_over(desk: Office) -> None:
+    def work(session: Session) -> str:
+        orphan = Orphan(
+            workspace_id="T0QM",
+            cluster="default",
+            kind="PersistentVolumeClaim",
+            namespace="datasets",
+            name="old-1",
+            uid="1",
+            storage_class="standard",
+            size_bytes=100 * 2**30,
+            found_at=datetime.now(UTC),
+        )
+        session.add(orphan)
+        return orphan.id
+
+    orphan_id = desk.application.database.transaction(work)
+    assert "PersistentVolumeClaim `datasets/old-1`: 100 GiB on standard." in desk.says(
+        ALICE, TEAM_A, "/dataset usage"
+    )
+    assert desk.clicks(ALICE, TEAM_A, "dataset.remove_orphan", orphan_id).startswith(
+        "This takes the right dataset.clean"
+    )
+    assert desk.clicks(CAROL, APPROVALS, "dataset.remove_orphan", orphan_id).splitlines()[0] == (
+        "Removing `datasets/old-1` (PersistentVolumeClaim), unless something needs it."
+    )
+    wanted = desk.application.database.read(lambda s: s.exec(select(Orphan.wanted_by)).one())
+    assert wanted == CAROL
+
+
+def test_lists_and_cards_say_where_it_is_cached(desk: Office) -> None:
+    cached(desk)
+    listed = desk.says(ALICE, TEAM_A, "/dataset list").splitlines()
+    assert "v3 on standard" in listed[2]
+    for shown in ("chest-xray", "chest-xray@v3"):
+        said = desk.says(ALICE, TEAM_A, f"/dataset show {shown}")
+        assert "chest-xray@v3 is cached on standard (ready, 300 GiB, for team-a), last used" in said
