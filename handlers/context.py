@@ -12,7 +12,6 @@ from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.usage import UsageService
-from bot.datasets.caches.service import CacheService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
