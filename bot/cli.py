@@ -25,6 +25,17 @@ _CONFIG = click.option(
     show_default=True,
     help="The configuration file.",
 )
+_PATIENCE = click.option(
+    "--patience",
+    "patience_seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="For how many seconds to try again when a store does not answer.",
+)
+_WORKERS = click.option(
+    "--workers", default="auto", show_default=True, help="Objects copied at a time."
+)
 _FAILED, _MISUSED = 1, 2
 
 
@@ -153,15 +164,7 @@ def _stores(command: Callable[..., None]) -> Callable[..., None]:
         ("--manifest-store", "The manifest's store, as JSON."),
     ):
         command = click.option(name, required=True, help=words)(command)
-    patience = click.option(
-        "--patience",
-        "patience_seconds",
-        type=click.FloatRange(min=0),
-        default=60.0,
-        show_default=True,
-        help="For how many seconds to try again when a store does not answer.",
-    )
-    return patience(command)
+    return _PATIENCE(command)
 
 
 @main.command(
@@ -204,7 +207,7 @@ def survey(**stores: Any) -> None:
 @click.option("--uid", type=int, help="The files' owner; that of the process without it.")
 @click.option("--gid", type=int, help="The files' group; that of the process without it.")
 @click.option("--umask", default="0022", show_default=True, help="Octal.")
-@click.option("--workers", default="auto", show_default=True, help="Objects read at a time.")
+@_WORKERS
 @click.option(
     "--engine",
     type=click.Choice(["auto", "obstore", "boto3"]),
@@ -221,6 +224,26 @@ def fill(**options: Any) -> None:
     from bot.datasets.worker.command import run_fill
 
     run_fill(options)
+
+
+@main.command(epilog=_examples("push --source /data/results --target s3://lake/results/ ..."))
+@click.option(
+    "--source", required=True, type=click.Path(path_type=Path), help="The folder on the volume."
+)
+@click.option("--target", required=True, help="Where the objects go: s3://BUCKET/PREFIX/.")
+@click.option("--target-store", required=True, help="The target's store, as JSON.")
+@click.option("--overwrite", is_flag=True, help="Replace objects that have another content.")
+@_WORKERS
+@_PATIENCE
+def push(**options: Any) -> None:
+    """Copy a volume's folder into an object store, compared; run by the bot in a Job.
+
+    Started again it copies what is missing. Progress goes to standard output, one JSON object a
+    line. Exits 65 when trying again is of no use, 75 when it may be.
+    """
+    from bot.datasets.worker.command import run_push
+
+    run_push(options)
 
 
 @main.command(name="commands", hidden=True)

@@ -1,4 +1,4 @@
-"""What `quartermaster survey` and `quartermaster fill` do with their options, and how they end."""
+"""What `quartermaster survey`, `fill` and `push` do with their options, and how they end."""
 
 import os
 import signal
@@ -8,16 +8,20 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from bot.datasets.worker import push as pushing
 from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.engine import Engine, Fallback
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
 from bot.datasets.worker.fill import Order, Share, fill
 from bot.datasets.worker.obstore_engine import ObstoreEngine
+from bot.datasets.worker.parts import composite
 from bot.datasets.worker.progress import Progress, reported, say, say_failure
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, Store, address, store
 from bot.datasets.worker.survey import Shelf, survey
+from bot.datasets.worker.tree import Tree
+from bot.datasets.worker.uploading import Uploader
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, Volume
 
@@ -37,7 +41,7 @@ class Stores:
 
 @dataclass(frozen=True)
 class Asked:
-    """The other options of fill; no workers stands for as many as the processors can use."""
+    """The other options of fill."""
 
     digest: str
     target: Path
@@ -87,12 +91,11 @@ def run_fill(options: Mapping[str, Any]) -> None:
         share = Share(asked.shard, asked.shards)
         if not 0 <= share.shard < share.shards:
             raise wrong_input(f"Shard {share.shard} is none of {share.shards}.", "Count from 0.")
-        count = asked.workers or workers()
         volume = Volume(asked.target, asked.digest, asked.ownership)
         shelf = _shelf(stores)
-        order = Order(asked.digest, shelf, volume, share, count, stores.patience_seconds)
+        order = Order(asked.digest, shelf, volume, share, asked.workers, stores.patience_seconds)
         requests = Requests(where, source.bucket, stores.patience_seconds)
-        engine = chosen_engine(asked.engine, where, source, count)
+        engine = chosen_engine(asked.engine, where, source, asked.workers)
         ways = Ways(engine, Verifier(requests, source.prefix))
         progress = Progress("copying")
         with reported(progress):
@@ -116,16 +119,57 @@ def run_fill(options: Mapping[str, Any]) -> None:
     _to_the_end(work)
 
 
+def run_push(options: Mapping[str, Any]) -> None:
+    """Copies a folder into an object store; ends the process with 65 or 75 when it cannot."""
+
+    def work() -> None:
+        target = address(options["target"], "--target")
+        where = store(options["target_store"], "--target-store")
+        patience = options["patience_seconds"]
+        count = _workers(options["workers"])
+        requests = Requests(where, target.bucket, patience)
+        order = pushing.Order(
+            Tree(options["source"]), target, count, patience, options["overwrite"]
+        )
+        verifier = Verifier(requests, target.prefix, composite)
+        ways = pushing.Ways(requests, Uploader(where, target, requests), verifier)
+        progress = Progress("listing")
+        with reported(progress):
+            result = pushing.push(order, ways, progress)
+        say(
+            {
+                "event": "done",
+                "phase": progress.phase,
+                "objects": result.files,
+                "bytes": result.bytes,
+                "seconds": progress.seconds,
+                "copied_files": result.copied_files,
+                "copied_bytes": result.copied_bytes,
+                "verified_by": dict(verifier.counts),
+                "links": result.links,
+                "others": result.others,
+            }
+        )
+
+    _to_the_end(work)
+
+
 def _read(options: Mapping[str, Any]) -> tuple[Stores, Asked]:
     of_stores = {field.name for field in fields(Stores)}
     left = {name: value for name, value in options.items() if name not in of_stores}
     owner = Ownership(
         left.pop("uid"), left.pop("gid"), _number(left.pop("umask"), 8, "--umask", "0022")
     )
-    count = left.pop("workers")
-    count = 0 if count == "auto" else _number(count, 10, "--workers", "auto or 32")
+    count = _workers(left.pop("workers"))
     stores = Stores(**{name: options[name] for name in of_stores})
     return stores, Asked(ownership=owner, workers=count, **left)
+
+
+def _workers(text: str) -> int:
+    """How many; auto is as many as the processors can use."""
+    if text == "auto":
+        return workers()
+    return max(1, _number(text, 10, "--workers", "auto or 32"))
 
 
 def _number(text: str, digits: int, option: str, example: str) -> int:

@@ -1,17 +1,17 @@
 """Objects become files: many at a time, large ones in pieces, each verified before it counts."""
 
-import concurrent.futures
 import errno
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
+from bot.datasets.worker.crew import Crew
 from bot.datasets.worker.engine import Engine
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.progress import Progress
@@ -26,7 +26,6 @@ _IN_PIECES_BYTES = 2 * PIECE_BYTES
 # less is read twice.
 _PIECES, _LARGEST_PIECE_BYTES = 4, 64 << 20
 _ATTEMPTS = 3
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 10.0
 _FLUSH_SECONDS, _SYNC_FLUSHES = 1.0, 30
 
 
@@ -79,26 +78,16 @@ class Copier:
         self._volume: Final = volume
         self._engine: Final = ways.engine
         self._verifier: Final = ways.verifier
-        self._patience: Final = patience_seconds
+        self._crew: Final = Crew(patience_seconds)
         self._record: Final = record
         self._progress: Final = progress
-        self._stop: Final = threading.Event()
         self._lock: Final = threading.Lock()
-        self._failure: BaseException | None = None
         self._seen = self._kept = 0
         self.copied_files = self.copied_bytes = 0
 
     def run(self, objects: Iterable[Object], workers: int) -> None:
         """Until all objects are files, recorded and durable; raises the first failure."""
-        work = self._tasks(objects)
-        with concurrent.futures.ThreadPoolExecutor(workers + 1, "copy") as pool:
-            keeper = pool.submit(self._guarded, self._keep_records)
-            copying = [pool.submit(self._guarded, lambda: self._work(work)) for _ in range(workers)]
-            concurrent.futures.wait(copying)
-            self._stop.set()
-            concurrent.futures.wait([keeper])
-        if self._failure:
-            raise self._failure
+        self._crew.work(self._tasks(objects), self._do, workers, self._keep_records)
         if self._seen != self._kept + self.copied_files:
             raise RuntimeError(
                 f"{self._seen} objects, {self._kept} kept, {self.copied_files} copied"
@@ -119,46 +108,13 @@ class Copier:
             for first in firsts:
                 yield Task(found, first, min(piece, size - first))
 
-    def _guarded(self, part: Callable[[], None]) -> None:
-        try:
-            part()
-        except BaseException as error:
-            with self._lock:
-                self._failure = self._failure or error
-            self._stop.set()
-            raise
-
     def _keep_records(self) -> None:
         flushes = 0
-        while not self._stop.wait(_FLUSH_SECONDS):
+        while not self._crew.ended.wait(_FLUSH_SECONDS):
             self._record.flush()
             flushes += 1
             if flushes % _SYNC_FLUSHES == 0:
                 self._record.sync(self._volume.sync)
-
-    def _work(self, work: Iterator[Task]) -> None:
-        while not self._stop.is_set():
-            with self._lock:
-                task = next(work, None)
-            if task is None:
-                return
-            self._patiently(task)
-
-    def _patiently(self, task: Task) -> None:
-        """Does a task, again and again while the store does not answer."""
-        pause, waited = _FIRST_PAUSE_SECONDS, 0.0
-        while True:
-            try:
-                self._do(task)
-            except WorkError as error:
-                if error.reason != "store_down" or waited >= self._patience:
-                    raise
-            else:
-                return
-            if self._stop.wait(pause):
-                return
-            waited += pause
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _do(self, task: Task) -> None:
         entry = task.object.entry

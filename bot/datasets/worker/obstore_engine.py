@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Credential
 
 _WORDS_SHOWN = 200
+# While a part is sent nothing is heard.
+_UNHEARD, _UNHEARD_WRITING = timedelta(seconds=20), timedelta(seconds=120)
 # Who copies tries again, for as long as it is told to.
 _RETRIES: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 
@@ -37,19 +39,7 @@ class ObstoreEngine:
 
     def __init__(self, where: Store, source: Address) -> None:
         self._prefix: Final = source.prefix
-        self._store: Final = S3Store(
-            source.bucket,
-            endpoint=base_url(where, source.bucket)
-            if not where.path_style
-            else base_url(where, source.bucket).rpartition("/")[0],
-            region=where.region,
-            virtual_hosted_style_request=not where.path_style,
-            client_options=_client(where),
-            retry_config=_RETRIES,
-            credential_provider=lambda: _credential(where),
-        )
-        # What a pod's service account cannot sign for is known before anything is copied.
-        keys(where)
+        self._store: Final = s3_store(where, source.bucket)
 
     def whole(self, entry: Entry) -> Buffer:
         """All bytes of an object."""
@@ -71,6 +61,24 @@ class ObstoreEngine:
         return _streamed(iter(answer.stream(CHUNK_BYTES)), entry.key)
 
 
+def s3_store(where: Store, bucket: str, *, to_write: bool = False) -> S3Store:
+    """The client of a bucket; WorkError no_access when there is nothing to sign with."""
+    # What a pod's service account cannot sign for is known before anything is copied.
+    keys(where)
+    url = base_url(where, bucket)
+    return S3Store(
+        bucket,
+        endpoint=url.rpartition("/")[0] if where.path_style else url,
+        region=where.region,
+        virtual_hosted_style_request=not where.path_style,
+        # The store compares it with what arrives, and keeps it where its ETags are no MD5.
+        config={"checksum_algorithm": "SHA256"} if to_write else None,
+        client_options=_client(where, _UNHEARD_WRITING if to_write else _UNHEARD),
+        retry_config=_RETRIES,
+        credential_provider=lambda: _credential(where),
+    )
+
+
 def _streamed(chunks: Iterator[Buffer], key: str) -> Iterator[Buffer]:
     try:
         yield from chunks
@@ -85,10 +93,10 @@ def _options(entry: Entry) -> "GetOptions":
     return options
 
 
-def _client(where: Store) -> "ClientConfig":
+def _client(where: Store, unheard: timedelta) -> "ClientConfig":
     options: ClientConfig = {
         "connect_timeout": timedelta(seconds=5),
-        "read_timeout": timedelta(seconds=20),
+        "read_timeout": unheard,
         # The whole of a request may take as long as it gets on.
         "timeout": timedelta(hours=6),
         "allow_http": bool(where.endpoint and where.endpoint.startswith("http://")),

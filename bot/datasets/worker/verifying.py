@@ -49,6 +49,9 @@ class Crc32:
         return self._value.to_bytes(4, "big")
 
 
+# What a file's checksum is when it is made of those of its parts.
+Composite = Callable[[int, Callable[[], Digest]], str]
+
 _STORED: Mapping[str, Callable[[], Digest]] = {
     "x-amz-checksum-sha256": hashlib.sha256,
     "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
@@ -69,8 +72,9 @@ def md5(data: Buffer) -> str:
 class Verifier:
     """Compares files with what the store says of their objects, and counts by what."""
 
-    def __init__(self, requests: Requests, prefix: str) -> None:
+    def __init__(self, requests: Requests, prefix: str, composite: Composite | None = None) -> None:
         self._requests: Final = requests
+        self._composite: Final = composite
         self._prefix: Final = prefix
         self._lock: Final = threading.Lock()
         self.counts: Counter[str] = Counter()
@@ -82,24 +86,31 @@ class Verifier:
 
     def verify(self, entry: Entry, descriptor: int, found: str = "") -> bool:
         """Whether the file is the object, after its MD5 (`found`) has not told so."""
+        if kind := self.compared(entry, descriptor, found):
+            self.count(kind)
+        return kind is not None
+
+    def compared(self, entry: Entry, descriptor: int, found: str = "") -> Kind | None:
+        """By what the file is known to be the object; None when it is not."""
         if has_md5(entry):
             if (found or _of_file(descriptor, _new_md5).hex()) == entry.etag:
-                self.count("md5")
-                return True
+                return "md5"
             headers = self._told(entry)
             if not _has_own_keys(headers):
-                return False
+                return None
         else:
             headers = self._told(entry)
         for name, new in _STORED.items():
-            # A value with -N at its end is one of the parts' checksums.
-            if (stored := headers.get(name, "")) and "-" not in stored:
-                if _of_file(descriptor, new) != base64.b64decode(stored):
-                    return False
-                self.count("checksum")
-                return True
-        self.count("size")
-        return True
+            if expected := self._expected(headers.get(name, ""), descriptor, new):
+                return "checksum" if expected == headers[name] else None
+        return "size"
+
+    def _expected(self, stored: str, descriptor: int, new: Callable[[], Digest]) -> str:
+        """What a stored checksum is to be; empty when there is none that we can know."""
+        if stored and "-" not in stored:
+            return base64.b64encode(_of_file(descriptor, new)).decode()
+        # With -N at its end it is one of the parts' checksums.
+        return self._composite(descriptor, new) if stored and self._composite else ""
 
     def _told(self, entry: Entry) -> Mapping[str, str]:
         query = {} if entry.version_id is None else {"versionId": entry.version_id}

@@ -53,6 +53,14 @@ def versioning(body: bytes) -> str:
     return _text(_parsed(body), "Status")
 
 
+def unfinished_uploads(body: bytes) -> Iterator[tuple[str, str]]:
+    """Key and id of each upload in parts that nobody completed."""
+    root = _parsed(body)
+    plain = _plain(root)
+    for found in _children(root, "Upload"):
+        yield plain(_text(found, "Key")), _text(found, "UploadId")
+
+
 def error_code(body: bytes) -> str:
     """S3's word for what went wrong; empty when there is none."""
     try:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.datasets.worker.fills import Dataset
+from tests.bot.datasets.worker.pushes import Folder
 from tests.object_stores import Lake
 
 SMALL = {
@@ -29,3 +30,13 @@ def dataset(lake: Lake, tmp_path: Path) -> Dataset:
 @pytest.fixture
 def chance() -> random.Random:
     return random.Random(11)  # noqa: S311  # nothing secret
+
+
+@pytest.fixture
+def folder(lake: Lake, tmp_path: Path) -> Folder:
+    """A few small files to be pushed."""
+    root = tmp_path / "volume" / "results"
+    root.mkdir(parents=True)
+    found = Folder(lake, lake.bucket(), root)
+    found.write(SMALL)
+    return found

@@ -141,4 +141,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
-    do_GET = do_HEAD = do_PUT = _forward  # noqa: N815  # the library's names
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward  # noqa: N815  # the library's names

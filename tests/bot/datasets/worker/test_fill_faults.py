@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -84,6 +85,26 @@ def test_spoilt_piece_of_large_object_is_noticed(
             return
         with pytest.raises(WorkError, match="large does not arrive as the store says it is"):
             dataset.copy(proxy.endpoint)
+    assert dataset.files() is None
+
+
+def test_large_object_replaced_between_pieces_is_noticed(
+    dataset: Dataset, chance: random.Random
+) -> None:
+    dataset.put({"large": chance.randbytes(4 * PIECE_BYTES)})
+    dataset.survey()
+    others, asked = chance.randbytes(4 * PIECE_BYTES), count()
+
+    def replace(_exchange: Exchange) -> None:
+        if next(asked) == 1:
+            dataset.lake.put(dataset.bucket, {"large": others})
+
+    with (
+        proxied(dataset.lake.server.endpoint, before=of_object("large", replace)) as proxy,
+        pytest.raises(WorkError) as failed,
+    ):
+        dataset.copy(proxy.endpoint)
+    assert (failed.value.reason, failed.value.keys) == ("changed", ("large",))
     assert dataset.files() is None
 
 

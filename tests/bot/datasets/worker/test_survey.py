@@ -70,6 +70,7 @@ def test_survey_process_writes_manifest_and_says_so(lake: Lake, bucket: str) -> 
         "seconds": 0,
         "problems": 0,
         "warnings": 0,
+        "keys": [],
     }
     assert end.lines[0]["event"] == "progress"
     assert entries == [

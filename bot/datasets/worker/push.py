@@ -1,0 +1,253 @@
+"""`quartermaster push`: copies the files below a folder into an object store, each compared."""
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from bot.datasets.manifest import Entry, Remarks
+from bot.datasets.worker.crew import Crew
+from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.keys import Remarked, problem
+from bot.datasets.worker.listing import listed, sorted_on_disk
+from bot.datasets.worker.parts import etag
+from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.requests import Requests
+from bot.datasets.worker.store import Address
+from bot.datasets.worker.tree import Found, Tree, became_another
+from bot.datasets.worker.uploading import Uploader
+from bot.datasets.worker.verifying import Kind, Verifier
+
+_ATTEMPTS = 3
+_KEY_BYTES = 1024
+_FIRST_PRINTED, _DELETE = " ", "\x7f"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What goes where; without `overwrite` an object that differs is an error."""
+
+    tree: Tree
+    target: Address
+    workers: int
+    patience_seconds: float
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How objects are listed, written and compared."""
+
+    requests: Requests
+    uploader: Uploader
+    verifier: Verifier
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a push came to; `others` are objects below the target that are no files of the tree."""
+
+    files: int
+    bytes: int
+    copied_files: int
+    copied_bytes: int
+    links: Remarks
+    others: int
+
+
+@dataclass
+class Task:
+    """A file, what the store has under its key, and whether that may be out of date."""
+
+    key: str
+    stored: Entry | None
+    tried: bool = False
+
+
+@dataclass
+class _Looked:
+    """What the first look through the tree showed."""
+
+    files: int = 0
+    bytes: int = 0
+    links: Remarked = field(default_factory=Remarked)
+
+
+def push(order: Order, ways: Ways, progress: Progress) -> Result:
+    """Stores what is missing below the target; what is there is compared and kept."""
+    looked = _looked_through(order, progress)
+    progress.files_total, progress.bytes_total = looked.files, looked.bytes
+    progress.phase = "copying"
+    pusher = _Pusher(order, ways, progress)
+    tasks = (Task(found.key, stored) for found, stored in _side_by_side(order, ways) if found)
+    pusher.crew.work(tasks, pusher.do, order.workers)
+    progress.phase = "verifying"
+    others = _others_than_pushed(order, ways)
+    copied = pusher.copied_files, pusher.copied_bytes
+    return Result(looked.files, looked.bytes, *copied, looked.links.remarks(), others)
+
+
+def _looked_through(order: Order, progress: Progress) -> _Looked:
+    """Counts, and names what cannot be pushed before anything is."""
+    looked, refused = _Looked(), Remarked()
+    for found in order.tree.walk():
+        if found.kind == "link":
+            looked.links.add(_printed(found.key), "is a symbolic link")
+        elif words := _refusal(found, order.target.prefix):
+            refused.add(_printed(found.key), words)
+        else:
+            looked.files, looked.bytes = looked.files + 1, looked.bytes + found.size
+            progress.files_total, progress.bytes_total = looked.files, looked.bytes
+    _refuse(refused.remarks())
+    if not looked.files:
+        raise WorkError("not_found", "There is no file below the source.", "Look at its spelling.")
+    return looked
+
+
+def _refuse(problems: Remarks) -> None:
+    if problems.count:
+        first = problems.first[0]
+        raise WorkError(
+            "bad_keys",
+            f"{problems.count} files cannot be objects: {first.key} {first.problem}.",
+            "Rename or remove them, then push again. Nothing was pushed.",
+            tuple(remark.key for remark in problems.first),
+        )
+
+
+def _refusal(found: Found, prefix: str) -> str:
+    """Why a file cannot be an object that every store and tool can read; empty when it can."""
+    if found.kind == "special":
+        return "is a pipe, a socket or a device"
+    try:
+        size = len(f"{prefix}{found.key}".encode())
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8"
+    if size > _KEY_BYTES:
+        return f"makes a key of {size} bytes; object stores take {_KEY_BYTES}"
+    if any(letter < _FIRST_PRINTED or letter == _DELETE for letter in found.key):
+        return "has a control character in its name"
+    return problem(found.key)
+
+
+def _printed(key: str) -> str:
+    """A key as it can be shown and sent, whatever is in it."""
+    plain = key.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in plain)
+
+
+def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[Found | None, Entry | None]]:
+    """Files with the objects under their keys, in order; without a file those of others."""
+    stored_ones = sorted_on_disk(listed(ways.requests, order.target, versioned=False))
+    stored = next(stored_ones, None)
+    for found in order.tree.walk():
+        if found.kind == "link":
+            continue
+        if _refusal(found, order.target.prefix):
+            raise became_another(_printed(found.key))
+        while stored and stored.key < found.key:
+            yield None, stored
+            stored = next(stored_ones, None)
+        same = stored is not None and stored.key == found.key
+        yield found, stored if same else None
+        stored = next(stored_ones, None) if same else stored
+    while stored:
+        yield None, stored
+        stored = next(stored_ones, None)
+
+
+def _others_than_pushed(order: Order, ways: Ways) -> int:
+    """Looks once more that each file has its object, and counts those of nobody."""
+    others = 0
+    for found, stored in _side_by_side(order, ways):
+        if found is None:
+            others += 1
+        elif stored is None or stored.size != found.size:
+            raise became_another(found.key)
+    return others
+
+
+class _Pusher:
+    """Does one file at a time in each of the crew's threads."""
+
+    def __init__(self, order: Order, ways: Ways, progress: Progress) -> None:
+        self.crew: Final = Crew(order.patience_seconds)
+        self._order: Final = order
+        self._uploader: Final = ways.uploader
+        self._verifier: Final = ways.verifier
+        self._progress: Final = progress
+        self._lock: Final = threading.Lock()
+        self.copied_files = self.copied_bytes = 0
+
+    def do(self, task: Task) -> None:
+        """Stores a file, unless it is there."""
+        # After an answer that was lost the object may be there.
+        stored = self._uploader.stored(task.key) if task.tried else task.stored
+        task.tried = True
+        with self._order.tree.opened(task.key) as file:
+            size = os.fstat(file).st_size
+            if stored and self._is_there(stored, file, size):
+                self._progress.skip(1, size)
+                return
+            if stored and not self._order.overwrite:
+                raise _in_the_way(stored, size)
+            self._push(task, file)
+
+    def _is_there(self, stored: Entry, file: int, size: int) -> bool:
+        """Whether an object surely has the file's content; its size alone does not tell."""
+        if stored.size != size:
+            return False
+        kind = self._compared(stored, file, etag(file, size))
+        if kind in {"md5", "checksum"}:
+            self._verifier.count(kind)
+            return True
+        return False
+
+    def _compared(self, stored: Entry, file: int, expected: str) -> Kind | None:
+        if stored.etag == expected:
+            return "md5"
+        # Who stored it may have chosen other parts, or none.
+        return self._verifier.compared(stored, file, "" if "-" in expected else expected)
+
+    def _push(self, task: Task, file: int) -> None:
+        for _ in range(_ATTEMPTS):
+            before = os.fstat(file)
+            expected, given = self._uploader.upload(task.key, file, before.st_size)
+            after = os.fstat(file)
+            if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+                self._take_back(task)
+                raise became_another(task.key)
+            stored = Entry(task.key, before.st_size, given)
+            if kind := self._compared(stored, file, expected):
+                self._verifier.count(kind)
+                self._done(before.st_size)
+                return
+        self._take_back(task)
+        raise WorkError(
+            "corrupt",
+            f"{task.key} does not arrive as it is: the store says another checksum.",
+            "Look at the store; what was pushed before is kept.",
+            (task.key,),
+        )
+
+    def _take_back(self, task: Task) -> None:
+        """Leaves nothing that is not the file, where there was nothing before."""
+        if task.stored is None:
+            self._uploader.remove(task.key)
+
+    def _done(self, size: int) -> None:
+        self._progress.add(1, size)
+        with self._lock:
+            self.copied_files += 1
+            self.copied_bytes += size
+
+
+def _in_the_way(stored: Entry, size: int) -> WorkError:
+    return WorkError(
+        "wrong_input",
+        f"{stored.key} is in the store already with another content ({stored.size} bytes there,"
+        f" {size} here).",
+        "Push to a prefix of its own, or give --overwrite if no version needs what is there.",
+        (stored.key,),
+    )

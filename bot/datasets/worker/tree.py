@@ -1,0 +1,146 @@
+"""The files below a folder, in the order of their keys; no symbolic link is ever followed.
+
+Who owns the files may change them while they are read. Each part of a path is opened by itself, so
+that a folder which became a link meanwhile leads nowhere: outside the tree are our keys.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from bot.datasets.worker.failures import WorkError, wrong_input
+
+Kind = Literal["file", "link", "special"]
+
+# Copies of the whole that ONTAP and Azure NetApp Files show in each folder, and what mkfs makes.
+_SNAPSHOTS, _MADE_BY_MKFS = ".snapshot", "lost+found"
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A named pipe would wait for its writer.
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is at a path below the root; `size` is 0 for all but files."""
+
+    key: str
+    kind: Kind
+    size: int
+
+
+class Tree:
+    """A folder and all below it; WorkError when it is none, or a link leads there."""
+
+    def __init__(self, root: Path) -> None:
+        self._root: Final = root
+        with self._folder(()):
+            pass
+
+    def walk(self) -> Iterator[Found]:
+        """Everything but folders, in the order of their keys; the names of one folder at a time."""
+        return self._below(())
+
+    @contextlib.contextmanager
+    def opened(self, key: str) -> Iterator[int]:
+        """A descriptor to read a file by; WorkError when it is not a file any more."""
+        *folders, name = key.split("/")
+        try:
+            with self._folder(tuple(folders)) as folder:
+                descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
+        except OSError as error:
+            raise _failure(key, error) from error
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise became_another(key)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _below(self, folders: tuple[str, ...]) -> Iterator[Found]:
+        for name, kind, size in self._entries(folders):
+            if kind == "folder":
+                yield from self._below((*folders, name))
+            else:
+                yield Found("/".join((*folders, name)), kind, size)
+
+    def _entries(self, folders: tuple[str, ...]) -> list[tuple[str, Kind | Literal["folder"], int]]:
+        found: list[tuple[str, Kind | Literal["folder"], int]] = []
+        try:
+            with self._folder(folders) as descriptor, os.scandir(descriptor) as entries:
+                for entry in entries:
+                    if entry.name == _SNAPSHOTS or (entry.name == _MADE_BY_MKFS and not folders):
+                        continue
+                    told = entry.stat(follow_symlinks=False)
+                    found.append((entry.name, *_kind(told)))
+        except OSError as error:
+            raise _failure("/".join(folders) or str(self._root), error) from error
+        # What is in `a` comes where `a/` does: after `a-b`.
+        return sorted(found, key=lambda one: f"{one[0]}/" if one[1] == "folder" else one[0])
+
+    @contextlib.contextmanager
+    def _folder(self, folders: tuple[str, ...]) -> Iterator[int]:
+        with contextlib.ExitStack() as stack:
+            descriptor = self._opened_root()
+            stack.callback(os.close, descriptor)
+            for name in folders:
+                descriptor = os.open(name, _FOLDER_FLAGS, dir_fd=descriptor)
+                stack.callback(os.close, descriptor)
+            yield descriptor
+
+    def _opened_root(self) -> int:
+        parts = self._root.absolute().parts
+        if ".." in parts:
+            raise wrong_input(f"{self._root} has .. in its path.", "Name the folder itself.")
+        descriptor = os.open(parts[0], _FOLDER_FLAGS)
+        try:
+            for name in parts[1:]:
+                inner = os.open(name, _FOLDER_FLAGS, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+        except OSError as error:
+            os.close(descriptor)
+            raise wrong_input(
+                f"{self._root} is no folder, or a symbolic link leads there.",
+                "Name a folder of the volume: --source /data/results",
+            ) from error
+        return descriptor
+
+
+def became_another(key: str) -> WorkError:
+    """The file is not what it was when its tree was looked through."""
+    return WorkError(
+        "changed",
+        f"{key} changed while it was pushed.",
+        "Push when nobody writes there, or push a snapshot.",
+        (key,),
+    )
+
+
+def _kind(told: os.stat_result) -> tuple[Kind | Literal["folder"], int]:
+    if stat.S_ISDIR(told.st_mode):
+        return "folder", 0
+    if stat.S_ISREG(told.st_mode):
+        return "file", told.st_size
+    return ("link" if stat.S_ISLNK(told.st_mode) else "special"), 0
+
+
+def _failure(path: str, error: OSError) -> WorkError:
+    if isinstance(error, PermissionError):
+        return WorkError(
+            "no_access",
+            f"{path} cannot be read by uid {os.geteuid()}.",
+            "Let it read all below the folder, or push a folder that it may read.",
+            (path,),
+        )
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)) or error.errno == errno.ELOOP:
+        return became_another(path)
+    return WorkError(
+        "store_down",
+        f"{path} could not be read from the volume: {error.strerror or error}.",
+        "What is pushed stays, and the rest follows when it is started again.",
+    )

@@ -1,0 +1,122 @@
+"""Files become objects: in parts where they are large, with no part left over by earlier lives."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+import obstore
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+from bot.datasets.manifest import Entry
+from bot.datasets.worker.failures import WorkError, wrong_input
+from bot.datasets.worker.obstore_engine import s3_store
+from bot.datasets.worker.parts import Parts, part_bytes
+from bot.datasets.worker.requests import RefusedError, Requests
+from bot.datasets.worker.store import Address, Store
+from bot.datasets.worker.xml import unfinished_uploads
+
+_IN_FLIGHT_BYTES = 128 << 20
+# obstore reads one ahead of those it sends.
+_PARTS_SENT, _PARTS_HELD = 2, 4
+_WORDS_SHOWN = 200
+
+
+class Room:
+    """So many bytes may be held at a time; one who needs more than all of it waits until alone."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most: Final = most_bytes
+        self._held = 0
+        self._changed: Final = threading.Condition()
+
+    @contextlib.contextmanager
+    def taken(self, size: int) -> Iterator[None]:
+        """Holds them while the block lasts."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._held or self._held + size <= self._most)
+            self._held += size
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held -= size
+                self._changed.notify_all()
+
+
+class Uploader:
+    """Writes objects below a prefix and tells what is there, from any number of threads."""
+
+    def __init__(self, where: Store, target: Address, requests: Requests) -> None:
+        self._prefix: Final = target.prefix
+        self._requests: Final = requests
+        self._store: Final = s3_store(where, target.bucket, to_write=True)
+        self._room: Final = Room(_IN_FLIGHT_BYTES)
+
+    def upload(self, key: str, descriptor: int, size: int) -> tuple[str, str]:
+        """Stores a file; the ETag that its bytes give, and that which the store gave."""
+        parts, step = Parts(descriptor, size), part_bytes(size)
+        large = size > step
+        if large:
+            self._abort_left_over(key)
+        with self._room.taken(step * _PARTS_HELD if large else size):
+            try:
+                answer = obstore.put(
+                    self._store,
+                    self._prefix + key,
+                    iter(parts) if large else next(iter(parts)),
+                    use_multipart=large,
+                    chunk_size=step,
+                    max_concurrency=_PARTS_SENT,
+                )
+            except (BaseError, OSError, ValueError) as error:
+                raise _translated(error, key) from error
+        return parts.etag, (answer["e_tag"] or "").strip('"')
+
+    def stored(self, key: str) -> Entry | None:
+        """What the store has under a key."""
+        try:
+            headers = self._requests.head(self._prefix + key, {}, {}).headers
+        except RefusedError as refusal:
+            if refusal.reason == "not_found":
+                return None
+            raise
+        return Entry(key, int(headers.get("content-length", -1)), headers["etag"].strip('"'))
+
+    def remove(self, key: str) -> None:
+        """Takes an object away again."""
+        self._requests.get(self._prefix + key, method="DELETE")
+
+    def _abort_left_over(self, key: str) -> None:
+        """Frees the parts of an earlier life, which would be kept and paid for unseen."""
+        wanted = self._prefix + key
+        question = {"uploads": "", "prefix": wanted, "encoding-type": "url"}
+        # Who may write need not be allowed to list uploads, and not every store can.
+        with contextlib.suppress(RefusedError):
+            for found, upload in unfinished_uploads(self._requests.get(query=question).body):
+                if found == wanted:
+                    self._requests.get(wanted, {"uploadId": upload}, method="DELETE")
+
+
+def _translated(error: Exception, key: str) -> WorkError:
+    words = str(error).partition("\n")[0][:_WORDS_SHOWN]
+    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+        return WorkError(
+            "no_access",
+            f"The store refuses to take {key}: {words}",
+            "Let the keys in the store's Secret write below the target.",
+            (key,),
+        )
+    if isinstance(error, FileNotFoundError) and "NoSuchBucket" in str(error):
+        return WorkError("not_found", f"There is no such bucket: {words}", "Look at its spelling.")
+    if "InvalidCertificate" in str(error):
+        return wrong_input(
+            f"The object store's certificate is not trusted: {words}",
+            "Name the CA that signed it in the store's settings (ca_file).",
+        )
+    return WorkError(
+        "store_down",
+        f"{key} could not be stored: {words}",
+        "Nothing is lost: what is pushed stays, and the rest follows when it is started again.",
+        (key,),
+    )
