@@ -8,7 +8,9 @@ from contextlib import contextmanager
 
 _MOST_IN_A_ROW = 8
 _SHARE = 0.2
+_CROWD, _SHARE_IN_CROWD = 3, 0.04
 _LONGEST_SPELL_SECONDS = 0.05
+_LONGEST_REST_SECONDS = 2.0
 _LINGER_SECONDS = 0.03
 
 
@@ -18,8 +20,11 @@ class Courtesy:
     Such work says at its natural boundaries, between two steps or two messages, that it would
     give way. While people wait it then rests so long that all of it together takes a fifth of
     the time, and for 30 ms more, since people who asked one thing ask the next, and a step that
-    began between two requests holds up the second. A spell of work counts by its processor
-    time, and for 50 ms at most, so that whoever works long does not hold up the rest for long.
+    began between two requests holds up the second. While three or more wait at once it takes a
+    25th, since then each spell holds up all of them, and can be caught up with once they are
+    answered; but nobody rests longer than 2 s, so that leases are kept and every card gets on
+    however long the crowd stays. A spell of work counts by its processor time, and for 50 ms at
+    most, so that whoever works long does not hold up the rest for long.
     """
 
     def __init__(
@@ -74,7 +79,9 @@ class Courtesy:
     def _seconds_to_rest(self, spent: float) -> float:
         """Each spell moves the moment at which the next may begin; threads queue by it."""
         now = self._monotonic()
-        self._free_at = max(self._free_at, now - spent) + spent / _SHARE
+        share = _SHARE if self._waiting < _CROWD else _SHARE_IN_CROWD
+        free_at = max(self._free_at, now - spent) + spent / share
+        self._free_at = min(free_at, now + _LONGEST_REST_SECONDS)
         return self._free_at - now
 
 

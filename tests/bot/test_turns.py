@@ -114,6 +114,23 @@ def test_spells_together_take_a_fifth() -> None:
     ]
 
 
+def test_in_a_crowd_spells_take_less() -> None:
+    courtesy = Courtesy(monotonic=lambda: 100.0)
+    with courtesy.hurry(), courtesy.hurry(), courtesy.hurry():
+        assert courtesy._seconds_to_rest(0.01) == pytest.approx(0.24)
+    assert courtesy._seconds_to_rest(0.01) == pytest.approx(0.29)
+
+
+def test_nobody_rests_longer_than_two_seconds() -> None:
+    courtesy = Courtesy(monotonic=lambda: 100.0)
+    with courtesy.hurry(), courtesy.hurry(), courtesy.hurry():
+        assert [courtesy._seconds_to_rest(0.05) for _ in range(3)] == [
+            pytest.approx(1.2),
+            pytest.approx(2.0),
+            pytest.approx(2.0),
+        ]
+
+
 def test_a_long_spell_counts_in_part() -> None:
     courtesy = Courtesy(worked=itertools.count(step=7.0).__next__)
     courtesy.give_way()
