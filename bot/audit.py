@@ -8,6 +8,7 @@ from sqlalchemy import JSON, insert, select
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
+from bot.database.prepared import Prepared
 
 
 class AuditLine(SQLModel, table=True):
@@ -27,7 +28,7 @@ class AuditLine(SQLModel, table=True):
     facts: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
 
 
-_RECORD = insert(AuditLine)  # built once: that takes longer than to run it
+_RECORD = Prepared(insert(AuditLine))  # built once: that takes longer than to run it
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def record(
         "subject_id": subject[1],
         "facts": facts,
     }
-    session.connection().execute(_RECORD, line)
+    _RECORD(session, line)
 
 
 def lines_about(session: Session, subject_id: str) -> list[AuditLine]:

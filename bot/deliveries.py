@@ -9,6 +9,7 @@ from sqlalchemy import and_, bindparam, delete, insert, or_, select
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
+from bot.database.prepared import Prepared
 
 _LIFE = timedelta(hours=24)
 _REPEAT = timedelta(seconds=60)
@@ -25,7 +26,7 @@ class Delivery(SQLModel, table=True):
 
 
 # Built once: that takes longer than to run them.
-_REMEMBER = insert(Delivery)
+_REMEMBER = Prepared(insert(Delivery))
 _EARLIER = (
     select(col(Delivery.key), col(Delivery.at))
     .where(
@@ -64,7 +65,7 @@ def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earli
 def remember(session: Session, key: str, alike: str, real_now: datetime) -> None:
     """Records the delivery in the transaction of its effect."""
     row = {"key": key, "likeness": alike, "at": real_now}
-    session.connection().execute(_REMEMBER, row)
+    _REMEMBER(session, row)
 
 
 def forget(session: Session, real_now: datetime) -> None:

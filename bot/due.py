@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from sqlalchemy import (
-    CursorResult,
     Index,
     Select,
     and_,
@@ -23,6 +22,7 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
 from bot.database.database import touch
+from bot.database.prepared import Prepared
 from bot.database.upsert import Upsert
 
 TOPIC = "due"
@@ -150,7 +150,7 @@ _TAKE = (
     .where(*_HELD)
     .values(token=bindparam("by"), lease_until=bindparam("until", type_=Moment()))
 )
-_GIVE_BACK = (
+_GIVE_BACK = Prepared(
     update(Due)
     .where(*_HELD, col(Due.token) == bindparam("by"))
     .values(
@@ -187,8 +187,7 @@ def _give_back(
         "now": now,
         "tried": attempts,
     }
-    result = session.connection().execute(_GIVE_BACK, given)
-    if cast("CursorResult[Any]", result).rowcount != 1:
+    if _GIVE_BACK(session, given).rowcount != 1:
         raise LostClaimError
     touch(session, TOPIC)
 

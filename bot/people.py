@@ -8,6 +8,7 @@ from sqlalchemy import and_, bindparam, or_, select
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
+from bot.database.prepared import Prepared
 from bot.due import wake
 
 PERSON = "person"
@@ -49,7 +50,7 @@ class Standing:
 
 
 # Built once: that takes longer than to run it.
-_STANDING = (
+_STANDING = Prepared(
     select(
         or_(col(Person.is_guest), col(Person.is_stranger), col(Person.is_gone)).label("is_out"),
         col(GroupMember.group_id),
@@ -83,7 +84,7 @@ def known(session: Session, workspace_id: str, user_id: str) -> Person | None:
 def standing(session: Session, workspace_id: str, user_id: str) -> Standing | None:
     """The person's standing as Slack last told it, or None while it has yet to be asked."""
     asked = {"workspace": workspace_id, "user": user_id}
-    rows = session.connection().execute(_STANDING, asked).all()
+    rows = _STANDING(session, asked).all()
     if not rows:
         return None
     groups = frozenset(row.group_id for row in rows if row.group_id is not None)

@@ -44,6 +44,12 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+def moment_of(kept: str | datetime | None) -> datetime | None:
+    """A `Moment` as the driver gives it, where a statement is run without its types."""
+    moment = datetime.fromisoformat(kept) if isinstance(kept, str) else kept
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+
+
 def new_id() -> str:
     """A fresh row id: a UUIDv7 in hex, so ids sort by age and end in random digits."""
     return uuid7().hex

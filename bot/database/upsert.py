@@ -7,6 +7,8 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
 
+from bot.database.prepared import Prepared
+
 
 class Upsert:
     """One statement for both databases, built once: that takes longer than to run it.
@@ -22,14 +24,14 @@ class Upsert:
         changes: Callable[[Any], Mapping[str, ColumnElement[Any]]],
     ) -> None:
         lite, postgres = sqlite.insert(table), postgresql.insert(table)
-        self._statements = {
+        statements = {
             "sqlite": lite.on_conflict_do_update(index_elements=key, set_=changes(lite.excluded)),
             "postgresql": postgres.on_conflict_do_update(
                 index_elements=key, set_=changes(postgres.excluded)
             ),
         }
+        self._statements = {name: Prepared(each) for name, each in statements.items()}
 
     def __call__(self, session: Session, row: Mapping[str, object]) -> None:
         """Inserts the row, or changes the one that is there."""
-        connection = session.connection()
-        connection.execute(self._statements[connection.dialect.name], row)
+        self._statements[session.connection().dialect.name](session, row)

@@ -23,6 +23,7 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
 from bot.database.database import touch
+from bot.database.prepared import Prepared
 from bot.database.upsert import Upsert
 from bot.slack.card import Button, Card
 from bot.slack.markup import Markup
@@ -99,7 +100,7 @@ _SHOW = Upsert(
     ("subject_kind", "subject_id", "purpose", "channel"),
     lambda new: {"wants": col(Message.wants) + 1, "live": new.live},
 )
-_REFRESH_ALL = (
+_REFRESH_ALL = Prepared(
     update(Message)
     .where(
         col(Message.subject_id) == bindparam("subject"),
@@ -108,11 +109,13 @@ _REFRESH_ALL = (
     )
     .values(wants=col(Message.wants) + 1, live=bindparam("is_live"))
 )
-_FIND = select(col(Message.id)).where(
-    col(Message.subject_kind) == bindparam("about"),
-    col(Message.subject_id) == bindparam("id"),
-    col(Message.purpose) == bindparam("purpose"),
-    col(Message.channel) == bindparam("channel"),
+_FIND = Prepared(
+    select(col(Message.id)).where(
+        col(Message.subject_kind) == bindparam("about"),
+        col(Message.subject_id) == bindparam("id"),
+        col(Message.purpose) == bindparam("purpose"),
+        col(Message.channel) == bindparam("channel"),
+    )
 )
 
 
@@ -166,7 +169,7 @@ def show_card(
 def refresh_cards(session: Session, subject: Subject, *, live: bool) -> None:
     """Makes every card of the subject show the present state, wherever it stands."""
     about = {"subject": subject.id, "about": subject.kind, "is_live": live}
-    if session.connection().execute(_REFRESH_ALL, about).rowcount:
+    if _REFRESH_ALL(session, about).rowcount:
         touch(session, TOPIC)
 
 
@@ -250,7 +253,7 @@ def _find(session: Session, subject: Subject, purpose: str, channel: str) -> str
     """The id of the message, None where there is none."""
     session.flush()  # it may have been said a moment ago
     sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
-    return session.connection().scalar(_FIND, sought)
+    return _FIND(session, sought).scalar()
 
 
 def _new(subject: Subject, purpose: str, channel: str, now: datetime) -> Message:

@@ -1,5 +1,6 @@
 """A team's runs as its list shows them: a few columns of many rows, read in one statement."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -7,11 +8,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, String, and_, bindparam, cast, func, select, union_all
 from sqlmodel import Session, col
 
+from bot.database.columns import moment_of
+from bot.database.prepared import Prepared
 from bot.people import Person
 from bot.training.tables import Run, reference
 
 SHOWN_LIVE = 40
 SHOWN_ENDED = 10
+_MOMENTS = slice(9, 13)
 
 
 class Listed(NamedTuple):
@@ -56,14 +60,18 @@ class Listing(NamedTuple):
 
 def listing(session: Session, team: str) -> Listing:
     """The team's 40 newest live runs, and the ten that ended last."""
-    connection = session.connection()
-    rows = [Listed(*row) for row in connection.execute(_LISTED, {"team": team})]
+    asked = {"team": team}
+    rows = [_listed(row) for row in _LISTED(session, asked).all()]
     live = [row for row in rows if row.ended_at is None]
     ended = rows[len(live) :]
     count = len(live)
     if count == SHOWN_LIVE:
-        count = connection.scalar(_COUNTED, {"team": team}) or 0
+        count = _COUNTED(session, asked).scalar_one()
     return Listing((*reversed(live), *ended), count - len(live))
+
+
+def _listed(row: Sequence[Any]) -> Listed:
+    return Listed(*row[: _MOMENTS.start], *map(moment_of, row[_MOMENTS]), *row[_MOMENTS.stop :])
 
 
 def _first(is_chosen: ColumnElement[bool], order: ColumnElement[Any], most: int) -> Select[Any]:
@@ -112,8 +120,12 @@ def _of_spec(field: str, default: str) -> ColumnElement[str]:
 
 _IS_LIVE = col(Run.ended_at).is_(None)
 # Built once: that takes longer than to run them.
-_LISTED = union_all(
-    _first(_IS_LIVE, col(Run.id).desc(), SHOWN_LIVE),
-    _first(~_IS_LIVE, col(Run.ended_at).desc(), SHOWN_ENDED),
+_LISTED = Prepared(
+    union_all(
+        _first(_IS_LIVE, col(Run.id).desc(), SHOWN_LIVE),
+        _first(~_IS_LIVE, col(Run.ended_at).desc(), SHOWN_ENDED),
+    )
 )
-_COUNTED = select(func.count()).select_from(Run).where(col(Run.team) == bindparam("team"), _IS_LIVE)
+_COUNTED = Prepared(
+    select(func.count()).select_from(Run).where(col(Run.team) == bindparam("team"), _IS_LIVE)
+)

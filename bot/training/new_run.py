@@ -10,6 +10,7 @@ from sqlmodel import Session, col
 
 from bot.access import Caller
 from bot.config import Team
+from bot.database.prepared import Prepared
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
@@ -55,31 +56,33 @@ _OF_TEAM = col(Run.team) == bindparam("team")
 _OF_NAME = (_OF_TEAM, col(Run.name) == bindparam("name"))
 _NEWEST_FIRST = col(Run.number).desc()
 # Built once: that takes longer than to run them.
-_PRESENT = select(
-    select(func.count())
-    .select_from(Run)
-    .where(_OF_TEAM, col(Run.ended_at).is_(None))
-    .scalar_subquery()
-    .label("live_runs"),
-    select(col(Run.number))
-    .where(*_OF_NAME)
-    .order_by(_NEWEST_FIRST)
-    .limit(1)
-    .scalar_subquery()
-    .label("newest"),
-    select(col(Run.ended_at).is_(None))
-    .where(*_OF_NAME)
-    .order_by(_NEWEST_FIRST)
-    .limit(1)
-    .scalar_subquery()
-    .label("is_live"),
+_PRESENT = Prepared(
+    select(
+        select(func.count())
+        .select_from(Run)
+        .where(_OF_TEAM, col(Run.ended_at).is_(None))
+        .scalar_subquery()
+        .label("live_runs"),
+        select(col(Run.number))
+        .where(*_OF_NAME)
+        .order_by(_NEWEST_FIRST)
+        .limit(1)
+        .scalar_subquery()
+        .label("newest"),
+        select(col(Run.ended_at).is_(None))
+        .where(*_OF_NAME)
+        .order_by(_NEWEST_FIRST)
+        .limit(1)
+        .scalar_subquery()
+        .label("is_live"),
+    )
 )
-_INSERT = insert(Run)
+_INSERT = Prepared(insert(Run))
 
 
 def present(session: Session, team: str, name: str) -> Present:
     """What there is before another run of that name."""
-    found = session.connection().execute(_PRESENT, {"team": team, "name": name}).one()
+    found = _PRESENT(session, {"team": team, "name": name}).one()
     return Present(found.live_runs, found.newest or 0, bool(found.is_live))
 
 
@@ -105,7 +108,7 @@ def row_of(run: Submitted, caller: Caller, team: Team, now: datetime) -> dict[st
 
 def insert_run(session: Session, row: Mapping[str, object]) -> None:
     """Writes the row of a new run; what it does not say has the table's defaults."""
-    session.connection().execute(_INSERT, row)
+    _INSERT(session, row)
 
 
 def audited(run: Submitted) -> dict[str, str]:
