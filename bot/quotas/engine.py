@@ -158,7 +158,7 @@ class Queues(Protocol):
         """What holds quota of a queue."""
         ...
 
-    def within(self, namespace: str, door: str, besides: Collection[str]) -> Sequence[Item]:
+    def within(self, namespace: str, door: str, besides: frozenset[str]) -> Sequence[Item]:
         """What is in a team's queue and not over, besides what these uids own.
 
         The queue is named as runs name it.

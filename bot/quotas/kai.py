@@ -1,6 +1,6 @@
 """KAI's queues as figures: what may be used, what is used, what waits."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 
 from bot.cluster.kai import PodGroup, Share
@@ -85,7 +85,7 @@ class KaiQueues:
         """The PodGroups that hold GPUs of a Queue."""
         return [each for each in self._items(queue) if each.is_admitted]
 
-    def within(self, namespace: str, door: str, besides: Collection[str]) -> list[KaiItem]:
+    def within(self, namespace: str, door: str, besides: frozenset[str]) -> list[KaiItem]:
         """The PodGroups in a team's Queues that are not over, besides those of these owners."""
         names = {each.name for each in self.view.all(KAI_QUEUES) if _is_of(door, each)} | {door}
         return [

@@ -1,7 +1,7 @@
 """Kueue's queues as figures: what may be used, what is used, what waits."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from bot.cluster.objects import has_condition
@@ -42,6 +42,7 @@ class KueueQueues:
         self.per_gpu = per_gpu
         self._waiting: tuple[object, object, Mapping[str, Waiting]] = (None, None, {})
         self._admitted: tuple[object, Mapping[str, Sequence[KueueItem]]] = (None, {})
+        self._within: dict[tuple[str, str], tuple[object, object, Sequence[Workload]]] = {}
 
     def behind(self, namespace: str, door: str) -> Queue | None:
         """The ClusterQueue that a LocalQueue stands for, None when not seen."""
@@ -97,15 +98,20 @@ class KueueQueues:
             self._admitted = (workloads, known)
         return known.get(queue, ())
 
-    def within(self, namespace: str, door: str, besides: Collection[str]) -> list[KueueItem]:
+    def within(self, namespace: str, door: str, besides: frozenset[str]) -> list[KueueItem]:
         """The workloads that name a LocalQueue, are not over, besides those of these owners."""
-        return [
-            self._item(each)
-            for each in self.view.all(WORKLOADS, namespace)
-            if each.spec.queue_name == door
-            and not is_owned(each, besides)
-            and not has_condition(each.status.conditions, "Finished")
-        ]
+        workloads = self.view.all(WORKLOADS, namespace)
+        seen, besides_seen, found = self._within.get((namespace, door), (None, None, ()))
+        if seen is not workloads or besides_seen is not besides:
+            found = [
+                each
+                for each in workloads
+                if each.spec.queue_name == door
+                and not is_owned(each, besides)
+                and not has_condition(each.status.conditions, "Finished")
+            ]
+            self._within[namespace, door] = (workloads, besides, found)
+        return [self._item(each) for each in found]
 
     def allocatable(self, flavor: str) -> Decimal | None:
         """The GPUs of the ready nodes that a flavor means; None while nobody knows."""

@@ -28,7 +28,7 @@ from bot.training.listing import Listing, listing
 from bot.training.network import TEST, completed
 from bot.training.new_run import Present, Submitted, audited, insert_run, present, row_of
 from bot.training.spec import RunSpec, asked_spec
-from bot.training.strangers import Stranger, strangers
+from bot.training.strangers import Stranger, Strangers
 from bot.training.submission import (
     Submission,
     fill_in,
@@ -58,7 +58,7 @@ class TrainingService:
     ) -> None:
         self._settings = settings
         self._engines = engines
-        self._installation = installation
+        self._strangers = Strangers(installation)
         self._words = words
 
     def submit(
@@ -176,7 +176,7 @@ class TrainingService:
             each
             for engine in engines
             if engine is not None
-            for each in strangers(engine, found, self._installation)
+            for each in self._strangers.of(engine, found)
         ]
 
     def silent_clusters(self, team: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from operator import is_not
 
 from bot.cluster import labels
 from bot.cluster.resources import ROOTS
@@ -38,17 +39,39 @@ class Stranger:
     words: Words
 
 
-def strangers(engine: Engine, team: Team, installation: str) -> list[Stranger]:
-    """What is live in the team's queue and not this installation's, oldest first."""
-    view = engine.queues.view
-    ours = _ours(view, team.namespace, installation)
-    found = (
-        _stranger(engine, item, known)
-        for item in engine.queues.within(team.namespace, team.queue, besides=ours)
-        for known in (_labels(view, item),)
-        if not _is_ours(known, installation)
-    )
-    return sorted(found, key=lambda each: (each.created_at is None, each.created_at, each.name))
+class Strangers:
+    """Tells what others started from what this installation did."""
+
+    def __init__(self, installation: str) -> None:
+        self._installation = installation
+        # The same tuples mean the same objects: views are immutable.
+        self._ours: dict[tuple[str, str], tuple[tuple[object, ...], frozenset[str]]] = {}
+
+    def of(self, engine: Engine, team: Team) -> list[Stranger]:
+        """What is live in the team's queue and not this installation's, oldest first."""
+        view = engine.queues.view
+        ours = self._uids_of_ours(engine, team.namespace)
+        found = (
+            _stranger(engine, item, known)
+            for item in engine.queues.within(team.namespace, team.queue, besides=ours)
+            for known in (_labels(view, item),)
+            if not _is_ours(known, self._installation)
+        )
+        return sorted(found, key=lambda each: (each.created_at is None, each.created_at, each.name))
+
+    def _uids_of_ours(self, engine: Engine, namespace: str) -> frozenset[str]:
+        """The uids of our own objects: there may be many, and most of a queue stands for them."""
+        roots = tuple(engine.queues.view.all(kind, namespace) for kind in ROOTS)
+        seen, uids = self._ours.get((engine.cluster, namespace), ((), frozenset()))
+        if len(seen) != len(roots) or any(map(is_not, seen, roots)):
+            uids = frozenset(
+                root.metadata.uid
+                for found in roots
+                for root in found
+                if _is_ours(root.metadata.labels, self._installation)
+            )
+            self._ours[engine.cluster, namespace] = (roots, uids)
+        return uids
 
 
 def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> Stranger:
@@ -65,16 +88,6 @@ def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> Stranger:
         created_at=item.created_at,
         blocked=item.blocked,
         words=engine.words,
-    )
-
-
-def _ours(view: View, namespace: str, installation: str) -> frozenset[str]:
-    """The uids of our own objects: there may be many, and most of a queue stands for them."""
-    return frozenset(
-        root.metadata.uid
-        for kind in ROOTS
-        for root in view.all(kind, namespace)
-        if _is_ours(root.metadata.labels, installation)
     )
 
 

@@ -53,6 +53,18 @@ def test_our_own_runs_are_no_strangers(rig: Rig) -> None:
     assert rig.service.strangers("team-a") == []
 
 
+def test_what_is_in_a_queue_is_always_of_now(rig: Rig) -> None:
+    found = []
+    for start in (lambda: None, rig.submit, lambda: theirs(rig), lambda: theirs(rig, "other")):
+        start()
+        rig.pass_time(seconds=5)
+        found.append([each.name for each in rig.service.strangers("team-a")])
+    rig.world.delete("jobs", "notebook", "team-a")
+    rig.pass_time(seconds=5)
+    found.append([each.name for each in rig.service.strangers("team-a")])
+    assert found == [[], [], ["notebook"], ["notebook", "other"], ["other"]]
+
+
 def test_a_lead_may_stop_work_started_elsewhere(rig: Rig) -> None:
     theirs(rig)
     removal_id = stop(rig)
