@@ -166,6 +166,12 @@ def test_datasets_need_jobs_claims_and_words_alone() -> None:
     }
 
 
+def test_snapshots_are_seen_and_not_made() -> None:
+    assert rights("quartermaster-snapshots") == {
+        ("snapshot.storage.k8s.io", "volumesnapshots", "list"),
+    }
+
+
 def test_the_configuration_in_the_manifest_loads(tmp_path: Path) -> None:
     path = tmp_path / "quartermaster.yaml"
     path.write_text(the("ConfigMap")["data"]["quartermaster.yaml"], encoding="utf-8")
