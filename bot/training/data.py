@@ -14,7 +14,8 @@ from bot.datasets.caches.using import THERE, Standing, User
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError
 from bot.training.spec import Data, RunSpec, asked_spec
-from bot.training.tables import KIND, Run
+from bot.training.state import State
+from bot.training.tables import KIND, Phase, Run
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ def standing_of(session: Session, run: Run) -> Standing:
     found = [using.standing(session, each.cache, each.claim) for each in asked_spec(run).data]
     failed = next((each for each in found if each.failed), None)
     return failed or Standing(waits=" ".join(each.waits for each in found if each.waits))
+
+
+def lacking(data: Standing) -> State | None:
+    """How a run stands whose data is not there, None when all of it is."""
+    if data.failed:
+        return State(Phase.FAILED, reason=data.failed, advice=data.advice)
+    return State(Phase.DATA, reason=data.waits) if data.waits else None
 
 
 def let_go(session: Session, run: Run, now: datetime) -> None:

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from bot.cluster import labels
 from bot.cluster.objects import ClusterObject, Pod
-from bot.datasets.caches.using import THERE
-from bot.datasets.caches.using import Standing as DataStanding
+from bot.datasets.caches import using
 from bot.quotas.standing import Standing
+from bot.training.data import lacking
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.fate import Course, Fate, Root
 from bot.training.kinds.kind import Companion
@@ -44,8 +44,8 @@ class Seen:
 
     `root` is ours; None was proved by a live read. `is_taken` says that its name belongs to an
     object that is not ours. `unmanaged` says that the quota engine left the root alone, proved by
-    a live read too. `companions` is None when nobody looked at them. `loss` is what it lost of
-    the nodes and PVCs that it had. `data` is how far the caches are that it reads.
+    a live read too. `companions` is None when nobody looked. `loss` is what it lost of the nodes
+    and PVCs that it had. `data` is how far the caches are that it reads.
     """
 
     root: Root | None
@@ -55,7 +55,7 @@ class Seen:
     unmanaged: str = ""
     companions: tuple[CompanionSeen, ...] | None = None
     loss: Mishap = FINE
-    data: DataStanding = THERE
+    data: using.Standing = using.THERE
 
     @property
     def missing(self) -> tuple[Companion, ...]:
@@ -239,11 +239,8 @@ def _without_root(run: Run, seen: Seen) -> Decision:
 
 def _beginning(seen: Seen) -> Decision:
     """Its objects are made once there is what it reads."""
-    data = seen.data
-    if data.failed:
-        return End(State(Phase.FAILED, reason=data.failed, advice=data.advice))
-    if data.waits:
-        return Follow(State(Phase.DATA, reason=data.waits))
+    if lacks := lacking(seen.data):
+        return End(lacks) if lacks.phase is Phase.FAILED else Follow(lacks)
     return Furnish(seen.missing[0]) if seen.missing else Create()
 
 

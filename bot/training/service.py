@@ -74,7 +74,8 @@ class TrainingService:
         is_shared = engine is not None and engine.words.shares_gpus
         shares = None if is_shared else self._cluster(team).fractions
         spec = fill_in(asked, team, self._settings().quotas.resource, shares)
-        spec = replace(spec, preset=asked.preset, gpu_type=asked.gpu_type, artifacts=asked.paths)
+        told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
+        spec = replace(spec, data=asked.versions, **told)
         return self._record(session, (caller, team), asked.name, spec, now)
 
     def resubmit(

@@ -84,6 +84,11 @@ class Submission:
         """Those of its artifacts, each once."""
         return tuple(dict.fromkeys(each.path for each in self.artifact))
 
+    @property
+    def versions(self) -> tuple[Data, ...]:
+        """Its data, as it was typed."""
+        return tuple(Data(reference=each.reference, path=each.path) for each in self.data)
+
 
 def fill_in(
     asked: Submission, team: Team, gpu_resource: str, shares: Fractions | None = WHOLE
@@ -115,7 +120,6 @@ def fill_in(
         secrets=asked.secret,
         mounts=tuple(each for each in asked.pvc if isinstance(each, VolumeMount)),
         volumes=_new_volumes(asked),
-        data=tuple(Data(reference=each.reference, path=each.path) for each in asked.data),
         time_limit_seconds=int(time.total_seconds()) if time else None,
         priority=asked.priority,
         code=asked.code,
