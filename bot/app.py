@@ -23,6 +23,8 @@ from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheService
+from bot.datasets.caches.share_controller import ShareController
+from bot.datasets.caches.share_watching import ShareEar
 from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.sweeping import SweepController, UseEar
 from bot.datasets.caches.usage import UsageService
@@ -151,6 +153,7 @@ class Application:
             UseController(database, clock, self.settings, self.idling),
             VersionController(of_datasets),
             CacheController(of_datasets),
+            ShareController(of_datasets),
             SweepController(of_datasets),
             OrphanController(of_datasets),
         )
@@ -172,6 +175,7 @@ class Application:
             RunEar(self.clusters),
             SurveyEar(self.clusters),
             CacheEar(self.clusters),
+            ShareEar(self.clusters),
             UseEar(self.clusters),
             QueueChanges(self.database).changes,
         )

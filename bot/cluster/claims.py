@@ -88,12 +88,29 @@ class VolumeAffinity(Part, frozen=True, kw_only=True):
     required: NodeChoice = NodeChoice()
 
 
+class SecretPlace(Part, frozen=True, kw_only=True):
+    """Which Secret a driver reads."""
+
+    name: str = ""
+    namespace: str = ""
+
+
 class CsiSource(Part, frozen=True, kw_only=True):
     """How a CSI driver knows a volume."""
 
     driver: str = ""
     volume_handle: str = ""
     volume_attributes: Mapping[str, str] = {}
+    fs_type: str = ""
+    node_stage_secret_ref: SecretPlace | None = None
+    node_publish_secret_ref: SecretPlace | None = None
+
+
+class NfsSource(Part, frozen=True, kw_only=True):
+    """An exported folder that the kubelet itself mounts."""
+
+    server: str = ""
+    path: str = ""
 
 
 class ClaimReference(Part, frozen=True, kw_only=True):
@@ -113,6 +130,7 @@ class VolumeSpec(Part, frozen=True, kw_only=True):
     mount_options: tuple[str, ...] = ()
     persistent_volume_reclaim_policy: str = ""
     csi: CsiSource | None = None
+    nfs: NfsSource | None = None
     claim_ref: ClaimReference | None = None
     node_affinity: VolumeAffinity = VolumeAffinity()
 
@@ -172,6 +190,10 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
         if self.provisioner == TRIDENT:
             return "-san" in self.parameters.get("backendType", "")
         return self.provisioner in _DISKS or self.provisioner.endswith("rbd.csi.ceph.com")
+
+
+class VolumeReference(ClusterObject, frozen=True, kw_only=True):
+    """Trident's leave for the PVCs of a namespace to be on the volume of one in another."""
 
 
 class SnapshotSource(Part, frozen=True, kw_only=True):

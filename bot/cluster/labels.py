@@ -29,6 +29,7 @@ REPLICA_INDEX = "training.kubeflow.org/replica-index"
 CLONED_FROM = "trident.netapp.io/cloneFromPVC"
 CLONED_FROM_NAMESPACE = "trident.netapp.io/cloneFromNamespace"
 SHARED_FROM = "trident.netapp.io/shareFromPVC"
+SHARED_TO = "trident.netapp.io/shareToNamespace"
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 if TYPE_CHECKING:

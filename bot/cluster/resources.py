@@ -73,6 +73,10 @@ STORAGE_CLASSES = Resource(
 SNAPSHOTS = Resource(
     "snapshot.storage.k8s.io", ("v1",), "volumesnapshots", "VolumeSnapshot", claims.VolumeSnapshot
 )
+VOLUME_REFERENCES = Resource(
+    "trident.netapp.io", ("v1",), "tridentvolumereferences", "TridentVolumeReference",
+    claims.VolumeReference,
+)  # fmt: skip
 JOBS = Resource("batch", ("v1",), "jobs", "Job", objects.Job)
 MPIJOBS = Resource("kubeflow.org", ("v2beta1",), "mpijobs", "MPIJob", operators.KubeflowJob)
 PYTORCHJOBS = Resource("kubeflow.org", ("v1",), "pytorchjobs", "PyTorchJob", operators.KubeflowJob)

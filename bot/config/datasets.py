@@ -8,6 +8,9 @@ from pydantic import Field, StringConstraints
 from bot.config.kinds import BucketUrl, ClassName, Duration, Keep, Name, Size, StoreUrl
 from bot.config.section import Section
 
+DriverName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=63)
+]
 _Image = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
@@ -115,6 +118,16 @@ class Datasets(Section):
 
     fill_cpus: Annotated[int, Field(ge=1, le=64)] = 4
     """The most processors that such a pod uses; it reads sixteen objects at a time for each."""
+
+    static_drivers: tuple[DriverName, ...] = (
+        "nfs.csi.k8s.io",
+        "efs.csi.aws.com",
+        "fsx.csi.aws.com",
+        "fsx.openzfs.csi.aws.com",
+        "file.csi.azure.com",
+        "filestore.csi.storage.gke.io",
+    )
+    """CSI drivers of which a volume can be mounted in other namespaces by its handle."""
 
     layouts: dict[Name, Layout] = Field(default_factory=dict)
     """What `--layout` may name."""

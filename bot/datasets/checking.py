@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import JOBS, SECRETS
+from bot.cluster.resources import JOBS, PVCS, SECRETS, VOLUME_REFERENCES, VOLUMES, Resource
 from bot.config import Datasets, Settings, Store
 from bot.datasets.job import survey_job
 from bot.datasets.location import Location
@@ -23,6 +23,7 @@ _RIGHTS = (
     ("list", "", "events", ""),
 )
 _APPLY = "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace."
+_APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
 
 
 class Check(NamedTuple):
@@ -38,6 +39,8 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator
     """Everything of datasets; ClusterError when the cluster cannot be asked."""
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
+    if datasets.classes:
+        yield _sharing(settings, datasets, cluster)
     for name, store in settings.stores.items():
         if store.teams or name == datasets.state_store:
             yield _keys(name, store, datasets, cluster)
@@ -54,6 +57,30 @@ def _rights(datasets: Datasets, cluster: Cluster) -> Check:
         says = f"missing in {datasets.namespace}: {', '.join(missing)}"
         return Check("datasets rights", "failed", says, _APPLY)
     return Check("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
+
+
+def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
+    """Whether runs in other namespaces can be given what is cached."""
+    needed: list[tuple[str, Resource[Any], str | None]] = [
+        *((verb, VOLUMES, None) for verb in ("create", "delete")),
+        ("patch", PVCS, datasets.namespace),
+    ]
+    if cluster.served(VOLUME_REFERENCES.group):
+        teams = (each for each in settings.teams.values() if datasets.cluster in each.reach)
+        needed += [
+            (verb, VOLUME_REFERENCES, team.namespace)
+            for team in teams
+            for verb in ("create", "delete", "get")
+        ]
+    missing = [
+        f"{verb} {resource.plural}{f' in {namespace}' if namespace else ''}"
+        for verb, resource, namespace in needed
+        if not cluster.may(verb, resource.group, resource.plural, namespace=namespace)
+    ]
+    if missing:
+        says = f"runs in teams' namespaces cannot read caches: missing {', '.join(missing)}"
+        return Check("datasets sharing", "failed", says, _APPLY_ALL)
+    return Check("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
 
 
 def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:

@@ -216,7 +216,7 @@ class Cluster:
             self.inside.loop.settle()
 
     def install(self, *operators: str) -> None:
-        """Installs operators by name: mpi-operator, training-operator, trainer."""
+        """Installs operators by name: mpi-operator, training-operator, trainer, trident."""
         with self.inside.lock:
             for operator in operators:
                 self.inside.install(operator)

@@ -151,6 +151,8 @@ def test_namespaces_are_bound_one_by_one() -> None:
     assert bound == {
         ("team-a", "quartermaster-team"),
         ("team-b", "quartermaster-team"),
+        ("team-a", "quartermaster-trident"),
+        ("team-b", "quartermaster-trident"),
         ("datasets", "quartermaster-datasets"),
     }
 
@@ -159,10 +161,23 @@ def test_datasets_need_jobs_claims_and_words_alone() -> None:
     assert rights("quartermaster-datasets") == {
         ("", "persistentvolumeclaims", "create"),
         ("", "persistentvolumeclaims", "delete"),
+        ("", "persistentvolumeclaims", "patch"),
         ("batch", "jobs", "create"),
         ("batch", "jobs", "delete"),
         ("", "pods/log", "get"),
         ("", "events", "list"),
+    }
+
+
+def test_shares_need_volumes_and_references_alone() -> None:
+    assert rights("quartermaster-shares") == {
+        ("", "persistentvolumes", "create"),
+        ("", "persistentvolumes", "delete"),
+    }
+    assert rights("quartermaster-trident") == {
+        ("trident.netapp.io", "tridentvolumereferences", "create"),
+        ("trident.netapp.io", "tridentvolumereferences", "delete"),
+        ("trident.netapp.io", "tridentvolumereferences", "get"),
     }
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from playground.cluster.control.loop import moment_of, seconds
+from playground.cluster.control.trident import DRIVER, attributes, share_problem
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
 from playground.cluster.objects.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME, Object
@@ -124,6 +125,8 @@ class Claims:
     def _provision(self, key: Key, claim: Object, storage_class: Object) -> None:
         uid, provisioner = claim["metadata"]["uid"], storage_class["provisioner"]
         problem = self.failures.get(storage_class["metadata"]["name"])
+        if provisioner == DRIVER:
+            problem = problem or share_problem(self._world.store, claim)
         takes = (storage_class.get("parameters") or {}).get(SECONDS)
         ready = self._asked.setdefault(uid, self._world.now) + seconds(
             USUAL_SECONDS if takes is None else float(takes)
@@ -167,6 +170,9 @@ class Claims:
                 "csi": {"driver": provisioner, "volumeHandle": name},
             },
         }
+        if provisioner == DRIVER:
+            told = attributes(self._world.store, claim, name)
+            body["spec"]["csi"]["volumeAttributes"] = told
         zone = self._zone(claim)
         if zone:
             rows = [{"key": ZONE, "operator": "In", "values": [zone]}]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from playground.children import die_with_parent
-from playground.cluster.objects.kinds import SECRET, Object
-from playground.cluster.objects.storage_rules import claims_of
+from playground.cluster.objects.kinds import CLAIM, SECRET, Object
+from playground.cluster.objects.storage_rules import claims_of, volume_of
 from playground.cluster.objects.store import Key, Store
 
 _ROOT = Path(__file__).parents[3]
@@ -97,8 +97,13 @@ class Programs:
         return program
 
     def volume(self, namespace: str, claim: str) -> Path:
-        """The folder that stands for a claim."""
-        return (self.folder / "volumes" / f"{namespace}-{claim}").resolve()
+        """The folder that stands for a claim: the same for all claims on one volume."""
+        found = self._store.get(CLAIM, namespace, claim)
+        volume = volume_of(self._store, found) if found is not None else None
+        csi = volume["spec"].get("csi") if volume is not None else None
+        told = (csi or {}).get("volumeAttributes") or {}
+        handle = told.get("internalName") or (csi or {}).get("volumeHandle")
+        return (self.folder / "volumes" / (handle or f"{namespace}-{claim}")).resolve()
 
     def close(self) -> None:
         """Kills what still runs."""
@@ -125,7 +130,7 @@ class Programs:
                 self._unpack(space, volume["secret"]["secretName"], folders[volume["name"]])
         for mount in container.get("volumeMounts") or ():
             if mount["name"] in folders:
-                yield mount["mountPath"], folders[mount["name"]]
+                yield mount["mountPath"], folders[mount["name"]] / mount.get("subPath", "")
 
     def _unpack(self, space: str, name: str, folder: Path) -> None:
         secret = self._store.get(SECRET, space, name) or {}

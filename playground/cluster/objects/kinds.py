@@ -176,6 +176,14 @@ RUNTIME = _operated(_TRAINER, "trainingruntimes", "TrainingRuntime", _ALPHA)
 CLUSTER_RUNTIME = _operated(
     _TRAINER, "clustertrainingruntimes", "ClusterTrainingRuntime", _ALPHA, namespaced=False
 )
+VOLUME_REFERENCE = Kind(
+    "trident.netapp.io",
+    "tridentvolumereferences",
+    "TridentVolumeReference",
+    short=("tvr", "tvref"),
+    custom=True,
+    generations=True,
+)
 BUILT_IN = (
     NAMESPACE,
     POD,

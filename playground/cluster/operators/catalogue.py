@@ -12,6 +12,7 @@ from playground.cluster.objects.kinds import (
     PYTORCH_JOB,
     RUNTIME,
     TRAIN_JOB,
+    VOLUME_REFERENCE,
     Kind,
     Object,
 )
@@ -28,6 +29,8 @@ OPERATORS: Mapping[str, Operator] = {
     "jobset": ((JOB_SET,), (JobSets,)),
     "trainer": ((JOB_SET, TRAIN_JOB, RUNTIME, CLUSTER_RUNTIME), (TrainJobs,)),
     "training-operator": ((OLD_MPI_JOB, PYTORCH_JOB), (PyTorchJobs,)),
+    # What it does for claims is in playground/cluster/control/trident.py.
+    "trident": ((VOLUME_REFERENCE,), ()),
 }
 
 

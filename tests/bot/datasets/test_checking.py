@@ -71,3 +71,24 @@ def test_missing_rights_and_namespace_are_told(rig: Rig, lake: Lake) -> None:
         "the bot may not see Secret nowhere/lake-keys",
         "Look: kubectl get secret -n nowhere lake-keys",
     )
+
+
+def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
+    settings = away(lake).model_dump()
+    settings["datasets"]["classes"] = {"standard": {}}
+    caching = Settings.model_validate(settings)
+    rig.world.install("trident")
+    well = {each.about: each for each in examined(rig, caching)}["datasets sharing"]
+    assert well == Check("datasets sharing", "ok", "all 9 rights for it are granted")
+    rig.world.forbid("delete", "persistentvolumes")
+    rig.world.forbid("get", "tridentvolumereferences")
+    ill = {each.about: each for each in examined(rig, caching)}["datasets sharing"]
+    assert ill == Check(
+        "datasets sharing",
+        "failed",
+        (
+            "runs in teams' namespaces cannot read caches: missing delete persistentvolumes, get"
+            " tridentvolumereferences in team-a, get tridentvolumereferences in team-b"
+        ),
+        "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
+    )

@@ -68,15 +68,15 @@ def phase(served: Served, name: str) -> str:
 
 
 @pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (65, "Error")])
-def test_a_program_reads_secrets_and_writes_claims(
-    working: Served, tmp_path: Path, code: int, reason: str
-) -> None:
+def test_a_program_reads_secrets_and_writes_claims(working: Served, code: int, reason: str) -> None:
     told = json.dumps({"keys": "/etc/keys"})
     working.cluster.create("pods", pod("one", PROGRAM, told, "/data", str(code)), "team-a")
     found = ended(working, "one")
     assert (found["exitCode"], found["reason"]) == (code, reason)
     assert working.cluster.logs("one", "team-a") == "somebody hello\n"
-    assert (tmp_path / "volumes" / "team-a-imagenet" / "made.txt").read_text() == "kept"
+    assert (
+        working.cluster.programs.volume("team-a", "imagenet") / "made.txt"
+    ).read_text() == "kept"
     assert not working.cluster.programs.is_busy
 
 

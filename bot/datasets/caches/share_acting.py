@@ -1,0 +1,105 @@
+"""Takes the step that was decided for a share: makes or deletes one object, or changes a note."""
+
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, VOLUME_REFERENCES, VOLUMES, Resource
+from bot.datasets.caches.share_decision import (
+    Allow,
+    Decision,
+    Fail,
+    Forbid,
+    MakeClaim,
+    MakeVolume,
+    Refer,
+    RemoveClaim,
+    RemoveVolume,
+    Seen,
+    Unrefer,
+    Wait,
+)
+from bot.datasets.caches.share_forms import (
+    Manifest,
+    reference,
+    shared_claim,
+    shared_volume,
+    with_namespace,
+    without_namespace,
+)
+from bot.datasets.caches.tables import Cache, Share
+from bot.errors import ClusterError
+
+_REFUSED = {"Invalid", "BadRequest"}
+
+
+def act(cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Decision) -> Decision:
+    """What is to be recorded once the step was taken; ClusterError when it is to be repeated."""
+    match decision:
+        case Allow():
+            return _note(cluster, share, seen, is_shared=True) or decision
+        case Forbid():
+            return _note(cluster, share, seen, is_shared=False) or decision
+        case Refer() | MakeVolume() | MakeClaim():
+            return _make(cluster, share, cache, seen, decision) or decision
+        case RemoveClaim(uid):
+            cluster.delete(PVCS, share.claim_name, share.namespace, uid=uid)
+        case RemoveVolume(uid):
+            cluster.delete(VOLUMES, share.claim_name, uid=uid)
+        case Unrefer(uid):
+            cluster.delete(VOLUME_REFERENCES, share.claim_name, share.namespace, uid=uid)
+        case _:
+            pass
+    return decision
+
+
+def _make(
+    cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Decision
+) -> Decision | None:
+    """Makes an object. When its name is taken the next look tells by whom."""
+    resource, body, namespace = _body(cluster, share, cache, seen, decision)
+    try:
+        cluster.create(resource, body, namespace)
+    except ClusterError as error:
+        if error.reason == "AlreadyExists":
+            return Wait()
+        if error.reason in _REFUSED:
+            return Fail(error.message, error.hint)
+        raise
+    return None
+
+
+def _body(
+    cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Decision
+) -> tuple[Resource[Any], Manifest, str | None]:
+    installation = cluster.installation
+    if isinstance(decision, Refer):
+        return VOLUME_REFERENCES, reference(share, cache, installation), share.namespace
+    if seen.source is None or seen.volume is None:
+        raise AssertionError("decided without the volume of the cache")
+    if isinstance(decision, MakeClaim):
+        source = (seen.source, seen.volume)
+        claim = shared_claim(share, cache, source, decision.form, installation)
+        return PVCS, claim, share.namespace
+    return VOLUMES, shared_volume(share, cache.reference, seen.volume, installation), None
+
+
+def _note(cluster: Cluster, share: Share, seen: Seen, *, is_shared: bool) -> Decision | None:
+    """Changes which namespaces share the cache's PVC; whoever changed it meanwhile goes first."""
+    source = seen.source
+    if source is None:
+        return None
+    told = source.metadata.annotations.get(labels.SHARED_TO, "")
+    change = with_namespace if is_shared else without_namespace
+    metadata = {
+        "uid": source.uid,
+        "resourceVersion": source.metadata.resource_version,
+        "annotations": {labels.SHARED_TO: change(told, share.namespace)},
+    }
+    try:
+        cluster.patch_merge(PVCS, source.name, {"metadata": metadata}, source.namespace)
+    except ClusterError as error:
+        if error.reason in {"Conflict", "NotFound"}:
+            return Wait()
+        raise
+    return None

@@ -1,0 +1,143 @@
+"""Makes shares so: looks at the cluster, takes one repeatable step, writes down what was found."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.hiding import hide_secrets
+from bot.controller import Step, Trouble
+from bot.datasets.caches.share_acting import act
+from bot.datasets.caches.share_decision import (
+    Allow,
+    Decision,
+    Fail,
+    Gone,
+    MakeClaim,
+    MakeVolume,
+    Ready,
+    Rest,
+    Seen,
+    Wait,
+    decide,
+    phase_after,
+)
+from bot.datasets.caches.share_forms import Form
+from bot.datasets.caches.share_observing import observe
+from bot.datasets.caches.tables import CACHE, SHARE, Cache, Phase, Share
+from bot.datasets.caches.waking import wake_holders
+from bot.datasets.controller import SOON, World
+from bot.datasets.tables import lane
+from bot.due import wake
+from bot.errors import ClusterError
+
+_COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
+_SHOWN_ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What our rows say before a look."""
+
+    share: Share
+    cache: Cache
+
+
+class ShareController:
+    """Keeps shares."""
+
+    kind = SHARE
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step for a share; ClusterError when the cluster did not let it."""
+        known = self._world.database.read(lambda session: _known(session, row_id))
+        if known is None or not known.share.is_live:
+            return Step(None)
+        share, cache, now = known.share, known.cache, self._world.clock.now()
+        cluster = self._cluster(share)
+        seen = observe(cluster, share, cache)
+        datasets = self._world.settings().datasets
+        drivers = datasets.static_drivers if datasets is not None else ()
+        decision = decide(share, cache, seen, drivers, now)
+        if isinstance(decision, Rest):
+            return Step(None)
+        decision = act(cluster, share, cache, seen, decision)
+        return Step(
+            _again(share, cache, decision, now),
+            lambda session: _record(session, row_id, seen, decision, now),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Notes what cannot be reached or refuses, for those who wait; once is no news."""
+        share = session.get(Share, row_id)
+        if share is not None and trouble.attempts >= _SHOWN_ATTEMPTS:
+            share.trouble = trouble.sentence
+            session.add(share)
+
+    def _cluster(self, share: Share) -> Cluster:
+        cluster = self._world.clusters.get(share.cluster)
+        if cluster is None:
+            raise ClusterError(
+                f"Cluster {share.cluster} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back until its caches are gone.",
+                reason="Unreachable",
+            )
+        return cluster
+
+
+def _known(session: Session, row_id: str) -> _Known | None:
+    share = session.get(Share, row_id)
+    cache = session.get(Cache, share.cache_id) if share is not None else None
+    return _Known(share, cache) if share is not None and cache is not None else None
+
+
+def _again(share: Share, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
+    """When to look again if nothing wakes the row before."""
+    match decision:
+        case Ready() | Gone():
+            return None
+        case Wait() if cache.phase != Phase.READY and cache.is_live and share.is_wanted:
+            return now + _COPYING
+        case Wait():
+            return now + min(max(_GOING, (now - share.since) / 10), _COPYING)
+        case _:
+            return now + SOON
+
+
+def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: datetime) -> None:
+    """Brings the row up to date, and wakes who waits for it when it stands otherwise."""
+    share = session.get_one(Share, row_id)
+    cache = session.get_one(Cache, share.cache_id)
+    before = (share.phase, share.reason)
+    share.trouble = decision.why if isinstance(decision, Wait) else ""
+    if isinstance(decision, Fail):
+        share.reason, share.unblock = hide_secrets(decision.reason), decision.unblock
+    phase = phase_after(share, decision)
+    if phase != share.phase:
+        share.phase, share.since = phase, now
+    _take_identity(share, seen, decision)
+    if isinstance(decision, Gone):
+        share.ended_at = now
+        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+    session.add(share)
+    if before != (share.phase, share.reason):
+        wake_holders(session, cache, now)
+
+
+def _take_identity(share: Share, seen: Seen, decision: Decision) -> None:
+    match decision:
+        case Allow() | MakeClaim(Form.TRIDENT):
+            share.form = Form.TRIDENT
+        case MakeVolume() | MakeClaim(Form.STATIC):
+            share.form = Form.STATIC
+        case _:
+            pass
+    if seen.claim is not None:
+        share.claim_uid = seen.claim.uid
+        share.volume_name = seen.claim.spec.volume_name or share.volume_name
+    if seen.own is not None:
+        share.volume_uid = seen.own.uid

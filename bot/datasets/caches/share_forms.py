@@ -1,0 +1,193 @@
+"""How other namespaces see the volume of a cache: by Trident, or by a volume of the same handle."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.claims import NodeTerm, PersistentVolume, PersistentVolumeClaim
+from bot.datasets.caches.tables import Cache, Share
+
+Manifest = dict[str, Any]
+TRIDENT = "csi.trident.netapp.io"
+# Only who makes a volume writes this, and it is about that volume alone.
+_PROVISIONER = "storage.kubernetes.io/csiProvisionerIdentity"
+# These mount for each pod anew. Others mount once a node, whoever asked first, so that an option
+# of one volume would be that of all with its handle.
+_MOUNT_FOR_EACH_POD = frozenset(
+    {"nfs.csi.k8s.io", "efs.csi.aws.com", "fsx.csi.aws.com", "fsx.openzfs.csi.aws.com"}
+)
+
+
+class Form(StrEnum):
+    """How a namespace sees a volume that belongs to another one."""
+
+    TRIDENT = "trident"
+    STATIC = "static"
+
+
+@dataclass(frozen=True)
+class Unshareable:
+    """Why a volume is seen in one namespace only, and what to do about it, as sentences."""
+
+    reason: str
+    unblock: str
+
+
+def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshareable:
+    """How a volume is shared; `drivers` are those that allow two volumes of one handle."""
+    csi = volume.spec.csi
+    if csi is None:
+        if volume.spec.nfs is not None:
+            return Form.STATIC
+        return Unshareable(
+            f"PersistentVolume {volume.name} is neither of a CSI driver nor an NFS export, so only"
+            " one namespace can mount it.",
+            "Cache it on a storage class of Trident, or of a driver in datasets.static_drivers.",
+        )
+    if csi.driver == TRIDENT:
+        return Form.TRIDENT
+    if csi.driver in drivers:
+        return Form.STATIC
+    return Unshareable(
+        f"It is on a volume of {csi.driver}, which is not known to let several namespaces mount"
+        " one volume.",
+        "If it does, a platform admin can name the driver in datasets.static_drivers; else cache"
+        " it on another storage class.",
+    )
+
+
+def shared_claim(
+    share: Share, cache: Cache, source: tuple[PersistentVolumeClaim, PersistentVolume], form: Form,
+    installation: str,
+) -> Manifest:  # fmt: skip
+    """The PVC in the other namespace; `source` are the cache's own PVC and volume."""
+    claim, volume = source
+    metadata = _metadata(share, cache.reference, installation) | {"namespace": share.namespace}
+    spec: Manifest = {
+        "accessModes": list(claim.spec.access_modes),
+        "resources": {"requests": {"storage": _size(volume)}},
+    }
+    if form is Form.STATIC:
+        return {
+            "metadata": metadata,
+            "spec": spec | {"storageClassName": "", "volumeName": share.claim_name},
+        }
+    metadata["annotations"] |= {labels.SHARED_FROM: f"{cache.namespace}/{cache.claim_name}"}
+    return {
+        "metadata": metadata,
+        "spec": spec | {"storageClassName": claim.spec.storage_class_name or cache.storage_class},
+    }
+
+
+def shared_volume(
+    share: Share, dataset: str, volume: PersistentVolume, installation: str
+) -> Manifest:
+    """A volume of the same handle, for the PVC of the other namespace alone.
+
+    It stays when that PVC goes, because nobody may delete through it what it stands for.
+    """
+    spec: Manifest = {
+        "capacity": {"storage": _size(volume)},
+        "accessModes": list(volume.spec.access_modes),
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "claimRef": {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "namespace": share.namespace,
+            "name": share.claim_name,
+        },
+        **_source(volume),
+    }
+    options = _options(volume)
+    if options:
+        spec["mountOptions"] = options
+    terms = [_term(each) for each in volume.spec.node_affinity.required.node_selector_terms]
+    if terms:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return {"metadata": _metadata(share, dataset, installation), "spec": spec}
+
+
+def reference(share: Share, cache: Cache, installation: str) -> Manifest:
+    """What Trident wants to see in the other namespace before it shares a volume with it."""
+    return {
+        "metadata": _metadata(share, cache.reference, installation)
+        | {"namespace": share.namespace},
+        "spec": {"pvcName": cache.claim_name, "pvcNamespace": cache.namespace},
+    }
+
+
+def with_namespace(told: str, namespace: str) -> str:
+    """The namespaces with which a PVC is shared, and this one; Trident wants no spaces."""
+    names = _named(told)
+    return told if {namespace, "*"} & set(names) else ",".join([*names, namespace])
+
+
+def without_namespace(told: str, namespace: str) -> str | None:
+    """The others of these namespaces; None where there are none, which removes the annotation."""
+    return ",".join(each for each in _named(told) if each != namespace) or None
+
+
+def _named(told: str) -> list[str]:
+    return [each for each in told.split(",") if each]
+
+
+def _metadata(share: Share, dataset: str, installation: str) -> Manifest:
+    return {
+        "name": share.claim_name,
+        "labels": {
+            labels.MANAGED_BY: labels.MANAGER,
+            labels.INSTALLATION: installation,
+            labels.DATASET_SHARE: share.id,
+        },
+        "annotations": {labels.PREFIX + "dataset": dataset},
+    }
+
+
+def _size(volume: PersistentVolume) -> str:
+    return str(volume.spec.capacity["storage"].raw)
+
+
+def _source(volume: PersistentVolume) -> Manifest:
+    nfs, csi = volume.spec.nfs, volume.spec.csi
+    if csi is None:
+        exported = nfs.path if nfs is not None else ""
+        return {"nfs": {"server": nfs.server if nfs else "", "path": exported, "readOnly": True}}
+    attributes = {k: v for k, v in csi.volume_attributes.items() if k != _PROVISIONER}
+    found: Manifest = {
+        "driver": csi.driver,
+        "volumeHandle": csi.volume_handle,
+        "fsType": csi.fs_type,
+        "volumeAttributes": attributes,
+    }
+    secrets = {
+        "nodeStageSecretRef": csi.node_stage_secret_ref,
+        "nodePublishSecretRef": csi.node_publish_secret_ref,
+    }
+    found |= {
+        name: {"name": each.name, "namespace": each.namespace}
+        for name, each in secrets.items()
+        if each is not None
+    }
+    return {"csi": {name: value for name, value in found.items() if value}}
+
+
+def _term(term: NodeTerm) -> Manifest:
+    rows = term.match_expressions
+    return {
+        "matchExpressions": [
+            {"key": row.key, "operator": row.operator}
+            | ({"values": list(row.values)} if row.values else {})
+            for row in rows
+        ]
+    }
+
+
+def _options(volume: PersistentVolume) -> list[str]:
+    """Its mount options, and that it is for reading, where that is a matter of the pod alone."""
+    csi, options = volume.spec.csi, list(volume.spec.mount_options)
+    if csi is not None and csi.driver in _MOUNT_FOR_EACH_POD and "ro" not in options:
+        options.append("ro")
+    return options

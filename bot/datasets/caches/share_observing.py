@@ -1,0 +1,94 @@
+"""Looks at the objects of a share and of its cache, live: there are few of them."""
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.hiding import hide_secrets
+from bot.cluster.objects import ClusterObject
+from bot.cluster.resources import EVENTS, PODS, PVCS, VOLUME_REFERENCES, VOLUMES
+from bot.datasets.caches.share_decision import BOUND, Seen, is_leaving
+from bot.datasets.caches.tables import Cache, Share
+
+_OVER = {"Succeeded", "Failed"}
+_LONGEST_QUOTE = 300
+_MOST_PODS = 3
+
+
+def observe(cluster: Cluster, share: Share, cache: Cache) -> Seen:
+    """What the cluster shows of a share; ClusterError when it cannot be told."""
+    source = _source(cluster, cache)
+    claim = cluster.get(PVCS, share.claim_name, share.namespace)
+    own = _volume(cluster, share.claim_name)
+    served = cluster.served(VOLUME_REFERENCES.group)
+    reference = (
+        cluster.get(VOLUME_REFERENCES, share.claim_name, share.namespace) if served else None
+    )
+    found = {"PVC": claim, "PersistentVolume": own, "TridentVolumeReference": reference}
+    ours = {what: each for what, each in found.items() if _is_ours(each, share, cluster)}
+    is_going = is_leaving(share, cache) and claim is not None
+    is_pending = claim is not None and claim.status.phase != BOUND
+    return Seen(
+        source=source,
+        volume=_volume(cluster, source.spec.volume_name) if source is not None else None,
+        claim=claim if "PVC" in ours else None,
+        bound=_bound(cluster, share),
+        own=own if "PersistentVolume" in ours else None,
+        reference=reference if "TridentVolumeReference" in ours else None,
+        taken=tuple(
+            f"{what} {share.claim_name}"
+            for what, each in found.items()
+            if each is not None and what not in ours
+        ),
+        users=_users(cluster, share) if is_going else (),
+        obstacle=_obstacle(cluster, claim) if claim is not None and is_pending else "",
+    )
+
+
+def _source(cluster: Cluster, cache: Cache) -> PersistentVolumeClaim | None:
+    """The PVC of the cache, if it is that."""
+    found = cluster.get(PVCS, cache.claim_name, cache.namespace)
+    marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
+    return found if found is not None and marks.items() <= found.labels.items() else None
+
+
+def _is_ours(found: ClusterObject | None, share: Share, cluster: Cluster) -> bool:
+    marks = {labels.DATASET_SHARE: share.id, labels.INSTALLATION: cluster.installation}
+    return found is not None and marks.items() <= found.labels.items()
+
+
+def _volume(cluster: Cluster, name: str) -> PersistentVolume | None:
+    if not name:
+        return None
+    return next(iter(cluster.list(VOLUMES, fields=f"metadata.name={name}")), None)
+
+
+def _bound(cluster: Cluster, share: Share) -> PersistentVolume | None:
+    """The volume that the PVC is or was bound to."""
+    volume = _volume(cluster, share.volume_name)
+    place = volume.spec.claim_ref if volume is not None else None
+    is_its = place is not None and (place.namespace, place.name) == (
+        share.namespace,
+        share.claim_name,
+    )
+    return volume if is_its else None
+
+
+def _users(cluster: Cluster, share: Share) -> tuple[str, ...]:
+    pods = cluster.list(PODS, share.namespace)
+    using = [
+        f"Pod {pod.name}"
+        for pod in pods
+        if share.claim_name in pod.spec.claims and pod.status.phase not in _OVER
+    ]
+    return tuple(using[:_MOST_PODS])
+
+
+def _obstacle(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
+    """The last that Kubernetes warned of while the PVC is not bound."""
+    fields = f"involvedObject.uid={claim.uid},type=Warning"
+    warned = [each for each in cluster.list(EVENTS, claim.namespace, fields=fields) if each.message]
+    if not warned:
+        return ""
+    said = " ".join(hide_secrets(warned[-1].message).split())
+    said = said if len(said) <= _LONGEST_QUOTE else f"{said[:_LONGEST_QUOTE]}…"
+    return f"Kubernetes warns: {said.rstrip('. ')}."
