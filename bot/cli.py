@@ -215,6 +215,7 @@ def survey(**stores: Any) -> None:
     show_default=True,
     help="auto is obstore, and boto3 for what that cannot read.",
 )
+@click.option("--keep-open", is_flag=True, help="Leave out the last rename; see finish.")
 def fill(**options: Any) -> None:
     """Copy the objects of a manifest onto a volume, verified; run by the bot in a Job.
 
@@ -224,6 +225,20 @@ def fill(**options: Any) -> None:
     from bot.datasets.worker.command import run_fill
 
     run_fill(options)
+
+
+@main.command(epilog=_examples("finish --target /data --digest sha256:..."))
+@click.option("--target", required=True, type=click.Path(path_type=Path), help="The volume.")
+@click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
+def finish(**options: Any) -> None:
+    """Make a volume ready that `fill --keep-open` filled; run by the bot in a Job.
+
+    Between the two a layout may rearrange the files. It does no harm to repeat it. Exits 65 when
+    trying again is of no use, 75 when it may be.
+    """
+    from bot.datasets.worker.command import run_finish
+
+    run_finish(options)
 
 
 @main.command(epilog=_examples("push --source /data/results --target s3://lake/results/ ..."))

@@ -1,4 +1,4 @@
-"""What `quartermaster survey`, `fill` and `push` do with their options, and how they end."""
+"""What `quartermaster survey`, fill, finish and push do with their options, and how they end."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.engine import Engine, Fallback
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
-from bot.datasets.worker.fill import Order, Share, fill
+from bot.datasets.worker.fill import Order, Share, fill, finish
 from bot.datasets.worker.obstore_engine import ObstoreEngine
 from bot.datasets.worker.parts import composite
 from bot.datasets.worker.progress import Progress, reported, say, say_failure
@@ -50,6 +50,7 @@ class Asked:
     ownership: Ownership
     workers: int
     engine: str
+    keep_open: bool
 
 
 def run_survey(options: Mapping[str, Any]) -> None:
@@ -88,12 +89,7 @@ def run_fill(options: Mapping[str, Any]) -> None:
         stores, asked = _read(options)
         source = address(stores.source, "--source")
         where = store(stores.source_store, "--source-store")
-        share = Share(asked.shard, asked.shards)
-        if not 0 <= share.shard < share.shards:
-            raise wrong_input(f"Shard {share.shard} is none of {share.shards}.", "Count from 0.")
-        volume = Volume(asked.target, asked.digest, asked.ownership)
-        shelf = _shelf(stores)
-        order = Order(asked.digest, shelf, volume, share, asked.workers, stores.patience_seconds)
+        order = _order(stores, asked)
         requests = Requests(where, source.bucket, stores.patience_seconds)
         engine = chosen_engine(asked.engine, where, source, asked.workers)
         ways = Ways(engine, Verifier(requests, source.prefix))
@@ -113,6 +109,39 @@ def run_fill(options: Mapping[str, Any]) -> None:
                 "verified_by": dict(ways.verifier.counts),
                 "ready": result.is_ready,
                 "engine": engine.name,
+                **({"files": result.growing} if result.growing else {}),
+            }
+        )
+
+    _to_the_end(work)
+
+
+def _order(stores: Stores, asked: Asked) -> Order:
+    share = Share(asked.shard, asked.shards)
+    if not 0 <= share.shard < share.shards:
+        raise wrong_input(f"Shard {share.shard} is none of {share.shards}.", "Count from 0.")
+    volume = Volume(asked.target, asked.digest, asked.ownership)
+    patience = stores.patience_seconds
+    return Order(
+        asked.digest, _shelf(stores), volume, share, asked.workers, patience, asked.keep_open
+    )
+
+
+def run_finish(options: Mapping[str, Any]) -> None:
+    """Makes a tree ready that fill kept open; ends the process with 65 or 75 when it cannot."""
+
+    def work() -> None:
+        volume = Volume(options["target"], options["digest"], Ownership())
+        progress = Progress("finishing")
+        with reported(progress):
+            finish(volume)
+        say(
+            {
+                "event": "done",
+                "phase": progress.phase,
+                "digest": options["digest"],
+                "seconds": progress.seconds,
+                "ready": True,
             }
         )
 

@@ -33,7 +33,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be copied where, and how hard to try."""
+    """What is to be copied where, and how hard to try; `keep_open` leaves out the last rename."""
 
     digest: str
     shelf: Shelf
@@ -41,16 +41,21 @@ class Order:
     share: Share
     workers: int
     patience_seconds: float
+    keep_open: bool = False
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one shard's fill came to; `is_ready` says that the tree is there."""
+    """What one shard's fill came to; `is_ready` says that the tree is there.
+
+    `growing` is where all files are while the tree is kept open, within the volume; else empty.
+    """
 
     index: Index
     is_ready: bool
     copied_files: int
     copied_bytes: int
+    growing: str = ""
 
 
 def fill(order: Order, ways: Ways, progress: Progress) -> Result:
@@ -60,6 +65,8 @@ def fill(order: Order, ways: Ways, progress: Progress) -> Result:
         if order.volume.is_ready():
             order.volume.tidy()
             return Result(index, is_ready=True, copied_files=0, copied_bytes=0)
+        if order.volume.is_kept_open():
+            return _left_open(order, index)
         order.volume.prepare()
         copier = _copied(order, index, ways, progress)
         ready = _finished(order, index, progress)
@@ -68,8 +75,29 @@ def fill(order: Order, ways: Ways, progress: Progress) -> Result:
     except StorageError as error:
         raise WorkError("corrupt", error.message, error.hint) from error
     except OSError as error:
-        raise _volume_failure(order, error) from error
-    return Result(index, ready, copier.copied_files, copier.copied_bytes)
+        raise _volume_failure(order.volume, error) from error
+    growing = order.volume.growing if order.volume.is_kept_open() else ""
+    return Result(index, ready, copier.copied_files, copier.copied_bytes, growing)
+
+
+def finish(volume: Volume) -> None:
+    """Makes a tree ready that was kept open; safe to repeat."""
+    try:
+        volume.finish()
+    except OSError as error:
+        raise _volume_failure(volume, error) from error
+
+
+def _left_open(order: Order, index: Index) -> Result:
+    """What is kept open may be laid out otherwise by now, and is not to be copied again."""
+    if not order.keep_open:
+        raise wrong_input(
+            f"{order.volume.target} is complete, and kept open for a layout.",
+            "Make it ready: quartermaster finish --target ... --digest ...",
+        )
+    return Result(
+        index, is_ready=False, copied_files=0, copied_bytes=0, growing=order.volume.growing
+    )
 
 
 def _wanted(order: Order) -> Index:
@@ -146,12 +174,15 @@ def _finished(order: Order, index: Index, progress: Progress) -> bool:
             for part in index.parts:
                 (folder / part.name).write_bytes(order.shelf.get(part.name))
             write_index(lambda name, content: _written(folder / name, content), index)
-        volume.publish()
+        if order.keep_open:
+            volume.keep_open()
+        else:
+            volume.publish()
     except FileNotFoundError:
         # Another shard has finished meanwhile, and removed what this one was about to use.
         if not volume.is_ready():
             raise
-    return True
+    return not order.keep_open
 
 
 def _written(path: Path, content: bytes) -> None:
@@ -178,9 +209,9 @@ def _check_room(order: Order, index: Index) -> None:
         )
 
 
-def _volume_failure(order: Order, error: OSError) -> WorkError:
+def _volume_failure(volume: Volume, error: OSError) -> WorkError:
     if is_full(error):
-        return _no_room(f"{order.volume.target} is full: {told(order.volume.free()[0])} are free.")
+        return _no_room(f"{volume.target} is full: {told(volume.free()[0])} are free.")
     return WorkError(
         "store_down",
         f"The volume failed: {error.strerror or error}.",

@@ -3,7 +3,8 @@
 TARGET/ready/files/        the dataset's files
 TARGET/ready/manifest/     the manifest they were copied by
 TARGET/ready/digest        its digest
-TARGET/.filling-DIGEST/    the same in `tree` until it is complete, and `progress` of the shards
+TARGET/.filling-DIGEST/    the same in `tree` until it is complete, and `progress` of the shards;
+                           `kept-open` when it is, and may be laid out otherwise before it is ready
 """
 
 import contextlib
@@ -40,6 +41,7 @@ class Volume:
         self._digest: Final = digest
         self._filling: Final = target / f".filling-{digest.partition(':')[2][:_DIGEST_SHOWN]}"
         self._tree: Final = self._filling / "tree"
+        self._kept_open: Final = self._filling / "kept-open"
         self._ready: Final = target / "ready"
         self._files: Final = f"{self._tree}/files"
         self._owner: Final = _owner(ownership)
@@ -58,6 +60,46 @@ class Volume:
                 "Each version has a volume of its own.",
             )
         return True
+
+    @property
+    def growing(self) -> str:
+        """Where the files are before they are ready, as a path within the volume."""
+        return (self._tree / "files").relative_to(self.target).as_posix()
+
+    def is_kept_open(self) -> bool:
+        """Whether all is there and verified, but not to be ready yet."""
+        return self._kept_open.exists()
+
+    def keep_open(self) -> None:
+        """Says that all is there; from now on the tree may differ from its manifest."""
+        self.sync()
+        self._kept_open.touch()
+        self.sync()
+
+    def finish(self) -> None:
+        """Makes a tree ready that was kept open; WorkError when none was, or nothing is left."""
+        if not self.is_ready():
+            unfit = self._unfit()
+            # Another one that finishes may have made it ready while we looked.
+            if not self.is_ready():
+                if unfit:
+                    raise unfit
+                self.publish()
+        self.tidy()
+
+    def _unfit(self) -> WorkError | None:
+        """Why the tree cannot be made ready."""
+        if not self.is_kept_open():
+            return wrong_input(
+                f"{self.target} has no complete copy of {self._digest} that was kept open.",
+                "Fill it first: quartermaster fill --keep-open ...",
+            )
+        if not any(files for _, _, files in os.walk(self._files)):
+            return wrong_input(
+                f"{self._files} has no file any more.",
+                "The layout has removed them all: mend its command, then cache the version anew.",
+            )
+        return None
 
     def prepare(self) -> None:
         """Makes the folders that files grow in; WorkError when this process may not."""
