@@ -1,7 +1,9 @@
 """GET: one object, or a list in pages, in the form the client asked for."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_right
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -46,10 +48,7 @@ def read_one(store: Store, target: Target, call: Call, now: datetime) -> Answer:
 def read_list(store: Store, target: Target, call: Call, now: datetime) -> Answer:
     """The objects a request selects."""
     entries = store.entries(kept_as(target.kind), target.namespace)
-    selects = selector_of(target, call)
-    if selects is not every_object:
-        entries = [entry for entry in entries if selects(entry.obj)]
-    entries, metadata = _page(store, entries, call)
+    entries, metadata = _page(store, entries, selector_of(target, call), call)
     if _is_plain(target, call):
         return Answer(200, _joined(target, entries, metadata))
     objects = [to_version(target.kind, target.version, entry.obj) for entry in entries]
@@ -106,23 +105,26 @@ def _joined(target: Target, entries: list[Entry], metadata: dict[str, Any]) -> b
     return b"".join((head, b',"items":[', b",".join([entry.raw for entry in entries]), b"]}"))
 
 
-def _page(store: Store, entries: list[Entry], call: Call) -> tuple[list[Entry], dict[str, Any]]:
+def _page(
+    store: Store, entries: list[Entry], selects: Match, call: Call
+) -> tuple[list[Entry], dict[str, Any]]:
+    """What is selected of them, as far as the page goes; the rest is not looked at."""
     version = store.version
     token = call.query.get("continue")
     if token:
         version, start = _read_token(store, token)
-        entries = [entry for entry in entries if key_of(entry.obj) > start]
+        entries = entries[bisect_right(entries, start, key=lambda entry: key_of(entry.obj)) :]
     metadata: dict[str, Any] = {"resourceVersion": str(version)}
     limit = int(call.query.get("limit") or 0)
-    if limit and len(entries) > limit:
-        page = entries[:limit]
+    selected = (entry for entry in entries if selects(entry.obj))
+    page = list(islice(selected, limit or None))
+    if limit and next(selected, None) is not None:
         last = key_of(page[-1].obj)
         made = orjson.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": list(last)})
         metadata["continue"] = urlsafe_b64encode(made).decode().rstrip("=")
-        if not (call.query.get("labelSelector") or call.query.get("fieldSelector")):
+        if selects is every_object:
             metadata["remainingItemCount"] = len(entries) - limit
-        return page, metadata
-    return entries, metadata
+    return page, metadata
 
 
 def _read_token(store: Store, token: str) -> tuple[int, tuple[str, str]]:
