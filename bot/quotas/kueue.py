@@ -42,6 +42,11 @@ class KueueQueues:
         self.per_gpu = per_gpu
         self._waiting: tuple[object, object, Mapping[str, Waiting]] = (None, None, {})
         self._admitted: tuple[object, Mapping[str, Sequence[KueueItem]]] = (None, {})
+        self._members: tuple[object, object, Mapping[str, Sequence[ClusterQueue]]] = (
+            None,
+            None,
+            {},
+        )
         self._within: dict[tuple[str, str], tuple[object, object, Sequence[Workload]]] = {}
 
     def behind(self, namespace: str, door: str) -> Queue | None:
@@ -73,12 +78,7 @@ class KueueQueues:
         if not figures.cohort:
             return (figures,)
         root = self._root(figures.cohort)
-        # Chosen before their figures are read: there may be a thousand in other cohorts.
-        queues = (
-            each
-            for each in self.view.all(CLUSTER_QUEUES)
-            if each.spec.cohort and self._root(each.spec.cohort) == root
-        )
+        queues = self._all_members().get(root, ())
         of_queues = (each for queue in queues for each in self._figures_of(queue))
         of_cohorts = (each for each in self._of_cohorts() if self._root(each.cohort) == root)
         return tuple(each for each in (*of_queues, *of_cohorts) if each.flavor == figures.flavor)
@@ -190,6 +190,19 @@ class KueueQueues:
             cohort = found.spec.parent
             seen.add(cohort)
         return cohort
+
+    def _all_members(self) -> Mapping[str, Sequence[ClusterQueue]]:
+        """The queues by the cohort at the top; found once for each state of the view."""
+        queues, cohorts = self.view.all(CLUSTER_QUEUES), self.view.all(COHORTS)
+        seen_queues, seen_cohorts, known = self._members
+        if queues is not seen_queues or cohorts is not seen_cohorts:
+            found: dict[str, list[ClusterQueue]] = defaultdict(list)
+            for queue in queues:
+                if queue.spec.cohort:
+                    found[self._root(queue.spec.cohort)].append(queue)
+            known = dict(found)
+            self._members = (queues, cohorts, known)
+        return known
 
     def _all_waiting(self) -> Mapping[str, Waiting]:
         """Computed once for each state of the view, because there may be thousands."""

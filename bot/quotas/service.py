@@ -38,6 +38,16 @@ from bot.slack.markup import join, person, plain
 from bot.slack.messages import Note, refresh_cards, say_once, show_card
 
 HISTORY = 15
+# Every `/quota status` asks it, so it is built once.
+_IN_FORCE = (
+    select(Override)
+    .where(
+        col(Override.phase).in_(
+            (OverridePhase.APPROVED, OverridePhase.ACTIVE, OverridePhase.ENDING)
+        )
+    )
+    .order_by(col(Override.id))
+)
 
 
 @dataclass(frozen=True)
@@ -253,9 +263,7 @@ class QuotaService:
 
     def _active(self, session: Session) -> dict[str, list[Override]]:
         found: dict[str, list[Override]] = {}
-        phases = (OverridePhase.APPROVED, OverridePhase.ACTIVE, OverridePhase.ENDING)
-        statement = select(Override).where(col(Override.phase).in_(phases))
-        for row in session.scalars(statement.order_by(col(Override.id))):
+        for row in session.scalars(_IN_FORCE):
             if row.mode != Mode.BASE:
                 found.setdefault(row.team, []).append(row)
         return found
