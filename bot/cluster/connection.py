@@ -19,7 +19,8 @@ from bot.cluster.credentials import Access, load_access
 from bot.errors import ClusterError
 
 JSON = "application/json"
-CHUNK_BYTES = 262_144
+CHUNK_BYTES = 65_536
+_BODY_CHUNK_BYTES = 1_048_576  # pages of a list have megabytes, lines of a watch kilobytes
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class Connection:
         """The whole body; a server that sends it drop by drop is given up on."""
         deadline = time.monotonic() + self.timeouts.whole
         chunks = []
-        while chunk := response.read1(CHUNK_BYTES):
+        while chunk := response.read1(_BODY_CHUNK_BYTES):
             chunks.append(chunk)
             if time.monotonic() > deadline:
                 response.close()

@@ -35,6 +35,8 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 if TYPE_CHECKING:
     Known = Mapping[str, str]
 else:
-    _ALL = {text: str for name, text in list(globals().items()) if name.isupper()}
+    _ALL = {
+        text: str for name, text in globals().items() if name.isupper() and isinstance(text, str)
+    }
     # Decoded as this, the labels or annotations of an object are only those that stand here.
     Known = TypedDict("Known", _ALL, total=False)
