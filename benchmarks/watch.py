@@ -44,23 +44,31 @@ async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
     """One large world, in which the bot is started anew for each round."""
     size = QUICK if quick else FULL
     answers: dict[str, list[Outcome]] = {name: [] for name in _ASKED}
-    first, resident, events = list[float](), list[float](), list[float]()
+    lists: dict[str, list[float]] = {_TYPED: [], _OURS: []}
+    first, worked = list[float](), list[float]()
+    resident, events = list[float](), list[float]()
     async with serving() as world:
         await started(world, 1)
         _fill(world, size)
-        lists = {kind: await _listed(world, kind, size) for kind in (_TYPED, _OURS)}
         for turn in range(size.rounds):
+            for kind, seconds in lists.items():
+                seconds.append(await _listed(world, kind, size))
             first.append(await _first_answer(world, 10_000 * turn))
+            worked.append(cpu_seconds(world))
             for number, (name, asked) in enumerate(_ASKED.items(), start=1):
                 begin = 10_000 * turn + 1_000 * number
                 answers[name].append(await _ask(world, asked, size.seconds, begin))
             resident.append(world.bot.resident_bytes() / _MEGABYTE)
             events.append(await _cpu_of_an_event(world, size))
     figures = {
-        "start": {"first_answer_s": median(first), "longest_s": max(first)},
+        "start": {
+            "first_answer_s": median(first),
+            "longest_s": max(first),
+            "cpu_s": median(worked),
+        },
         "resident": {"most_mb": max(resident)},
         "watch": {"cpu_ms_an_event": 1000 * median(events)},
-        **{f"list, {kind}": {"cpu_s": seconds} for kind, seconds in lists.items()},
+        **{f"list, {kind}": {"cpu_s": median(seconds)} for kind, seconds in lists.items()},
         **{name: _percentiles(outcomes) for name, outcomes in answers.items()},
     }
     return Report(figures, [*_aims(figures)])
