@@ -1,5 +1,6 @@
 """What an API server answers: decoded objects, or its refusal as our error."""
 
+import re
 from functools import cache
 from http import HTTPStatus
 from threading import Lock
@@ -13,6 +14,9 @@ from bot.cluster.quantities import Quantity
 from bot.errors import ClusterError
 
 LONGEST_MESSAGE = 300
+# What stands before a policy's own words, and would leave too little room for them.
+_PREFACE = re.compile(r"\A.*?(?=ValidatingAdmissionPolicy '|admission webhook \"[^\"]*\" denied)")
+_BINDING = re.compile(r"(ValidatingAdmissionPolicy '[^']*') with binding '[^']*'")
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
 _LOOKING = Lock()
 
@@ -107,7 +111,7 @@ def refusal(doing: str, code: int, body: bytes, retry_after: str = "") -> Cluste
     status = _status(code, body)
     code = code or status.code
     reason = _reason(code, status)
-    said = " ".join(status.message.split())
+    said = _BINDING.sub(r"\1", _PREFACE.sub("", " ".join(status.message.split())))
     text = sentence(doing, f"{code} {reason}" + (f": {said}" if said else ""))
     wait = status.details.retry_after_seconds if status.details else 0
     if code in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:

@@ -105,6 +105,32 @@ def test_a_name_that_is_taken_is_said(server: ApiServer, client: Client) -> None
     )
 
 
+_LONG = "Runs of this cluster name the code that they run, so that others can find it again"
+_WEBHOOK = f'admission webhook "code.example.com" denied the request: {_LONG}'
+_POLICY = "ValidatingAdmissionPolicy 'name-the-code'"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (_WEBHOOK, _WEBHOOK),
+        (
+            f"{_POLICY} with binding 'name-the-code-in-teams' denied request: {_LONG}",
+            f"{_POLICY} denied request: {_LONG}",
+        ),
+    ],
+)
+def test_policies_are_quoted_without_their_preface(
+    said: str, told: str, server: ApiServer, client: Client
+) -> None:
+    said = f'jobs.batch "lane" is forbidden: {said}'
+    server.on("POST", ALL_JOBS, answer(422, status(422, "Invalid", said)))
+    with pytest.raises(ClusterError) as caught:
+        client.create(JOBS, {"metadata": {"name": "lane"}}, "team-a")
+    doing = "Creating Job lane in namespace team-a on cluster default"
+    assert caught.value.message == f"{doing}: 422 Invalid: {told}."
+
+
 def test_patches_say_which_kind_they_are(server: ApiServer, client: Client) -> None:
     server.on("PATCH", JOB, answer(200, thing("lane")))
     operations = [{"op": "test", "path": "/spec/suspend", "value": True}]
