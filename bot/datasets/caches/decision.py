@@ -149,7 +149,7 @@ def _filling(
         return _failed(cache, job, seen, best)
     waited = now - (claim.metadata.creation_timestamp or cache.asked_at)
     if seen.is_running or cache.started_at is not None:
-        return Follow(Phase.FILLING, _lateness(cache, best, now))
+        return Follow(Phase.FILLING, _lateness(cache, seen.said, best, now))
     if waited > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {within}. {seen.obstacle}".strip(), _ASK_ADMIN)
@@ -158,10 +158,12 @@ def _filling(
     return Follow(Phase.STARTING, late)
 
 
-def _lateness(cache: Cache, best: timedelta | None, now: datetime) -> str:
+def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: datetime) -> str:
     """Why a fill that runs is late; empty while it is not."""
     heard = max(filter(None, (cache.read_at, cache.started_at)), default=now)
-    if now - heard > SILENT_AFTER:
+    known = (cache.files_done, cache.bytes_done)
+    has_moved = said is not None and (said.files_done, said.bytes_done) != known
+    if now - heard > SILENT_AFTER and not has_moved:
         return f"This is late: nothing was copied for {format_duration(now - heard)}."
     begun = cache.started_at or now
     if now - begun > late_after(cache.size_bytes, best):

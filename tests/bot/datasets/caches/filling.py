@@ -7,6 +7,7 @@ from typing import Any
 from typing_extensions import override
 
 from bot import due
+from bot.cluster.allowances import Allowance
 from bot.cluster.resources import ALLOWANCES, JOBS, PVCS, STORAGE_CLASSES, Resource
 from bot.cluster.view import Change
 from bot.config import Settings
@@ -61,10 +62,12 @@ class Filling(Rig):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside)
         self.policy = settings()
+        self.allowances: list[Allowance] = []
         self.caches = CacheService(self.settings, self.clusters, self.words)
         self._hears, self._heard = CacheEar(self.clusters), dict[str, str]()
         self.restart()
         self.do(self._catalogue)
+        self.others = self.world.list("persistentvolumes")
         self.fills()
 
     @override
@@ -74,12 +77,19 @@ class Filling(Rig):
         self.keeper = CacheController(world)
         self.loop = Loop(self.database, self.clock, [self.controller, self.keeper])
 
-    def fills(self, *, seconds: float = 40, last: dict[str, Any] = DONE, code: int = 0) -> None:
+    def fills(
+        self,
+        *,
+        seconds: float = 40,
+        last: dict[str, Any] = DONE,
+        code: int = 0,
+        stalls_after: float = 36_000,
+    ) -> None:
         """How the next fills go: progress until so many seconds have passed, then this."""
 
         def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
             passed = min(seconds, (until - started).total_seconds())
-            steps = range(5, int(passed) + 1, 5)
+            steps = range(5, int(min(passed, stalls_after)) + 1, 5)
             said = [(started + timedelta(seconds=n), _progress(n / seconds)) for n in steps]
             if passed >= seconds:
                 said.append((started + timedelta(seconds=seconds), json.dumps(last)))
@@ -93,6 +103,22 @@ class Filling(Rig):
             exit_code=code,
         )
 
+    def leap(self, **length: float) -> None:
+        """So much time passes at once."""
+        self.outside.clock.moment += timedelta(**length)
+        self.pass_time(seconds=1)
+
+    def retain(self, storage_class: str) -> None:
+        """Volumes of a class stay when nobody needs them any more."""
+        found = self.world.list("storageclasses")
+        body = next(each for each in found if each["metadata"]["name"] == storage_class)
+        self.world.delete("storageclasses", storage_class)
+        kept = {key: body[key] for key in ("provisioner", "parameters", "volumeBindingMode")}
+        metadata = {"name": storage_class}
+        self.world.create(
+            "storageclasses", {"metadata": metadata, "reclaimPolicy": "Retain", **kept}
+        )
+
     @override
     def look(self) -> None:
         super().look()
@@ -101,9 +127,9 @@ class Filling(Rig):
 
     def view(self) -> None:
         """Takes what a plan looks at into the view, as watches do."""
-        kinds: tuple[Resource[Any], ...] = (STORAGE_CLASSES, ALLOWANCES)
-        for resource in kinds:
-            self.cluster.view.store(resource).replace(self.cluster.list(resource))
+        view = self.cluster.view
+        view.store(STORAGE_CLASSES).replace(self.cluster.list(STORAGE_CLASSES))
+        view.store(ALLOWANCES).replace(self.allowances)
 
     def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> Offer | Found:
         """Somebody asks what caching chest-xray@v3 costs."""

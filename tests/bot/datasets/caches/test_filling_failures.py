@@ -1,0 +1,231 @@
+"""What goes wrong with fills: said in words, cleaned up, and asked for again."""
+
+import pytest
+
+from bot.datasets.caches.tables import Phase
+from tests.bot.datasets.caches.filling import DONE, Filling, settings
+from tests.bot.datasets.caches.rows import DIGEST
+from tests.bot.ground import ALICE
+
+CHANGED = {
+    "event": "failed",
+    "reason": "changed",
+    "message": "labels.csv is not the object that was recorded.",
+    "hint": "Record a new version.",
+    "keys": ["labels.csv"],
+}
+
+
+def first_lines(filling: Filling, cache_id: str) -> list[str]:
+    return filling.shown(cache_id).partition("\n  Files")[0].splitlines()
+
+
+def nothing_is_left(filling: Filling) -> bool:
+    return (filling.claims(), filling.jobs(), filling.world.list("persistentvolumes")) == (
+        [], [], filling.others,
+    )  # fmt: skip
+
+
+def test_content_that_changed_offers_a_version(filling: Filling) -> None:
+    filling.fills(last=CHANGED, seconds=10, code=65)
+    cache_id = filling.cache()
+    filling.pass_time(minutes=5)
+    cache = filling.found(cache_id)
+    assert (cache.phase, cache.stage, cache.is_cleared) == (Phase.FAILED, "changed", True)
+    assert first_lines(filling, cache_id) == [
+        "❌ chest-xray@v3 on standard · Not cached",
+        "labels.csv is not the object that was recorded.",
+        "Record a new version.",
+        "The first keys: `labels.csv`",
+    ]
+    assert filling.shown(cache_id).splitlines()[-1] == "  [Record a new version]"
+    assert filling.notes(cache_id) == {
+        "failed": f"<@{ALICE}> chest-xray@v3 was not cached."
+        " labels.csv is not the object that was recorded.\n"
+        "The first keys it is about: labels.csv.\n"
+        "Record a new version.\n"
+        "What it holds now is another version: `/dataset version chest-xray` records it."
+    }
+    assert nothing_is_left(filling)
+
+
+@pytest.mark.parametrize("reason", ["no_room", "bad_keys", "corrupt", "no_access"])
+def test_what_the_worker_says_is_told(filling: Filling, reason: str) -> None:
+    said = CHANGED | {"reason": reason, "message": "It went wrong.", "hint": "", "keys": []}
+    filling.fills(last=said, seconds=10, code=65)
+    cache_id = filling.cache()
+    filling.pass_time(minutes=5)
+    assert first_lines(filling, cache_id)[1:] == ["It went wrong."]
+    assert nothing_is_left(filling)
+
+
+def test_what_failed_can_be_cached_again(filling: Filling) -> None:
+    filling.fills(last=CHANGED, seconds=10, code=65)
+    first = filling.cache()
+    filling.pass_time(minutes=5)
+    filling.fills()
+    again = filling.cache()
+    filling.pass_time(minutes=3)
+    assert first != again
+    assert filling.found(again).phase == Phase.READY
+
+
+def test_a_store_that_is_down_is_tried_again(filling: Filling) -> None:
+    said = CHANGED | {"reason": "store_down", "message": "The store does not answer.", "hint": ""}
+    filling.fills(last=said | {"keys": []}, seconds=10, code=75)
+    cache_id = filling.cache()
+    filling.pass_time(seconds=50)
+    assert first_lines(filling, cache_id)[0].startswith("⚠️ chest-xray@v3 on standard · Copying")
+    assert "The store does not answer. It is tried again." in first_lines(filling, cache_id)
+    filling.pass_time(minutes=30)
+    assert filling.found(cache_id).reason == "The store does not answer."
+    assert nothing_is_left(filling)
+
+
+@pytest.mark.parametrize(
+    ("plural", "said"),
+    [("jobs", "Somebody deleted its Job."), ("persistentvolumeclaims", "Somebody is deleting")],
+)
+def test_deleted_objects_are_told_and_final(filling: Filling, plural: str, said: str) -> None:
+    cache_id = filling.cache()
+    filling.pass_time(seconds=20)
+    filling.world.delete(plural, filling.found(cache_id).job_name, "datasets")
+    filling.pass_time(minutes=2)
+    assert first_lines(filling, cache_id)[1].startswith(said)
+    assert first_lines(filling, cache_id)[2] == "Cache it again."
+    assert nothing_is_left(filling)
+
+
+def test_a_ready_volume_that_vanishes_is_told(filling: Filling) -> None:
+    cache_id = filling.cache()
+    filling.pass_time(minutes=3)
+    filling.world.delete("persistentvolumeclaims", filling.found(cache_id).claim_name, "datasets")
+    filling.pass_time(hours=2)
+    assert first_lines(filling, cache_id)[:2] == [
+        "❌ chest-xray@v3 on standard · Not cached any more",
+        "Somebody deleted its PVC.",
+    ]
+    assert filling.notes(cache_id)["failed"] == (
+        f"<@{ALICE}> chest-xray@v3 is not cached any more. Somebody deleted its PVC.\n"
+        "Cache it again."
+    )
+
+
+def test_a_provisioner_that_fails_is_quoted(filling: Filling) -> None:
+    filling.world.nature.break_provisioner("standard", "no capacity pools found")
+    cache_id = filling.cache()
+    filling.pass_time(minutes=16)
+    quoted = (
+        'Its volume is not made: failed to provision volume with StorageClass "standard":'
+        " no capacity pools found."
+    )
+    state, obstacle = first_lines(filling, cache_id)
+    assert state == "⚠️ chest-xray@v3 on standard · Starting"
+    assert obstacle == f"This is late: its volume is not there after 15m 11s. {quoted}"
+    filling.pass_time(hours=1)
+    assert filling.found(cache_id).reason == f"Its pod did not start within 1h. {quoted}"
+    assert nothing_is_left(filling)
+
+
+def test_a_missing_secret_is_named_in_time(filling: Filling) -> None:
+    filling.world.delete("secrets", "lake-keys", "datasets")
+    cache_id = filling.cache()
+    filling.pass_time(minutes=16)
+    assert first_lines(filling, cache_id)[1] == (
+        "This is late: its pod does not run after 15m 11s. Kubernetes warns: MountVolume.SetUp"
+        ' failed for volume "keys-0" : secret "lake-keys" not found.'
+    )
+
+
+def test_a_fill_that_stalls_is_late(filling: Filling) -> None:
+    filling.fills(seconds=36_000, stalls_after=60)
+    cache_id = filling.cache()
+    filling.pass_time(minutes=2)
+    filling.leap(minutes=16)
+    assert filling.found(cache_id).is_late
+    assert first_lines(filling, cache_id)[-1].startswith("This is late: nothing was copied for 1")
+
+
+def test_a_fill_ends_after_its_time(filling: Filling) -> None:
+    filling.policy = settings(classes={"standard": {"throughput_mib_per_tib": 6400}})
+    filling.fills(seconds=200_000)
+    cache_id = filling.cache()
+    filling.pass_time(seconds=10)
+    filling.leap(hours=4)
+    assert first_lines(filling, cache_id)[-1] == (
+        "This is late for chest-xray@v3, which takes 2m 28s at best; it is given up in 8h 7m."
+    )
+    filling.leap(hours=8, minutes=30)
+    cache = filling.found(cache_id)
+    assert (cache.phase, cache.stage) == (Phase.FAILED, "deadline")
+    assert cache.reason == "It was not filled after 12h 7m."
+    filling.pass_time(minutes=1)
+    assert nothing_is_left(filling)
+
+
+def test_objects_of_somebody_else_stay(filling: Filling) -> None:
+    offer = filling.begin(filling.ask())
+    name = offer.cache.claim_name
+    spec = {
+        "accessModes": ["ReadWriteMany"],
+        "storageClassName": "standard",
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    filling.world.create(
+        "persistentvolumeclaims", {"metadata": {"name": name}, "spec": spec}, "datasets"
+    )
+    filling.pass_time(minutes=1)
+    assert first_lines(filling, offer.cache.id)[1] == (
+        f"There is a PVC {name} in namespace datasets already that is not ours, so nothing was"
+        " touched."
+    )
+    assert (filling.effects(), len(filling.claims())) == ([], 1)
+
+
+def test_a_quota_that_is_full_is_told(filling: Filling) -> None:
+    offer = filling.ask()
+    quota = {"metadata": {"name": "storage"}, "spec": {"hard": {"requests.storage": "10Gi"}}}
+    filling.world.create("resourcequotas", quota, "datasets")
+    cache_id = filling.begin(offer).cache.id
+    filling.pass_time(minutes=1)
+    cache = filling.found(cache_id)
+    assert cache.reason.startswith("The namespace's ResourceQuota has no room for it. Creating")
+    assert (cache.phase, cache.is_cleared, filling.claims()) == (Phase.FAILED, True, [])
+
+
+def test_another_version_is_never_ready(filling: Filling) -> None:
+    other = "sha256:" + 64 * "b"
+    filling.fills(last=DONE | {"digest": other})
+    cache_id = filling.cache()
+    filling.pass_time(minutes=5)
+    cache = filling.found(cache_id)
+    assert (cache.phase, cache.reason) == (
+        Phase.FAILED,
+        f"What was copied is {other}, not {DIGEST}.",
+    )
+
+
+def test_a_volume_that_is_retained_is_named(filling: Filling) -> None:
+    filling.retain("standard")
+    filling.fills(last=CHANGED, seconds=10, code=65)
+    cache_id = filling.cache()
+    filling.pass_time(minutes=5)
+    cache = filling.found(cache_id)
+    assert cache.is_cleared
+    assert cache.unblock == (
+        f"Record a new version. Its volume {cache.volume_name} stays, because its reclaimPolicy is"
+        " Retain: an admin deletes it."
+    )
+
+
+def test_a_store_taken_away_waits_for_it(filling: Filling) -> None:
+    cache_id = filling.cache()
+    configured = filling.policy
+    filling.policy = configured.model_copy(update={"stores": {}})
+    filling.pass_time(seconds=30)
+    assert filling.found(cache_id).trouble == (
+        "stores.lake and stores.state is not in quartermaster.yaml any more."
+    )
+    filling.policy = configured
+    filling.pass_time(minutes=10)
+    assert filling.found(cache_id).phase == Phase.READY
