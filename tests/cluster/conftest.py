@@ -23,7 +23,8 @@ What a test may ask for:
 `tests.cluster.api` has `Api` (create, get, list, patch, apply, delete; resources are called
 `pods`, `jobs.batch`, `clusterqueues.kueue.x-k8s.io`) and `wait_for`. pods.yaml says how a pod
 lives: annotations `pod.quartermaster.test/seconds|ends|exit-code`, or for pods that the bot makes
-`--env TEST_SECONDS=5s --env TEST_ENDS=oom`. `tests.cluster.bots` runs a real bot.
+`--env TEST_SECONDS=5s --env TEST_ENDS=oom`. `tests.cluster.bots` runs a real bot, and
+`tests.cluster.fleet` has it keep a run of every kind at the same time.
 """
 
 import os

@@ -1,11 +1,13 @@
-"""A door before the API server, at which connections are cut and answers are lost or others."""
+"""A door before the API server: connections are cut there, and answers lost, late or others."""
 
 import asyncio
 import contextlib
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +18,7 @@ import yaml
 from playground.settings import write_yaml
 from tests.cluster.control_plane import ControlPlane
 
-Asked = tuple[str, str]  # a method, or WATCH, and the end of a path
+Asked = tuple[str, str]  # a method, or WATCH or TRIAL, and the end of a path
 T = TypeVar("T")
 _PIECE = 65_536
 
@@ -26,10 +28,57 @@ def too_many() -> bytes:
     return _answer(429, {"reason": "TooManyRequests", "code": 429}, "Retry-After: 1")
 
 
+def conflict() -> bytes:
+    """The answer to who writes what somebody else writes at the same time."""
+    said = "Operation cannot be fulfilled: the object has been modified; please apply your changes"
+    status = {"kind": "Status", "apiVersion": "v1", "reason": "Conflict", "code": 409}
+    return _answer(409, {**status, "message": f"{said} to the latest version and try again"})
+
+
 def too_old() -> bytes:
     """The answer to a watch from a version that the API server has forgotten."""
     status = {"kind": "Status", "apiVersion": "v1", "reason": "Expired", "code": 410}
     return _answer(200, {"type": "ERROR", "object": status})
+
+
+class Mishap(Enum):
+    """What may become of a write: it is done or not, and the bot hears of it too late or never."""
+
+    CONFLICT = auto()
+    LATE = auto()  # not done
+    LATE_BUT_DONE = auto()
+    LOST = auto()  # not done
+    LOST_BUT_DONE = auto()
+
+
+_DONE = frozenset({Mishap.LATE_BUT_DONE, Mishap.LOST_BUT_DONE})
+_LATE = frozenset({Mishap.LATE, Mishap.LATE_BUT_DONE})
+
+
+@dataclass
+class Mishaps:
+    """What becomes of every write: one thing after another, until it is let through.
+
+    `plan` tells that of a method, a resource and a name; `met` is what has become of which.
+    """
+
+    plan: Callable[[str, str, str], Sequence[Mishap]]
+    met: defaultdict[tuple[str, str, str], list[Mishap]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def next(self, asked: Asked, body: bytes) -> Mishap | None:
+        """What becomes of this write now."""
+        method, path = asked
+        if method not in {"POST", "PATCH", "DELETE"} or "/namespaces/" not in path:
+            return None
+        resource, *named = path.partition("/namespaces/")[2].split("/")[1:]
+        name = named[0] if named else json.loads(body)["metadata"]["name"]
+        met, plan = self.met[method, resource, name], self.plan(method, resource, name)
+        if len(met) == len(plan):
+            return None
+        met.append(plan[len(met)])
+        return met[-1]
 
 
 @dataclass
@@ -37,12 +86,14 @@ class Faults:
     """What goes wrong at the door, each thing once, with the first request that fits.
 
     Of `lost` the request is done, but not answered. To those in `answered` the door gives an
-    answer of its own. Before those in `preceded` are passed on something else happens.
+    answer of its own. Before those in `preceded` are passed on something else happens. `writes`
+    says more of those.
     """
 
     lost: set[Asked] = field(default_factory=set)
     answered: dict[Asked, bytes] = field(default_factory=dict)
     preceded: dict[Asked, Callable[[], object]] = field(default_factory=dict)
+    writes: Mishaps | None = None
 
     @property
     def left(self) -> list[Asked]:
@@ -97,14 +148,18 @@ class Front:
         fields = [line for line in head[1:] if line and not line.lower().startswith("connection:")]
         lengths = (line.split(":")[1] for line in fields if line.lower().startswith("content-len"))
         body = await reader.readexactly(int(next(lengths, "0")))
+        mishap = self.faults.writes.next(_asked(head[0]), body) if self.faults.writes else None
+        if mishap and mishap not in _DONE:
+            await _keep_from(mishap, reader, writer)
+            return
         place = urlsplit(self._plane.url)
         answer, onward = await asyncio.open_connection(place.hostname, place.port, ssl=self._tls)
         lines = "\r\n".join([head[0], *fields, "Connection: close", "", ""])
         async with self._held(onward):
             onward.write(lines.encode("latin-1") + body)
-            if self._is_lost(_asked(head[0])):
+            if mishap or self._is_lost(_asked(head[0])):
                 await answer.read()
-                writer.transport.abort()
+                await _keep_from(mishap or Mishap.LOST_BUT_DONE, reader, writer)
                 return
             while piece := await answer.read(_PIECE):
                 writer.write(piece)
@@ -126,9 +181,24 @@ class Front:
         return found is not None
 
 
+async def _keep_from(
+    mishap: Mishap, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Leaves whoever asked with that; of what is late, until they have given up."""
+    if mishap is Mishap.CONFLICT:
+        writer.write(conflict())
+        await writer.drain()
+        return
+    if mishap in _LATE:
+        await reader.read()
+    writer.transport.abort()
+
+
 def _asked(line: str) -> Asked:
     method, target, _ = line.split(" ")
     path, _, query = target.partition("?")
+    if "dryRun=All" in query:
+        return "TRIAL", path
     return "WATCH" if "watch=1" in query else method, path
 
 
