@@ -81,11 +81,11 @@ class Site:
         local = {"metadata": {"name": name}, "spec": {"clusterQueue": name}}
         self.api.create(LOCAL_QUEUES, local, name)
 
-    def let_bot_into(self, namespace: str) -> None:
-        """Gives the bot a team's rights in a namespace."""
+    def let_bot_into(self, namespace: str, role: str = "quartermaster-team") -> None:
+        """Gives the bot a team's rights in a namespace, or those of another role."""
         binding = {
-            "metadata": {"name": "quartermaster"},
-            "roleRef": {**_TEAM_ROLE, "name": "quartermaster-team"},
+            "metadata": {"name": role},
+            "roleRef": {**_TEAM_ROLE, "name": role},
             "subjects": [
                 {"kind": "ServiceAccount", "name": "quartermaster", "namespace": "quartermaster"}
             ],
