@@ -59,6 +59,7 @@ class Sender:
         )
         self._changed = threading.Condition()
         self._busy: dict[str, str] = {}
+        self._later: dict[str, float] = {}
         self._nudged = False
         self._stopping = False
         self._looked_at = monotonic()
@@ -175,9 +176,11 @@ class Sender:
     def _sendable(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """Those within the budget, one for each channel that is not busy."""
         with self._changed:
-            channels = set(self._busy.values())
+            channels, later = set(self._busy.values()), dict(self._later)
         for job in jobs:
             call = job.call
+            if later.get(job.row.id, 0.0) > self._monotonic():
+                continue
             if call.channel not in channels and self._budgets.wait_seconds(call) == 0:
                 channels.add(call.channel)
                 yield job
@@ -194,10 +197,12 @@ class Sender:
 
     def _work(self, job: Job) -> None:
         self._database.courtesy.give_way()
+        later = 0.0
         try:
             self._delivery.carry_out(job)
         except DatabaseError as error:
             log.warning("a message could not be noted", message=job.row.id, error=error.message)
+            later = self._monotonic() + _POLL_SECONDS
         except Exception:
             reference = secrets.token_hex(3)
             log.exception("a message broke", message=job.row.id, reference=reference)
@@ -205,6 +210,9 @@ class Sender:
         finally:
             with self._changed:
                 self._busy.pop(job.row.id, None)
+                self._later.pop(job.row.id, None)
+                if later:
+                    self._later[job.row.id] = later
                 self._nudged = True
                 self._changed.notify_all()
 

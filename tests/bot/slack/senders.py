@@ -13,6 +13,7 @@ from typing_extensions import override
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Database
+from bot.errors import DatabaseError
 from bot.slack.card import Card
 from bot.slack.markup import plain
 from bot.slack.messages import Message, Note, Subject, refresh_cards, say_once, show_card
@@ -100,6 +101,8 @@ class Runs:
         state = self.states.get(subject_id, "Pending")
         if state == "gone":
             return None
+        if state == "unread":
+            raise DatabaseError("The database failed (OperationalError).")
         if state == "poison":
             raise ValueError("a card that cannot be drawn")
         return Card(title=f"Run {subject_id}", state=state)

@@ -162,6 +162,19 @@ def test_a_broken_card_says_so_alone(post: Office) -> None:
     assert post.texts() == ["Run lane · Running"]
 
 
+def test_a_card_that_cannot_be_read_is_tried_later(post: Office) -> None:
+    post.runs.states["lane"] = "unread"
+    post.show()
+    post.show("other", "C0TEAMB")
+    post.sender.send_due()
+    assert (post.texts(), post.texts("C0TEAMB")) == ([], ["Run other · Pending"])
+    post.runs.states["lane"] = "Running"
+    assert (post.sender.send_due(), post.texts()) == (0, [])
+    post.pass_time(1)
+    post.sender.send_due()
+    assert post.texts() == ["Run lane · Running"]
+
+
 def test_cards_without_a_subject_are_let_be(post: Office) -> None:
     post.runs.states["lane"] = "gone"
     post.show()
