@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import and_, bindparam, delete, insert, or_, select
 from sqlmodel import Field, Session, SQLModel, col
 
-from bot.database.columns import Moment
+from bot.database.columns import Moment, moment_of
 from bot.database.prepared import Prepared
 
 _LIFE = timedelta(hours=24)
@@ -27,7 +27,7 @@ class Delivery(SQLModel, table=True):
 
 # Built once: that takes longer than to run them.
 _REMEMBER = Prepared(insert(Delivery))
-_EARLIER = (
+_EARLIER = Prepared(
     select(col(Delivery.key), col(Delivery.at))
     .where(
         or_(
@@ -58,8 +58,8 @@ class Earlier:
 def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earlier:
     """Whether this very delivery was taken already, and when its like was in the last minute."""
     asked = {"key": key, "alike": alike, "since": real_now - _REPEAT}
-    found = session.connection().execute(_EARLIER, asked).all()
-    return Earlier(any(row.key == key for row in found), found[0].at if found else None)
+    found = _EARLIER(session, asked).all()
+    return Earlier(any(row.key == key for row in found), moment_of(found[0].at if found else None))
 
 
 def remember(session: Session, key: str, alike: str, real_now: datetime) -> None:

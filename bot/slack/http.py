@@ -101,13 +101,15 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 async def _send(send: Send, answer: BoltResponse) -> None:
+    body = answer.body.encode()
     headers = [
         (name.encode(), value.encode())
         for name, values in answer.headers.items()
         for value in values
     ]
+    headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body.encode()})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _refuse(send: Send, status: int) -> None:

@@ -54,6 +54,7 @@ def test_signed_requests_are_answered(slack: Served, address: str) -> None:
     assert answer.status_code == 200
     assert answer.json()["response_type"] == "ephemeral"
     assert answer.json()["text"] == "You said 'list'."
+    assert answer.headers["content-length"] == str(len(answer.content))
 
 
 def test_forged_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
