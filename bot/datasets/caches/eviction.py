@@ -12,9 +12,10 @@ from bot.cluster.resources import JOBS, PVCS, VOLUMES
 from bot.controller import Step
 from bot.datasets.caches import marking
 from bot.datasets.caches import shares as sharing
+from bot.datasets.caches.ended_runs import clear_ended_runs
 from bot.datasets.caches.marking import Parting
 from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
-from bot.datasets.caches.users import holding, standing
+from bot.datasets.caches.users import holding, places, standing
 from bot.datasets.controller import SOON, World
 from bot.datasets.wording import capacity
 from bot.errors import ClusterError
@@ -45,6 +46,7 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
             return Step(now, lambda session: marking.call_off(session, cache.id, users, now))
         return Step(now, lambda session: marking.begin(session, cache.id, now))
     if shares:
+        clear_ended_runs(cluster, places(cache, shares))
         names = ", ".join(sorted(each.namespace for each in shares))
         return _wait(cache, now + _SHARES, f"Its shares go first: {names}.")
     seen = _look(cluster, cache)
@@ -77,6 +79,7 @@ def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: d
 def _watch_it_go(cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
     """Space is free when the volume is gone, not before."""
     if seen.claim is not None:
+        clear_ended_runs(cluster, places(cache, ()))
         users = standing(cluster, cache, []) if now - cache.since > _PATIENCE else []
         return _wait(cache, now + _VOLUME, " ".join(users))
     volume = seen.volume

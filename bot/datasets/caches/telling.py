@@ -15,6 +15,10 @@ from bot.slack.messages import Note, say_once
 EXTEND, PIN, EVICT = "dataset.extend", "dataset.pin", "dataset.evict"
 DAY = timedelta(days=1)
 PINNED_FOR = timedelta(days=7)
+_HOW_TO_KEEP = (
+    "Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time to copy it"
+    " again: the catalogue and the source stay."
+)
 
 
 def noticed(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
@@ -22,17 +26,14 @@ def noticed(session: Session, cache: Cache, channels: Sequence[str], now: dateti
     if cache.leaves_at is None:
         return
     left = format_duration(cache.leaves_at - now)
-    lines = [
-        join(person(cache.person), " ", plain(f"{cache.reference} on {cache.storage_class} is"
-             f" evicted in {left}, "), when(cache.leaves_at), ". ", sentence(cache.evict_why)),
-        plain("Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time"
-              " to copy it again: the catalogue and the source stay."),
-    ]  # fmt: skip
+    said = join(plain(f"{cache.reference} on {cache.storage_class} is evicted in {left}, "),
+                when(cache.leaves_at), ". ", sentence(cache.evict_why))  # fmt: skip
     for place in channels:
         buttons = (keep_buttons(cache, cache.leaves_at) if place != cache.channel
                    else (*keep_buttons(cache, cache.leaves_at), evict_button(cache)))  # fmt: skip
-        note = Note(_purpose("notice", cache), lines, broadcast=True, owner=cache.person,
-                    buttons=buttons)  # fmt: skip
+        whose = join(person(cache.person), " ", said) if place == cache.channel else said
+        note = Note(_purpose("notice", cache), (whose, plain(_HOW_TO_KEEP)), broadcast=True,
+                    owner=cache.person, buttons=buttons)  # fmt: skip
         say_once(session, cache.subject, place, note, now)
 
 
