@@ -21,7 +21,7 @@ from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, Store, address, store
 from bot.datasets.worker.survey import Shelf, survey
 from bot.datasets.worker.tree import Tree
-from bot.datasets.worker.uploading import Uploader
+from bot.datasets.worker.uploading import Uploader, give_back_large_blocks
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, Volume
 
@@ -152,6 +152,7 @@ def run_push(options: Mapping[str, Any]) -> None:
     """Copies a folder into an object store; ends the process with 65 or 75 when it cannot."""
 
     def work() -> None:
+        give_back_large_blocks()
         target = address(options["target"], "--target")
         where = store(options["target_store"], "--target-store")
         patience = options["patience_seconds"]

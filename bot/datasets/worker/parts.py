@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from bot.datasets.worker.verifying import Digest
 
@@ -32,45 +32,53 @@ class Parts:
 
     def __iter__(self) -> Iterator[bytes]:
         self._digests = []
-        for part in _parts(self._descriptor, self._size):
+        for first, size in _ranges(self._size):
+            part = _read(self._descriptor, first, size)
             self._digests.append(_md5(part).digest())
             yield part
 
     @property
     def etag(self) -> str:
-        """MD5 of a whole file; of the parts' MD5s, and how many they are, of a large one."""
-        if len(self._digests) == 1:
-            return self._digests[0].hex()
-        return f"{_md5(b''.join(self._digests)).hexdigest()}-{len(self._digests)}"
+        """What the store is to give."""
+        return _etag(self._digests)
 
 
 def etag(descriptor: int, size: int) -> str:
     """The ETag that a file has once it is pushed."""
-    parts = Parts(descriptor, size)
-    for _ in parts:
-        pass
-    return parts.etag
+    return _etag(list(_digests(descriptor, size, _md5)))
 
 
 def composite(descriptor: int, new: Callable[[], Digest]) -> str:
     """The checksum of a large file that is kept with it: that of its parts' checksums."""
-    whole, count = new(), 0
-    for part in _parts(descriptor, os.fstat(descriptor).st_size):
+    digests = list(_digests(descriptor, os.fstat(descriptor).st_size, new))
+    whole = new()
+    whole.update(b"".join(digests))
+    return f"{base64.b64encode(whole.digest()).decode()}-{len(digests)}"
+
+
+def _etag(digests: Sequence[bytes]) -> str:
+    """MD5 of a whole file; of the parts' MD5s, and how many they are, of a large one."""
+    if len(digests) == 1:
+        return digests[0].hex()
+    return f"{_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
+
+
+def _digests(descriptor: int, size: int, new: Callable[[], Digest]) -> Iterator[bytes]:
+    """Each part's digest, without holding a part."""
+    for first, length in _ranges(size):
         digest = new()
-        digest.update(part)
-        whole.update(digest.digest())
-        count += 1
-    return f"{base64.b64encode(whole.digest()).decode()}-{count}"
+        for place in range(first, first + length, _MIB):
+            digest.update(_read(descriptor, place, min(_MIB, first + length - place)))
+        yield digest.digest()
 
 
-def _md5(content: bytes) -> "hashlib._Hash":
+def _md5(content: bytes = b"") -> "hashlib._Hash":
     return hashlib.md5(content, usedforsecurity=False)
 
 
-def _parts(descriptor: int, size: int) -> Iterator[bytes]:
+def _ranges(size: int) -> Iterator[tuple[int, int]]:
     step = part_bytes(size)
-    for first in range(0, max(size, 1), step):
-        yield _read(descriptor, first, min(step, size - first))
+    return ((first, min(step, size - first)) for first in range(0, max(size, 1), step))
 
 
 def _read(descriptor: int, first: int, size: int) -> bytes:

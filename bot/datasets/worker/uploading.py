@@ -1,6 +1,7 @@
 """Files become objects: in parts where they are large, with no part left over by earlier lives."""
 
 import contextlib
+import ctypes
 import threading
 from collections.abc import Iterator
 from typing import Final
@@ -16,9 +17,10 @@ from bot.datasets.worker.requests import RefusedError, Requests
 from bot.datasets.worker.store import Address, Store
 from bot.datasets.worker.xml import unfinished_uploads
 
-_IN_FLIGHT_BYTES = 128 << 20
-# obstore reads one ahead of those it sends.
-_PARTS_SENT, _PARTS_HELD = 2, 4
+_IN_FLIGHT_BYTES = 96 << 20
+# obstore has a copy of what it sends, and reads one part ahead.
+_PARTS_SENT, _PARTS_HELD, _COPIES = 2, 4, 2
+_M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES = -3, 1 << 20
 _WORDS_SHOWN = 200
 
 
@@ -44,6 +46,15 @@ class Room:
                 self._changed.notify_all()
 
 
+def give_back_large_blocks() -> None:
+    """Has the C library return blocks of a mebibyte and more to the system when they are freed.
+
+    glibc stops doing so once it has seen some, and keeps a few parts for each thread.
+    """
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES)
+
+
 class Uploader:
     """Writes objects below a prefix and tells what is there, from any number of threads."""
 
@@ -59,7 +70,7 @@ class Uploader:
         large = size > step
         if large:
             self._abort_left_over(key)
-        with self._room.taken(step * _PARTS_HELD if large else size):
+        with self._room.taken(step * _PARTS_HELD if large else size * _COPIES):
             try:
                 answer = obstore.put(
                     self._store,
