@@ -266,3 +266,16 @@ def test_lists_and_cards_say_where_it_is_cached(desk: Office) -> None:
     for shown in ("chest-xray", "chest-xray@v3"):
         said = desk.says(ALICE, TEAM_A, f"/dataset show {shown}")
         assert "chest-xray@v3 is cached on standard (ready, 300 GiB, for team-a), last used" in said
+
+
+def test_a_list_names_newest_versions_alone(desk: Office) -> None:
+    def work(session: Session) -> None:
+        dataset = add_dataset(session)
+        for name in ("v1", "v2", "v3"):
+            add_version(session, dataset, name, digest=f"sha256:{name}")
+        add_dataset(session, "imagenet")
+
+    desk.application.database.transaction(work)
+    listed = desk.says(ALICE, TEAM_A, "/dataset list").splitlines()
+    assert " ".join(listed[2].split()).startswith("chest-xray team-a v3 and 2 older 627,615 250 GB")
+    assert " ".join(listed[3].split()) == "imagenet team-a none yet unknown unknown no"
