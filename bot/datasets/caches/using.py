@@ -17,6 +17,7 @@ from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.durations import format_duration
 from bot.errors import ConflictError
+from bot.slack.messages import refresh_cards
 
 # Where a volume has its files, once all of them are there.
 FILES = "ready/files"
@@ -75,6 +76,7 @@ def take(
     version = finding.version(session, dataset, asked.version, words)
     cache = _cache(session, version, user, words)
     hold(session, cache, user.subject, user.why, now)
+    _join(session, cache, user.team)
     claim = shares.claim_for(session, cache, user.namespace, now)
     return Taken(version.reference, version.digest or "", cache.id, claim)
 
@@ -122,6 +124,14 @@ def _cache(session: Session, version: Version, user: User, words: Callable[[str]
         f"{again} copies it to fast storage, once for everybody. Submit again as soon as that has"
         " begun: it waits for the copy by itself.",
     )
+
+
+def _join(session: Session, cache: Cache, team: str) -> None:
+    """Whose runs read it hears of it, whoever had it cached for whom."""
+    if team not in {cache.team, *cache.teams}:
+        cache.teams = [*cache.teams, team]
+        session.add(cache)
+        refresh_cards(session, cache.subject, live=not cache.is_ready)
 
 
 def _ended(cache: Cache) -> Standing:

@@ -101,6 +101,15 @@ def test_namespaces_share_once_however_many_use(database: Database) -> None:
     assert other.claim != first.claim
 
 
+def test_whose_runs_read_it_hears_of_it(database: Database) -> None:
+    cache_id = database.transaction(add_cached).id
+    take(database)
+    take(database, user=replace(USER, subject=("run", "run-2")))
+    take(database, user=replace(USER, team="team-a", subject=("run", "run-3")))
+    cache = database.transaction(lambda session: session.get_one(Cache, cache_id))
+    assert (cache.team, cache.teams) == ("team-a", ["team-b"])
+
+
 def test_the_own_namespace_needs_no_share(database: Database) -> None:
     cache = database.transaction(add_cached)
     taken = take(database, user=replace(USER, namespace="datasets"))
