@@ -6,7 +6,15 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import JOBS, PVCS, SECRETS, VOLUME_REFERENCES, VOLUMES, Resource
+from bot.cluster.resources import (
+    JOBS,
+    PVCS,
+    SECRETS,
+    SNAPSHOTS,
+    VOLUME_REFERENCES,
+    VOLUMES,
+    Resource,
+)
 from bot.config import Datasets, Settings, Store
 from bot.datasets.job import survey_job
 from bot.datasets.location import Location
@@ -41,6 +49,8 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator
     yield _namespace(settings, datasets, cluster)
     if datasets.classes:
         yield _sharing(settings, datasets, cluster)
+        if cluster.served(SNAPSHOTS.group):
+            yield _snapshots(cluster)
     for name, store in settings.stores.items():
         if store.teams or name == datasets.state_store:
             yield _keys(name, store, datasets, cluster)
@@ -57,6 +67,14 @@ def _rights(datasets: Datasets, cluster: Cluster) -> Check:
         says = f"missing in {datasets.namespace}: {', '.join(missing)}"
         return Check("datasets rights", "failed", says, _APPLY)
     return Check("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
+
+
+def _snapshots(cluster: Cluster) -> Check:
+    """Whether snapshots of caches can be seen; without that nothing is evicted."""
+    if cluster.may("list", SNAPSHOTS.group, SNAPSHOTS.plural):
+        return Check("dataset snapshots", "ok", "the bot sees which volumes have some")
+    says = "the bot may not list VolumeSnapshots, and evicts nothing without looking for them"
+    return Check("dataset snapshots", "failed", says, _APPLY)
 
 
 def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:

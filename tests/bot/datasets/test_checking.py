@@ -3,6 +3,7 @@
 from bot.config import Settings
 from bot.datasets.checking import Check, checks
 from playground.loopback import free_port
+from tests.bot.datasets.caches.keeping import SNAPSHOT_CRD
 from tests.bot.datasets.rig import SETTINGS, Rig
 from tests.object_stores import Lake
 
@@ -92,3 +93,16 @@ def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
         ),
         "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
     )
+
+
+def test_the_right_to_see_snapshots_is_asked(rig: Rig, lake: Lake) -> None:
+    settings = away(lake).model_dump()
+    settings["datasets"]["classes"] = {"standard": {}}
+    caching = Settings.model_validate(settings)
+    rig.world.create("customresourcedefinitions", SNAPSHOT_CRD)
+    rig.pass_time(seconds=2)
+    found = {each.about: each.state for each in examined(rig, caching)}
+    assert found["dataset snapshots"] == "ok"
+    rig.world.forbid("list", "volumesnapshots")
+    found = {each.about: each.state for each in examined(rig, caching)}
+    assert found["dataset snapshots"] == "failed"
