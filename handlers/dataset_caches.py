@@ -32,6 +32,15 @@ class ClassName(Pattern):
     example = "azurenetappfiles"
 
 
+class LayoutName(Pattern):
+    """A layout of quartermaster.yaml."""
+
+    word = "LAYOUT"
+    rule = TeamName.rule
+    form = "the name of a layout in datasets.layouts of quartermaster.yaml"
+    example = "imagenet"
+
+
 class VolumeSize:
     """The size of a volume, or the least that will do."""
 
@@ -89,6 +98,7 @@ class Keeping:
 @dataset.option("--size", VolumeSize(), help="How large a volume; auto is the least that will do")
 @dataset.option("--for", "teams", Teams(), default=(), help="Other teams that are to use it")
 @dataset.option("--ttl", "keep", Keeping(), help="How long it stays when nobody uses it, or off")
+@dataset.option("--layout", LayoutName(), help="What rearranges its files once they are copied")
 @dataset.option("--yes", "is_meant", flag=True, help="Have it made without being asked first")
 @dataset.option("--team", TeamName(), help="For which team, where the channel does not say")
 def cache(ctx: Context, asked: Wish) -> Reply:

@@ -11,7 +11,7 @@ from bot.datasets.job import CONTAINER
 from bot.errors import ClusterError
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_READ_LINES = 50
+_READ_LINES, _QUOTED_LINES = 50, 5
 _LONGEST_QUOTE = 300
 _BEGINNING = {"", "ContainerCreating", "PodInitializing"}
 
@@ -24,15 +24,23 @@ def speaker(pods: Sequence[Pod], *, is_complete: bool) -> Pod | None:
     return max(started, key=_made_at, default=None)
 
 
-def last_lines(cluster: Cluster, pod: Pod) -> list[str]:
+def last_lines(
+    cluster: Cluster, pod: Pod, container: str = "", count: int = _READ_LINES
+) -> list[str]:
     """What a pod said last; nothing where it is gone, or about to start."""
     try:
-        text = cluster.logs(pod.name, pod.namespace, tail_lines=_READ_LINES)
+        text = cluster.logs(pod.name, pod.namespace, container=container, tail_lines=count)
     except ClusterError as error:
         if error.reason in {"NotFound", "BadRequest"}:
             return []
         raise
     return text.splitlines()
+
+
+def tail(cluster: Cluster, pod: Pod, container: str) -> str:
+    """The last words of a container, short enough for a card and without secrets."""
+    words = " ".join(last_lines(cluster, pod, container, _QUOTED_LINES))
+    return hide_secrets(words)[-_LONGEST_QUOTE:]
 
 
 def obstacle(cluster: Cluster, pods: Sequence[Pod]) -> str:

@@ -23,6 +23,7 @@ class Said(msgspec.Struct, frozen=True):
     copied_files: int = 0
     verified_by: dict[str, int] = {}
     ready: bool = False
+    files: str = ""
     reason: str = ""
     message: str = ""
     hint: str = ""

@@ -23,14 +23,14 @@ from bot.datasets.caches.decision import (
     Rest,
     decide,
 )
-from bot.datasets.caches.job import Place, claim_of, fill_job
+from bot.datasets.caches.job import Place, claim_of, fill_job, layout_job
 from bot.datasets.caches.observing import observe
 from bot.datasets.caches.recording import Findings, record
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, Phase, Wanted
 from bot.datasets.controller import SOON, World, places_of
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
-from bot.errors import ClusterError
+from bot.errors import ClusterError, StorageError
 from bot.slack.messages import refresh_cards, refresh_interval
 
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
@@ -102,7 +102,16 @@ class CacheController:
         version = self._world.database.read(lambda s: s.get_one(Version, cache.version_id))
         datasets, stores = places_of(self._world.settings(), version)
         longest = round(longest_time(cache.size_bytes, best).total_seconds())
-        return fill_job(cache, version, datasets, stores, Place(cluster.installation, longest))
+        place = Place(cluster.installation, longest)
+        if cache.phase != Phase.ARRANGING:
+            return fill_job(cache, version, datasets, stores, place)
+        layout = datasets.layouts.get(cache.layout)
+        if layout is None:
+            raise StorageError(
+                f"datasets.layouts.{cache.layout} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back.",
+            )
+        return layout_job(cache, layout, datasets, place)
 
     def _best(self, cache: Cache) -> timedelta | None:
         """How long its fill takes at the volume's throughput, as it is configured now."""

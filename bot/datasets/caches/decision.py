@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.objects import Job, has_condition
 from bot.datasets.caches.cost import late_after, longest_time
+from bot.datasets.caches.job import LAYOUT
 from bot.datasets.caches.tables import ENDS, Cache, Phase
 from bot.datasets.job import ATTEMPTS
 from bot.datasets.saying import Said
@@ -15,6 +17,7 @@ from bot.durations import format_duration
 LATE_AFTER = timedelta(minutes=15)
 STARTS_WITHIN = timedelta(hours=1)
 SILENT_AFTER = timedelta(minutes=15)
+ARRANGED_WITHIN = timedelta(hours=2)
 _RETAIN = "Retain"
 
 
@@ -68,6 +71,13 @@ class Again:
 
 
 @dataclass(frozen=True)
+class Arrange:
+    """Every file is there and verified, and its layout comes next."""
+
+    said: Said
+
+
+@dataclass(frozen=True)
 class Filled:
     """Every file is there and verified."""
 
@@ -106,8 +116,8 @@ class Cleared:
 
 
 Decision = (
-    Rest | CreateClaim | CreateJob | Follow | Again | Filled | Fail | DeleteJob | DeleteClaim
-    | Cleared
+    Rest | CreateClaim | CreateJob | Follow | Again | Arrange | Filled | Fail | DeleteJob
+    | DeleteClaim | Cleared
 )  # fmt: skip
 
 
@@ -143,6 +153,8 @@ def _filling(
     times: tuple[timedelta | None, datetime],
 ) -> Decision:
     best, now = times
+    if cache.phase == Phase.ARRANGING:
+        return _arranging(cache, job, seen, now)
     if has_condition(job.status.conditions, "Complete"):
         return _completed(cache, job, seen)
     if has_condition(job.status.conditions, "Failed"):
@@ -156,6 +168,35 @@ def _filling(
     what = "its volume is not there" if claim.status.phase == "Pending" else "its pod does not run"
     late = f"This is late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
     return Follow(Phase.STARTING, late)
+
+
+def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
+    """The Job of the layout has the name of the one that copied, which goes first."""
+    if job.labels.get(labels.ROLE) != LAYOUT:
+        return DeleteJob(job.uid)
+    if has_condition(job.status.conditions, "Complete"):
+        return Filled(_as_copied(cache))
+    if has_condition(job.status.conditions, "Failed"):
+        said = seen.said
+        if said is not None and said.event == "failed":
+            return Fail(said.message, said.hint, said.keys, said.reason)
+        mend = f"Mend datasets.layouts.{cache.layout} of quartermaster.yaml, then cache it again."
+        return Fail(f"Its layout {cache.layout} failed. {seen.obstacle}".rstrip(), mend)
+    lasted = now - cache.since
+    late = f"This is late: its files are being arranged for {format_duration(lasted)}."
+    return Follow(Phase.ARRANGING, late if lasted > ARRANGED_WITHIN else "")
+
+
+def _as_copied(cache: Cache) -> Said:
+    """What the copy came to: what makes it ready counts nothing anew."""
+    return Said(
+        "done",
+        digest=cache.digest,
+        objects=cache.objects,
+        bytes=cache.size_bytes,
+        verified_by=cache.verified_by,
+        ready=True,
+    )
 
 
 def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: datetime) -> str:
@@ -190,11 +231,12 @@ def _after_the_end(cache: Cache, seen: Seen) -> Decision:
 
 def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
     said = seen.said
-    if said is None or said.event != "done" or not said.ready:
+    is_open = said is not None and bool(cache.layout and said.files)
+    if said is None or said.event != "done" or not (said.ready or is_open):
         return Again(job.uid)
     if said.digest != cache.digest:
         return Fail(f"What was copied is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
-    return Filled(said)
+    return Filled(said) if said.ready else Arrange(said)
 
 
 def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decision:

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.cluster import labels
-from bot.config import Datasets, Store
+from bot.config import Datasets, Layout, Store
 from bot.datasets.caches.cost import quantity
 from bot.datasets.caches.tables import Cache
 from bot.datasets.job import ATTEMPTS, Manifest, told, worker_job, worker_pod
 from bot.datasets.tables import Version
 
-TARGET = "/data"
+TARGET, FILES = "/data", "/files"
+LAYOUT = "layout"
+_DIGEST_SHOWN = 16
 _VOLUME = "data"
 
 
@@ -47,6 +49,8 @@ def fill_job(
         *("--source-store", told(version.store, used[version.store])),
         *("--target", TARGET, "--umask", datasets.umask),
     ]
+    if cache.layout:
+        arguments.append("--keep-open")
     if datasets.shards > 1:
         arguments += ["--shards", str(datasets.shards)]
     pod = worker_pod(datasets, used, arguments)
@@ -62,6 +66,36 @@ def fill_job(
             "backoffLimit": ATTEMPTS * datasets.shards,
         }
     return job
+
+
+def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: Place) -> Manifest:
+    """The Job that lets a layout rearrange what is copied, then makes that ready.
+
+    It takes the place of the one that copied, under its name, and is told apart by its role. The
+    layout sees the files and nothing else.
+    """
+    pod = worker_pod(datasets, {}, ["finish", "--target", TARGET, "--digest", cache.digest])
+    _mount(pod, cache.claim_name)
+    worker = pod["containers"][0]
+    arranging = {key: worker[key] for key in ("resources", "securityContext")} | {
+        "name": LAYOUT,
+        "image": layout.image or datasets.image,
+        "command": list(layout.command),
+        "workingDir": FILES,
+        "volumeMounts": [
+            {"name": _VOLUME, "mountPath": FILES, "subPath": growing(cache.digest)},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - a volume of the pod's own
+        ],
+    }
+    pod["initContainers"] = [arranging]
+    metadata = _metadata(cache, cache.job_name, place.installation)
+    metadata["labels"] |= {labels.ROLE: LAYOUT}
+    return worker_job(metadata, pod, place.longest_seconds)
+
+
+def growing(digest: str) -> str:
+    """Where on a volume the files are that `fill --keep-open` copied; docs/datasets.md has it."""
+    return f".filling-{digest.partition(':')[2][:_DIGEST_SHOWN]}/tree/files"
 
 
 def _metadata(cache: Cache, name: str, installation: str) -> Manifest:

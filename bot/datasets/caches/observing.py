@@ -10,6 +10,7 @@ from bot.cluster.objects import ClusterObject, Job, Pod, has_condition
 from bot.cluster.resources import JOBS, PODS, PVCS, VOLUMES
 from bot.datasets import pods
 from bot.datasets.caches.decision import Seen
+from bot.datasets.caches.job import LAYOUT
 from bot.datasets.caches.tables import ENDS, Cache, Phase
 from bot.datasets.saying import Said, last_progress, last_said
 
@@ -46,7 +47,7 @@ def _filling(cluster: Cluster, cache: Cache, claim: PersistentVolumeClaim, job: 
         is_running=is_running,
         started_at=min(begun, default=None),
         said=_together(cluster, speakers, job.spec.completions or 1),
-        obstacle="" if is_running or is_complete else _obstacle(cluster, claim, found),
+        obstacle="" if is_running or is_complete else _obstacle(cluster, claim, job, found),
     )
 
 
@@ -93,6 +94,7 @@ def _done(done: Sequence[Said]) -> Said:
         copied_files=sum(each.copied_files for each in done),
         verified_by=dict(verified),
         ready=finisher.ready,
+        files=next((each.files for each in done if each.files), ""),
     )
 
 
@@ -108,13 +110,29 @@ def _progress(last: Sequence[Said], counts: Sequence[Said]) -> Said:
     )
 
 
-def _obstacle(cluster: Cluster, claim: PersistentVolumeClaim, found: Sequence[Pod]) -> str:
+def _obstacle(
+    cluster: Cluster, claim: PersistentVolumeClaim, job: Job, found: Sequence[Pod]
+) -> str:
     """What keeps a volume or a pod from being there; a volume's driver knows why it is not."""
     if claim.status.phase == "Pending":
         said = pods.warning(cluster, claim.namespace, claim.uid)
         if said:
             return said.replace("Kubernetes warns", "Its volume is not made", 1)
-    return pods.obstacle(cluster, found)
+    is_layout = job.labels.get(labels.ROLE) == LAYOUT
+    last_words = _last_words(cluster, found) if is_layout else ""
+    return last_words or pods.obstacle(cluster, found)
+
+
+def _last_words(cluster: Cluster, found: Sequence[Pod]) -> str:
+    """How the layout of a pod ended that did not end well, and what it said last."""
+    for pod in found:
+        for status in pod.status.init_container_statuses:
+            end = status.state.terminated
+            if end is not None and end.exit_code:
+                text = pods.tail(cluster, pod, LAYOUT)
+                said = f" Its last words: {text}" if text else ""
+                return f"It ended with exit code {end.exit_code}.{said}"
+    return ""
 
 
 def _volume(cluster: Cluster, cache: Cache) -> PersistentVolume | None:

@@ -8,7 +8,17 @@ from sqlmodel import Session
 
 from bot.cluster.hiding import hide_secrets
 from bot.datasets.caches import notes, shares
-from bot.datasets.caches.decision import Again, Cleared, Decision, Fail, Filled, Follow, Seen
+from bot.datasets.caches.decision import (
+    Again,
+    Arrange,
+    Cleared,
+    Decision,
+    DeleteJob,
+    Fail,
+    Filled,
+    Follow,
+    Seen,
+)
 from bot.datasets.caches.tables import Cache, Phase
 from bot.datasets.caches.waking import wake_holders
 from bot.datasets.saying import Said
@@ -33,25 +43,37 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
         return
     before = _shown(cache)
     _note_objects(cache, found.seen)
+    _apply(cache, found)
     match found.decision:
-        case Follow() as follow:
-            _follow(cache, follow, found)
-        case Again():
-            cache.job_uid = None
         case Filled(said):
             _fill(session, cache, said, found)
             notes.filled(session, cache, words, found.now)
         case Fail() as fail:
             _fail(session, cache, fail, found)
             notes.failed(session, cache, words, found.now)
-        case Cleared(retained):
-            _clear(cache, retained)
         case _:
             pass
     cache.trouble = ""
     session.add(cache)
     if _shown(cache) != before:
         refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
+
+
+def _apply(cache: Cache, found: Findings) -> None:
+    """What goes on, and what is not said to anybody."""
+    match found.decision:
+        case Follow() as follow:
+            _follow(cache, follow, found)
+        case Again():
+            cache.job_uid = None
+        case Arrange(said):
+            _arrange(cache, said, found.now)
+        case DeleteJob() if cache.phase == Phase.ARRANGING:
+            cache.job_uid = None  # the one that copied makes room for that of the layout
+        case Cleared(retained):
+            _clear(cache, retained)
+        case _:
+            pass
 
 
 def _note_objects(cache: Cache, seen: Seen) -> None:
@@ -72,7 +94,7 @@ def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
             cache.since = cache.started_at = found.seen.started_at or found.now
     said, cache.obstacle = found.seen.said, found.seen.obstacle
     cache.is_late = bool(follow.lateness)
-    if said is not None and said.event == "progress":
+    if said is not None and said.event == "progress" and follow.phase is Phase.FILLING:
         _progress(cache, said, found.now)
     if said is not None and said.event == "failed":
         cache.obstacle = f"{hide_secrets(said.message)} It is tried again."
@@ -89,6 +111,13 @@ def _progress(cache: Cache, said: Said, now: datetime) -> None:
     if rate is not None and before:
         rate = _SMOOTHING * rate + (1 - _SMOOTHING) * before
     cache.bytes_per_second = rate
+
+
+def _arrange(cache: Cache, said: Said, now: datetime) -> None:
+    cache.phase, cache.since, cache.stage, cache.job_uid = Phase.ARRANGING, now, "", None
+    cache.files_done, cache.bytes_done = said.objects, said.bytes
+    cache.verified_by = dict(said.verified_by)
+    cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
 
 
 def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:

@@ -140,7 +140,7 @@ def test_what_cannot_be_is_refused(filling: Filling, more: dict[str, Any], said:
     assert refusal(filling, **more) == said
 
 
-def test_disks_are_refused(filling: Filling) -> None:
+def test_classes_of_disks_are_refused(filling: Filling) -> None:
     disk = storage_class("spare") | {"provisioner": "ebs.csi.aws.com", "parameters": {}}
     filling.world.create("storageclasses", disk)
     assert refusal(filling, storage_class="spare") == (
