@@ -75,7 +75,10 @@ def begin(session: Session, cache_id: str, now: datetime) -> None:
 
 
 def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetime) -> None:
-    """Takes the mark back, because somebody turned out to use the cache; says so, once."""
+    """Takes the mark back, because something turned out to need the cache; says so, once.
+
+    That counts as use, so that it is not announced again at once.
+    """
     cache = session.get_one(Cache, cache_id)
     if cache.wanted != Wanted.EVICT or not cache.is_live:
         return
@@ -85,6 +88,7 @@ def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetim
         cache.phase, cache.since = Phase.READY, now
     telling.called_off(session, cache, now)
     cache.noticed_at = cache.leaves_at = cache.evict_at = cache.evict_by = None
+    cache.used_at = now
     cache.evict_why = ""
     session.add(cache)
     facts = {"name": cache.reference, "why": cache.called_off}

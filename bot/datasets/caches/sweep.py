@@ -43,7 +43,7 @@ class Seen:
 def look_through(settings: Settings, session: Session, now: datetime) -> None:
     """Has the caches looked through soon."""
     datasets = settings.datasets
-    if datasets is not None and datasets.classes:
+    if datasets is not None:
         wake(session, SWEEP, datasets.cluster, lane(datasets.cluster), now)
 
 

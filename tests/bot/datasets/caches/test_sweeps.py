@@ -5,11 +5,12 @@ from typing import Any
 
 from sqlmodel import select
 
+from bot.cluster.resources import SNAPSHOTS
 from bot.datasets.caches.tables import Phase, Sweep
 from bot.slack.markup import Markup
 from bot.slack.messages import Message
 from bot.slack.text import readable
-from tests.bot.datasets.caches.keeping import Keeping, settings
+from tests.bot.datasets.caches.keeping import SNAPSHOT_CRD, Keeping, settings
 from tests.bot.datasets.caches.rows import CAPACITY
 from tests.bot.ground import ALICE, START, TEAM_B
 
@@ -237,3 +238,15 @@ def test_each_sweep_is_remembered(keeping: Keeping) -> None:
     keeping.sweep()
     keeping.live(hours=2)
     assert swept_at(keeping) == START + timedelta(hours=2)
+
+
+def test_a_snapshot_is_told_of_once_a_day(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.world.create("customresourcedefinitions", SNAPSHOT_CRD)
+    keeping.pass_time(seconds=2)
+    source = {"source": {"persistentVolumeClaimName": keeping.get(cache_id).claim_name}}
+    snapshot = {"metadata": {"name": "before-cleaning"}, "spec": source}
+    keeping.cluster.create(SNAPSHOTS, snapshot, "datasets")
+    keeping.live(hours=52)
+    assert keeping.get(cache_id).phase == Phase.READY
+    assert purposes(keeping, cache_id) == ["notice", "called-off", "notice", "called-off"]
