@@ -31,6 +31,7 @@ _RIGHTS = (
     ("list", "", "events", ""),
 )
 _APPLY = "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace."
+_MANY = "ReadWriteMany"
 _APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
 
 
@@ -49,6 +50,7 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator
     yield _namespace(settings, datasets, cluster)
     if datasets.classes:
         yield _sharing(settings, datasets, cluster)
+        yield from _classes(settings, datasets, cluster)
         if cluster.served(SNAPSHOTS.group):
             yield _snapshots(cluster)
     for name, store in settings.stores.items():
@@ -91,13 +93,20 @@ def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
             for verb in ("create", "delete", "get")
         ]
     missing = [
-        f"{verb} {resource.plural}{f' in {namespace}' if namespace else ''}"
+        (verb, resource, namespace)
         for verb, resource, namespace in needed
         if not cluster.may(verb, resource.group, resource.plural, namespace=namespace)
     ]
     if missing:
-        says = f"runs in teams' namespaces cannot read caches: missing {', '.join(missing)}"
-        return Check("datasets sharing", "failed", says, _APPLY_ALL)
+        is_of_trident = all(resource is VOLUME_REFERENCES for _, resource, _ in missing)
+        where = "from Trident's volumes" if is_of_trident else "from teams' namespaces"
+        rights = ", ".join(
+            f"{verb} {resource.plural}{f' in {namespace}' if namespace else ''}"
+            for verb, resource, namespace in missing
+        )
+        says = f"runs cannot read caches {where}: missing {rights}"
+        state: Literal["warning", "failed"] = "warning" if is_of_trident else "failed"
+        return Check("datasets sharing", state, says, _APPLY_ALL)
     return Check("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
 
 
@@ -112,6 +121,22 @@ def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Chec
             return Check(about, "failed", f"{datasets.namespace} is missing", _APPLY)
         return Check(about, "failed", error.message, error.hint)
     return Check(about, "ok", f"{datasets.namespace} takes the Job of a survey")
+
+
+def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator[Check]:
+    """Whether the storage classes for caches are there, and their volumes for many nodes."""
+    found = {each.name: each for each in cluster.list(STORAGE_CLASSES)}
+    told = settings.clusters[datasets.cluster].access_modes
+    for name in datasets.classes:
+        about, kind = f"cache class {name}", found.get(name)
+        if kind is None:
+            remedy = f"Make storage class {name}, or take it out of datasets.classes."
+            yield Check(about, "failed", "the cluster does not have it", remedy)
+        elif told.get(name, "ReadWriteOnce" if kind.makes_disks else _MANY) != _MANY:
+            says = "its volumes are for one node at a time"
+            yield Check(about, "failed", says, "Take a class of files and not of disks, as of NFS.")
+        else:
+            yield Check(about, "ok", "its volumes are for many nodes")
 
 
 def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Check:

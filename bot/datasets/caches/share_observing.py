@@ -1,12 +1,13 @@
 """Looks at the objects of a share and of its cache, live: there are few of them."""
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from bot.cluster.cluster import Cluster
 from bot.cluster.hiding import hide_secrets
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import EVENTS, PODS, PVCS, VOLUME_REFERENCES, VOLUMES
 from bot.datasets.caches.share_decision import BOUND, Seen, is_leaving
+from bot.datasets.caches.share_forms import TRIDENT, Form
 from bot.datasets.caches.tables import Cache, Share
 
 _OVER = {"Succeeded", "Failed"}
@@ -19,17 +20,15 @@ def observe(cluster: Cluster, share: Share, cache: Cache) -> Seen:
     source = _source(cluster, cache)
     claim = cluster.get(PVCS, share.claim_name, share.namespace)
     own = _volume(cluster, share.claim_name)
-    served = cluster.served(VOLUME_REFERENCES.group)
-    reference = (
-        cluster.get(VOLUME_REFERENCES, share.claim_name, share.namespace) if served else None
-    )
+    volume = _volume(cluster, source.spec.volume_name) if source is not None else None
+    reference = _reference(cluster, share, volume)
     found = {"PVC": claim, "PersistentVolume": own, "TridentVolumeReference": reference}
     ours = {what: each for what, each in found.items() if _is_ours(each, share, cluster)}
     is_going = is_leaving(share, cache) and claim is not None
     is_pending = claim is not None and claim.status.phase != BOUND
     return Seen(
         source=source,
-        volume=_volume(cluster, source.spec.volume_name) if source is not None else None,
+        volume=volume,
         claim=claim if "PVC" in ours else None,
         bound=_bound(cluster, share),
         own=own if "PersistentVolume" in ours else None,
@@ -60,6 +59,17 @@ def _volume(cluster: Cluster, name: str) -> PersistentVolume | None:
     if not name:
         return None
     return next(iter(cluster.list(VOLUMES, fields=f"metadata.name={name}")), None)
+
+
+def _reference(
+    cluster: Cluster, share: Share, volume: PersistentVolume | None
+) -> VolumeReference | None:
+    """Trident's; where caches are on other volumes the bot may have no right to look."""
+    csi = volume.spec.csi if volume is not None else None
+    is_by_trident = share.form == Form.TRIDENT or (csi is not None and csi.driver == TRIDENT)
+    if not is_by_trident or not cluster.served(VOLUME_REFERENCES.group):
+        return None
+    return cluster.get(VOLUME_REFERENCES, share.claim_name, share.namespace)
 
 
 def _bound(cluster: Cluster, share: Share) -> PersistentVolume | None:

@@ -88,10 +88,26 @@ def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
         "datasets sharing",
         "failed",
         (
-            "runs in teams' namespaces cannot read caches: missing delete persistentvolumes, get"
+            "runs cannot read caches from teams' namespaces: missing delete persistentvolumes, get"
             " tridentvolumereferences in team-a, get tridentvolumereferences in team-b"
         ),
         "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
+    )
+
+
+def test_rights_for_trident_alone_are_warned_of(rig: Rig, lake: Lake) -> None:
+    settings = away(lake).model_dump()
+    settings["datasets"]["classes"] = {"standard": {}}
+    rig.world.install("trident")
+    rig.world.forbid("create", "tridentvolumereferences")
+    found = examined(rig, Settings.model_validate(settings))
+    said = {each.about: each for each in found}["datasets sharing"]
+    assert (said.state, said.says) == (
+        "warning",
+        (
+            "runs cannot read caches from Trident's volumes: missing create"
+            " tridentvolumereferences in team-a, create tridentvolumereferences in team-b"
+        ),
     )
 
 

@@ -65,6 +65,14 @@ def test_another_namespace_has_the_same_handle(rig: Sharing) -> None:
     assert volume["metadata"]["labels"]["quartermaster.dev/dataset-share"] == share_id
 
 
+def test_trident_beside_other_drivers_needs_no_rights(rig: Sharing) -> None:
+    rig.world.install("trident")
+    rig.world.forbid("get", "tridentvolumereferences")
+    share_id = rig.share(rig.cache())
+    rig.pass_time(seconds=10)
+    assert rig.get(share_id).phase == SharePhase.READY
+
+
 def test_trident_shares_its_volume_by_notes(rig: Sharing) -> None:
     rig.world.install("trident")
     cache = rig.cache(TRIDENT)
