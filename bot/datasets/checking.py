@@ -11,6 +11,7 @@ from bot.cluster.resources import (
     PVCS,
     SECRETS,
     SNAPSHOTS,
+    STORAGE_CLASSES,
     VOLUME_REFERENCES,
     VOLUMES,
     Resource,

@@ -1,0 +1,28 @@
+"""What the doctor says of the storage classes for caches."""
+
+from bot.datasets.checking import Check, checks
+from playground.cluster.story import storage_class
+from tests.bot.datasets.caches.filling import Filling, settings
+
+
+def test_each_class_for_caches_is_tried(filling: Filling) -> None:
+    disk = storage_class("disk") | {"provisioner": "ebs.csi.aws.com"}
+    filling.world.create("storageclasses", disk)
+    told = settings(classes={"standard": {}, "disk": {}, "missing": {}})
+    assert told.datasets is not None
+    found = checks(told, told.datasets, filling.cluster)
+    assert [each for each in found if each.about.startswith("cache class")] == [
+        Check("cache class standard", "ok", "its volumes are for many nodes"),
+        Check(
+            "cache class disk",
+            "failed",
+            "its volumes are for one node at a time",
+            "Take a class of files and not of disks, as of NFS.",
+        ),
+        Check(
+            "cache class missing",
+            "failed",
+            "the cluster does not have it",
+            "Make storage class missing, or take it out of datasets.classes.",
+        ),
+    ]
