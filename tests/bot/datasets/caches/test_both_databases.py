@@ -1,0 +1,65 @@
+"""What lists and sweeps ask of a database, on SQLite and on PostgreSQL."""
+
+from datetime import timedelta
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.database.database import Database
+from bot.datasets.caches import finding as caching
+from bot.datasets.caches.looking import Use
+from bot.datasets.caches.sweep import Seen, sweep
+from bot.datasets.caches.tables import Cache, Wanted
+from bot.datasets.finding import newest_of_each, visible
+from tests.bot.datasets.caches.keeping import settings
+from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
+from tests.bot.ground import START
+
+
+def test_lists_read_newest_versions_and_caches(database: Database) -> None:
+    def fill(session: Session) -> None:
+        dataset = add_dataset(session)
+        versions = [add_version(session, dataset, name, f"sha256:{name}") for name in ("v1", "v2")]
+        add_cache(session, versions[0])
+        add_dataset(session, "imagenet")
+
+    database.transaction(fill)
+
+    def read(session: Session) -> dict[str, tuple[str, int, list[str]]]:
+        datasets = visible(session, "team-a")
+        newest = newest_of_each(session, datasets)
+        caches = caching.live_of_each(session, [each.id for each in datasets])
+        return {
+            each.name: (newest[each.id].version.name, newest[each.id].versions,
+                        [cache.reference for cache in caches[each.id]])
+            for each in datasets
+            if each.id in newest
+        }  # fmt: skip
+
+    assert database.read(read) == {"chest-xray": ("v2", 2, ["chest-xray@v1"])}
+
+
+def test_a_sweep_notes_announces_and_marks(database: Database) -> None:
+    def fill(session: Session) -> str:
+        cache = add_cached(session)
+        cache.keep_seconds = 86_400
+        return cache.id
+
+    cache_id, policy = database.transaction(fill), settings()
+    use = Use(START + timedelta(hours=2), "pod loader in datasets")
+    wanted = []
+    for hours in range(1, 28):
+        now = START + timedelta(hours=hours)
+        seen = Seen("default", {cache_id: use} if hours >= 2 else {}, {})
+        database.transaction(partial(sweep, seen=seen, settings=policy, now=now))
+        wanted.append(_row(database, cache_id).wanted == Wanted.EVICT)
+    cache = _row(database, cache_id)
+    assert wanted.index(True) == 25  # that is, after 26 hours
+    assert (cache.used_by, cache.leaves_at) == (
+        "pod loader in datasets",
+        START + timedelta(hours=26),
+    )
+
+
+def _row(database: Database, cache_id: str) -> Cache:
+    return database.read(lambda session: session.get_one(Cache, cache_id))
