@@ -29,19 +29,24 @@ class Ledger:
     """The record of requests, and the faults that wait for them.
 
     A server asks `arrived` before it acts, and `answered` once the effect has happened; each
-    returns True when the connection is to be closed without an answer.
+    returns True when the connection is to be closed without an answer. `by_turn` has faults for the
+    second request of a name, or the fifth (counted from 1).
     """
 
     kill: Callable[[], Awaitable[None]] | None = None
     requests: list[Request] = field(default_factory=list)
     by_number: dict[int, Fault] = field(default_factory=dict)
     by_name: dict[str, list[Fault]] = field(default_factory=dict)
+    by_turn: dict[tuple[str, int], Fault] = field(default_factory=dict)
 
     def open(self, service: str, name: str, about: str, *, effect: bool) -> Request:
         """Records a request and numbers it if it changes something outside the bot."""
         number = 1 + sum(r.number is not None for r in self.requests) if effect else None
         request = Request(service, name, about, number)
         self.requests.append(request)
+        fault = self.by_turn.get((name, sum(each.name == name for each in self.requests)))
+        if fault is not None and number is not None:
+            self.by_number[number] = fault
         return request
 
     async def arrived(self, request: Request) -> bool:

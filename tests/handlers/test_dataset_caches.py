@@ -1,0 +1,137 @@
+"""/dataset cache as people type it; the fills themselves are tested where they are made."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from bot.database.database import Session
+from bot.datasets.caches.tables import Cache
+from bot.datasets.tables import Version
+from tests.bot.datasets.caches.rows import add_dataset, add_version
+from tests.handlers.office import ALICE, BOB, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+SETTINGS = """\
+stores:
+  lake: {secret: lake-keys, teams: [team-a]}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+  classes: {standard: {throughput_mib_per_tib: 16, budget: 2Ti}}
+"""
+ASK = "/dataset cache chest-xray@v3"
+BEGUN = "chest-xray@v3 is being cached on standard."
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
+        open_office.application.database.transaction(
+            lambda session: add_version(session, add_dataset(session, readers=["team-b"]))
+        )
+        yield open_office
+
+
+def plan(desk: Office, **more: object) -> str:
+    """The value of the button under what it costs."""
+
+    def work(session: Session) -> str:
+        return session.exec(select(Version)).one().id
+
+    told = {"v": desk.application.database.read(work), "c": "standard", "b": 2**40, "t": "team-a"}
+    return json.dumps(told | more)
+
+
+def caches(desk: Office) -> list[Cache]:
+    return list(desk.application.database.read(lambda s: s.exec(select(Cache)).all()))
+
+
+def test_asking_makes_nothing_and_repeats(desk: Office) -> None:
+    first = desk.says(ALICE, TEAM_A, ASK)
+    assert first.splitlines()[:2] == [
+        "Cache chest-xray@v3?",
+        "Nothing is done yet. This is what it takes:",
+    ]
+    assert (desk.says(ALICE, TEAM_A, ASK), caches(desk)) == (first, [])
+
+
+def test_the_button_makes_what_was_told(desk: Office) -> None:
+    assert desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk)).splitlines()[0] == BEGUN
+    (cache,) = caches(desk)
+    assert (cache.team, cache.capacity_bytes, cache.person) == ("team-a", 2**40, ALICE)
+    assert desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk)).startswith(
+        "chest-xray@v3 is being cached on standard already"
+    )
+    assert len(caches(desk)) == 1
+
+
+def test_whoever_means_it_is_not_asked(desk: Office) -> None:
+    assert desk.says(BOB, TEAM_B, f"{ASK} --yes").splitlines()[0] == BEGUN
+    assert [each.team for each in caches(desk)] == ["team-b"]
+
+
+def test_a_delivery_that_comes_twice_counts_once(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one")
+    assert desk.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one") == (
+        "This was received already. Nothing was done twice."
+    )
+    assert len(caches(desk)) == 1
+
+
+def test_others_channels_cache_nothing(desk: Office) -> None:
+    said = desk.says(ALICE, ELSEWHERE, ASK)
+    assert said.startswith("This channel belongs to no team, so this cannot be used here.")
+    assert desk.clicks(ALICE, ELSEWHERE, "dataset.cache", plan(desk)).startswith("This channel")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            f"{ASK} --size 300",
+            ("`--size` takes a size with its unit such as `300Gi` or `2Ti`, or `auto`, not `300`."),
+        ),
+        (
+            f"{ASK} --ttl 3",
+            (
+                "`--ttl` takes a length of time such as `8h` or `3d`, or `off` for as long as"
+                " nobody evicts it, not `3`."
+            ),
+        ),
+        (
+            f"{ASK} --for team_b",
+            ("`--for` takes teams with commas between them such as `team-b,team-c`, not `team_b`."),
+        ),
+        (f"{ASK} --layout imagenet", "There is no layout imagenet."),
+        (
+            f"{ASK} --size 4Ti",
+            (
+                "chest-xray@v3 needs 4 TiB on standard, and 2 TiB of 2 TiB are free there"
+                " (the budget in quartermaster.yaml)."
+            ),
+        ),
+    ],
+)
+def test_wrong_input_is_explained_in_words(desk: Office, typed: str, said: str) -> None:
+    assert desk.says(ALICE, TEAM_A, typed).splitlines()[0] == said
+
+
+def test_an_old_button_says_so(desk: Office) -> None:
+    assert desk.clicks(ALICE, TEAM_A, "dataset.cache", "{}") == (
+        "This button is out of date.\nAsk again what it costs."
+    )
+
+
+def test_changed_content_is_recorded_by_a_click(desk: Office) -> None:
+    dataset_id = json.loads(plan(desk))["v"]
+    found = desk.application.database.read(
+        lambda session: session.get_one(Version, dataset_id).dataset_id
+    )
+    assert desk.clicks(ALICE, TEAM_A, "dataset.version", found).splitlines()[0] == (
+        "Recording `chest-xray@v2`: every object is listed, none is read."
+    )
