@@ -162,7 +162,7 @@ def test_a_broken_card_says_so_alone(post: Office) -> None:
     assert post.texts() == ["Run lane · Running"]
 
 
-def test_a_card_that_cannot_be_read_is_tried_later(post: Office) -> None:
+def test_an_unreadable_card_is_tried_later(post: Office) -> None:
     post.runs.states["lane"] = "unread"
     post.show()
     post.show("other", "C0TEAMB")

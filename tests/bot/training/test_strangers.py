@@ -53,7 +53,7 @@ def test_our_own_runs_are_no_strangers(rig: Rig) -> None:
     assert rig.service.strangers("team-a") == []
 
 
-def test_what_is_in_a_queue_is_always_of_now(rig: Rig) -> None:
+def test_what_a_queue_holds_is_of_now(rig: Rig) -> None:
     found = []
     for start in (lambda: None, rig.submit, lambda: theirs(rig), lambda: theirs(rig, "other")):
         start()
