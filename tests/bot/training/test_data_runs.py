@@ -1,13 +1,11 @@
 """Runs that read datasets: they wait for the cache, mount it for reading, and keep what it was."""
 
-import re
 from typing import Any
 
 import pytest
 from sqlmodel import Session
 
 from bot import holds
-from bot.config import Preset
 from bot.datasets.caches import shares
 from bot.datasets.caches.tables import CACHE, SharePhase, Wanted
 from bot.datasets.caches.tables import Phase as CachePhase
@@ -15,18 +13,15 @@ from bot.datasets.tables import Dataset
 from bot.due import wake
 from bot.errors import ConflictError, QuartermasterError
 from bot.slack.card import Reply
-from bot.slack.container_parameters import Artifact, DataMount, DatasetMount, NewVolume
+from bot.slack.container_parameters import DataMount
 from bot.slack.text import as_text
 from bot.training.answers import why_card
 from bot.training.kinds import KINDS
-from bot.training.presets import with_preset
 from bot.training.record import details, record_of
 from bot.training.renderer import people_of
 from bot.training.spans import times_of
 from bot.training.spec import asked_spec
-from bot.training.submission import Submission
 from bot.training.tables import Phase, lane
-from handlers.train import train
 from playground.cluster.operators.catalogue import OPERATORS
 from playground.cluster.story import claim
 from tests.bot.datasets.caches.rows import (
@@ -39,7 +34,7 @@ from tests.bot.datasets.caches.rows import (
     only_cache,
 )
 from tests.bot.ground import ALICE, START
-from tests.bot.training.rig import IMAGE, Rig
+from tests.bot.training.rig import Rig
 
 DATA = (DataMount("chest-xray@v3", "/data"),)
 OF_NODES = {"mpi", "sync", "elastic"}
@@ -283,33 +278,3 @@ def test_what_cannot_be_read_is_refused(rig: Rig) -> None:
         "It has: v3.",
     )
     assert held(rig) == []
-
-
-def test_a_path_is_mounted_once_only(rig: Rig) -> None:
-    twice = {"data": DATA, "pvc": (NewVolume("standard", "1Gi", "/data/"),)}
-    assert refusal(rig, **twice) == (
-        "/data would be mounted twice.",
-        "Give each its own path: `--pvc claim:/data`.",
-    )
-
-
-def test_what_it_makes_is_not_on_data(rig: Rig) -> None:
-    said, _ = refusal(rig, data=DATA, artifact=(Artifact("/data/model.pt"),))
-    assert said == (
-        "`--artifact /data/model.pt` is on no PVC of the run, so it would be gone with its pod."
-    )
-
-
-def test_a_preset_can_name_the_data() -> None:
-    preset = Preset(image=IMAGE, data=("chest-xray@v3:/data", "labels:/labels"))
-    asked = Submission("lane", data=(DataMount("labels@v1", "/labels"),), preset="xray")
-    whole = with_preset(asked, {"xray": preset}, train.verbs["submit"].parameters)
-    assert whole.data == (*DATA, DataMount("labels@v1", "/labels"))
-
-
-@pytest.mark.parametrize(
-    "text", ["chest-xray", "chest-xray:data", "chest-xray@:/data", "chest-xray:/a/../b", "X:/data"]
-)
-def test_what_names_no_data_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(text)):
-        DatasetMount().read(text)
