@@ -5,11 +5,11 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from bot.access import Caller, Right
-from bot.cluster.quantities import parse_quantity
 from bot.datasets.caches.answers import CONFIRM, offered, told
 from bot.datasets.caches.card import RECORD
 from bot.datasets.caches.plan import Wish, read
 from bot.datasets.caches.service import Offer
+from bot.datasets.wording import bytes_of
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
 from bot.slack.markup import code, join, plain
@@ -52,7 +52,7 @@ class VolumeSize:
         """Bytes; None for the least that will do."""
         if text == AUTO:
             return None
-        return int(parse_quantity(matched(MemoryQuantity.rule, text).group()))
+        return bytes_of(matched(MemoryQuantity.rule, text).group())
 
 
 class Teams:

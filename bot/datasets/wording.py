@@ -3,6 +3,7 @@
 from sqlmodel import Session
 
 from bot import people
+from bot.cluster.quantities import parse_quantity
 from bot.datasets.tables import Dataset
 
 _STEP = 1000
@@ -29,6 +30,11 @@ def capacity(count: int) -> str:
     while amount >= _BINARY_STEP and unit < len(_VOLUME_UNITS) - 1:
         amount, unit = amount / _BINARY_STEP, unit + 1
     return f"{amount:,.1f}".removesuffix(".0") + f" {_VOLUME_UNITS[unit]}"
+
+
+def bytes_of(text: str) -> int:
+    """The bytes of a size with its unit, such as `300Gi`; ValueError for anything else."""
+    return int(parse_quantity(text))
 
 
 def files(count: int) -> str:
