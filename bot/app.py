@@ -21,6 +21,7 @@ from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.reads import CacheReads
+from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.share_controller import ShareController
@@ -211,6 +212,7 @@ class Application:
             look_at_gpus=lambda session, now: look_around(settings(), session, now),
             look_at_caches=lambda session, now: look_through(settings(), session, now),
             look_for_orphans=lambda session, now: look_for_orphans(settings(), session, now),
+            refresh_datasets=lambda session, now: refresh(settings(), session, now),
         )
 
     def _recover_quotas(self, session: Session, now: datetime) -> None:

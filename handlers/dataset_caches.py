@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 from bot.access import Caller, Right
 from bot.datasets.caches.answers import CONFIRM, offered, told
-from bot.datasets.caches.card import RECORD
 from bot.datasets.caches.plan import Wish, read
 from bot.datasets.caches.service import Offer
+from bot.datasets.notes import RECORD
 from bot.datasets.wording import bytes_of
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity

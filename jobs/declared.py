@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bot.schedule import ScheduledJob, Work
-from jobs import cache_expiry, dataset_orphans, gpu_use, quota_recovery, retention
+from jobs import cache_expiry, dataset_orphans, dataset_refresh, gpu_use, quota_recovery, retention
 
 
 @dataclass(frozen=True)
@@ -11,13 +11,14 @@ class Works:
     """What the jobs do that need more than the database.
 
     Quotas are put back of which only a queue's annotation still knows, the use of GPUs is asked
-    for, and caches are looked through, as is what they left over.
+    for, and caches are looked through, as are what they left over and the sources of datasets.
     """
 
     recover_quotas: Work
     look_at_gpus: Work
     look_at_caches: Work
     look_for_orphans: Work
+    refresh_datasets: Work
 
 
 def declared(works: Works) -> tuple[ScheduledJob, ...]:
@@ -28,4 +29,5 @@ def declared(works: Works) -> tuple[ScheduledJob, ...]:
         gpu_use.job(works.look_at_gpus),
         cache_expiry.job(works.look_at_caches),
         dataset_orphans.job(works.look_for_orphans),
+        dataset_refresh.job(works.refresh_datasets),
     )

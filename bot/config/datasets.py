@@ -110,6 +110,9 @@ class Datasets(Section):
     notice: Duration = timedelta(hours=4)
     """How long before its eviction people are told."""
 
+    refresh: Keep = "off"
+    """How often the sources of datasets in use are looked through for new content, like 1d."""
+
     evictions_per_sweep: Annotated[int, Field(ge=1, le=1000)] = 5
     """The most caches that are evicted at once."""
 

@@ -18,6 +18,7 @@ _TONES = {
     Phase.LISTING: Tone.WORKING,
     Phase.READY: Tone.GOOD,
     Phase.UNCHANGED: Tone.QUIET,
+    Phase.CHANGED: Tone.QUIET,
     Phase.FAILED: Tone.BAD,
 }
 _VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
@@ -42,13 +43,17 @@ class Around:
 
 @dataclass(frozen=True)
 class Shelf:
-    """A dataset with its versions, the newest first; `people` are names by Slack id."""
+    """A dataset with its versions, the newest first; `people` are names by Slack id.
+
+    `refresh` is the last look for new content, where nothing was recorded after it.
+    """
 
     dataset: Dataset
     versions: Sequence[Version]
     people: dict[str, str]
     survey: Version | None = None
     caches: Sequence[Cache] = ()
+    refresh: Version | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
         ("Added", when(dataset.added_at)),
     ]
     lines = [sentence(dataset.description)] if dataset.description else []
-    lines += _about_survey(shelf.survey)
+    lines += _about_survey(shelf.survey) if shelf.refresh is None else _about_refresh(shelf)
     lines += [described(each, now) for each in shelf.caches]
     if not rows:
         lines.append(join("It has no version yet. ", code(words), " records the first."))
@@ -115,6 +120,8 @@ def _state(version: Version, phase: Phase, now: datetime) -> str:
             return "Recorded"
         case Phase.UNCHANGED:
             return "Nothing changed"
+        case Phase.CHANGED:
+            return "Changed"
         case Phase.FAILED:
             return "Not recorded"
 
@@ -187,6 +194,23 @@ def _about_survey(survey: Version | None) -> list[Markup]:
     if survey.phase == Phase.UNCHANGED and survey.ended_at is not None:
         return [join("Nothing had changed ", when(survey.ended_at), ".")]
     return [sentence(f"{survey.name} could not be recorded. {survey.reason}")]
+
+
+def _about_refresh(shelf: Shelf) -> list[Markup]:
+    """What is known of new content in the source; nothing while it is looked for."""
+    seen = shelf.refresh
+    if seen is None or seen.ended_at is None or not shelf.versions:
+        return []
+    at, newest = when(seen.ended_at), shelf.versions[0]
+    if seen.phase == Phase.FAILED:
+        return [join("It could not be looked through ", at, ". ", sentence(seen.reason))]
+    if seen.phase == Phase.CHANGED:
+        amount = f"{objects(seen.objects or 0)}, {size(seen.size_bytes or 0)}"
+        return [join(f"It has changed since {newest.name}: {amount}, seen ", at, ".")]
+    same = next((each for each in shelf.versions if each.id == seen.same_as), newest)
+    if same is not newest:
+        return [join(f"It held what {same.name} does when it was looked through ", at, ".")]
+    return [join(f"Nothing had changed since {newest.name} ", at, ".")]
 
 
 def _version_row(version: Version, shelf: Shelf, now: datetime) -> tuple[str, ...]:

@@ -112,11 +112,9 @@ def is_late(version: Version, now: datetime) -> bool:
 def _after_the_end(version: Version, seen: Seen) -> Decision:
     if version.is_cleared:
         return Rest()
-    job = seen.job
-    is_ours = job is not None and not seen.is_taken and job.uid == version.job_uid
-    if job is None or not is_ours:
+    if seen.job is None or seen.is_taken:
         return Cleared()
-    return Delete(job.uid)
+    return Delete(seen.job.uid)
 
 
 def _completed(seen: Seen) -> Decision:

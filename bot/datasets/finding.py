@@ -87,13 +87,24 @@ def versions(session: Session, dataset_id: str) -> list[Version]:
 
 
 def latest_survey(session: Session, dataset_id: str) -> Version | None:
-    """The survey that was asked for last, whatever became of it."""
+    """The survey that somebody asked for last, whatever became of it."""
     return session.exec(
+        select(Version)
+        .where(col(Version.dataset_id) == dataset_id, col(Version.is_refresh).is_(False))
+        .order_by(col(Version.id).desc())
+        .limit(1)
+    ).first()
+
+
+def latest_refresh(session: Session, dataset_id: str) -> Version | None:
+    """The last look for new content; None where somebody had it surveyed after that."""
+    last = session.exec(
         select(Version)
         .where(col(Version.dataset_id) == dataset_id)
         .order_by(col(Version.id).desc())
         .limit(1)
     ).first()
+    return last if last is not None and last.is_refresh else None
 
 
 def live_survey(session: Session, dataset_id: str) -> Version | None:

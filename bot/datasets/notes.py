@@ -1,15 +1,18 @@
-"""What is said in the thread of a version's card when its survey has ended, to who asked for it."""
+"""What is said when a survey has ended: to who asked for it, or to those who own the dataset."""
 
 from collections.abc import Callable
 from datetime import datetime
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
+from bot.datasets import finding
 from bot.datasets.tables import Phase, Version
 from bot.datasets.wording import objects, size
+from bot.slack.card import Button
 from bot.slack.markup import Markup, code, join, person, plain, sentence
 from bot.slack.messages import Note, say_once
 
+RECORD = "dataset.version"
 _MOST_KEYS = 3
 
 
@@ -29,9 +32,35 @@ def ended(session: Session, version: Version, words: Callable[[str], str], now: 
     say_once(session, version.subject, version.channel, note, now)
 
 
+def changed(session: Session, found: Version, words: Callable[[str], str], now: datetime) -> None:
+    """That a dataset's source has changed, once for each new content, in the owner's channel."""
+    earlier = select(Version.id).where(
+        col(Version.dataset_id) == found.dataset_id,
+        col(Version.phase) == Phase.CHANGED,
+        col(Version.digest) == found.digest,
+        col(Version.id) != found.id,
+    )
+    newest = next(iter(finding.versions(session, found.dataset_id)), None)
+    if newest is None or session.exec(earlier).first() is not None:
+        return
+    lines = (
+        plain(
+            f"{found.dataset} has changed since {newest.name}: {_amount(found)} now;"
+            f" {newest.name} has {_amount(newest)}."
+        ),
+        join(code(words(f"dataset version {found.dataset}")), " records it."),
+    )
+    button = Button(RECORD, "Record a new version", found.dataset_id)
+    note = Note("changed", lines, in_thread=False, buttons=(button,))
+    say_once(session, found.subject, found.channel, note, now)
+
+
+def _amount(version: Version) -> str:
+    return f"{objects(version.objects or 0)}, {size(version.size_bytes or 0)}"
+
+
 def _ready(session: Session, version: Version, words: Callable[[str], str]) -> list[Markup]:
-    amount = f"{objects(version.objects or 0)}, {size(version.size_bytes or 0)}"
-    said = [plain(f"{version.reference} is recorded: {amount}.")]
+    said = [plain(f"{version.reference} is recorded: {_amount(version)}.")]
     for each in version.parents[:1]:
         parent = session.get_one(Version, each)
         compare = words(f"dataset diff {parent.reference} {version.reference}")

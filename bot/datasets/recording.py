@@ -31,24 +31,38 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
     before = _shown(version)
     if found.seen.job is not None and not found.seen.is_taken and version.is_live:
         version.job_uid = found.seen.job.uid
-    match found.decision:
-        case Follow(phase):
-            _follow(version, phase, found)
-        case Found(said):
-            _found(session, version, said, found)
-            notes.ended(session, version, words, found.now)
-        case Fail() as fail:
-            _fail(version, fail, found)
-            notes.ended(session, version, words, found.now)
-        case Cleared():
-            version.is_cleared = True
-        case _:
-            pass
+    if isinstance(found.decision, Cleared):
+        version.is_cleared = True
+    elif version.is_live:  # and nobody has ended it during the look
+        _go_on(session, version, found, words)
     version.trouble = ""
     version.is_late = is_late(version, found.now)
     session.add(version)
     if _shown(version) != before:
         refresh_cards(session, version.subject, live=version.is_live)
+
+
+def _go_on(
+    session: Session, version: Version, found: Findings, words: Callable[[str], str]
+) -> None:
+    match found.decision:
+        case Follow(phase):
+            _follow(version, phase, found)
+        case Found(said):
+            _found(session, version, said, found)
+            _tell(session, version, words, found.now)
+        case Fail() as fail:
+            _fail(version, fail, found)
+            _tell(session, version, words, found.now)
+        case _:
+            pass
+
+
+def _tell(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
+    if not version.is_refresh:
+        notes.ended(session, version, words, now)
+    elif version.phase == Phase.CHANGED:
+        notes.changed(session, version, words, now)
 
 
 def _follow(version: Version, phase: Phase, found: Findings) -> None:
@@ -68,7 +82,8 @@ def _found(session: Session, version: Version, said: Said, found: Findings) -> N
     """It is a version of its own, unless the content is that of another."""
     ready = finding.versions(session, version.dataset_id)
     same = next((each for each in ready if each.digest == said.digest), None)
-    version.phase = Phase.READY if same is None else Phase.UNCHANGED
+    is_new = Phase.CHANGED if version.is_refresh else Phase.READY
+    version.phase = is_new if same is None else Phase.UNCHANGED
     version.same_as = same.id if same is not None else None
     version.digest, version.objects, version.size_bytes = said.digest, said.objects, said.bytes
     version.objects_seen, version.bytes_seen = said.objects, said.bytes

@@ -9,14 +9,13 @@ from sqlmodel import Session
 from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.config import Datasets, Settings
-from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
-from bot.datasets.job import job_name
 from bot.datasets.location import Location
-from bot.datasets.tables import DATASET, VERSION, Dataset, Version, lane
+from bot.datasets.surveys import new_survey
+from bot.datasets.tables import DATASET, VERSION, Dataset, Phase, Version, lane
 from bot.datasets.wording import name_of
 from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
@@ -94,8 +93,9 @@ class DatasetService:
                 f"{dataset.name} has a version {name} already, and a named version never changes.",
                 f"Choose another name; {free} is free.",
             )
-        self._refuse_surveyed(session, dataset)
-        row = self._row(caller, dataset, datasets, (name or free, note), now)
+        self._refuse_surveyed(session, dataset, now)
+        row = new_survey(dataset, datasets, (caller.person, caller.channel), now)
+        row.name, row.note = name or free, note
         row.parents = [each.id for each in ready[:1]]
         session.add(row)
         session.flush()
@@ -113,7 +113,7 @@ class DatasetService:
                 f"{dataset.name} was added by <@{dataset.person}>.",
                 "They can remove it, and so can a lead of the team or an admin.",
             )
-        self._refuse_surveyed(session, dataset)
+        self._refuse_surveyed(session, dataset, now)
         self._refuse_cached(session, dataset)
         dataset.removed_at = now
         session.add(dataset)
@@ -155,7 +155,9 @@ class DatasetService:
         users = {dataset.person, *(each.person for each in versions)}
         names = {user: name_of(session, dataset.workspace_id, user) for user in users}
         survey = finding.latest_survey(session, dataset.id)
-        return Shelf(dataset, versions, names, survey, caching.live(session, dataset.id))
+        caches = caching.live(session, dataset.id)
+        seen = finding.latest_refresh(session, dataset.id)
+        return Shelf(dataset, versions, names, survey, caches, seen)
 
     def _set_up(self) -> Datasets:
         datasets = self._settings().datasets
@@ -220,9 +222,16 @@ class DatasetService:
                 "Ask one of them.",
             )
 
-    def _refuse_surveyed(self, session: Session, dataset: Dataset) -> None:
+    def _refuse_surveyed(self, session: Session, dataset: Dataset, now: datetime) -> None:
         live = finding.live_survey(session, dataset.id)
-        if live is not None:
+        if live is not None and live.is_refresh:
+            # What somebody asks for begins now, so that it has what was there when they asked.
+            live.phase, live.ended_at, live.since = Phase.FAILED, now, now
+            live.reason = "Somebody asked for the dataset meanwhile."
+            session.add(live)
+            session.flush()
+            wake(session, VERSION, live.id, lane(live.cluster), now)
+        elif live is not None:
             raise ConflictError(
                 f"{live.reference} is being recorded at the moment, asked for by <@{live.person}>.",
                 f"Its card in <#{live.channel}> says how far it is; try again when it has ended.",
@@ -235,36 +244,6 @@ class DatasetService:
                 f"{cached.reference} is cached on {cached.storage_class}.",
                 f"Evict it first: `{self._words(f'dataset evict {cached.reference}')}`.",
             )
-
-    def _row(
-        self,
-        caller: Caller,
-        dataset: Dataset,
-        datasets: Datasets,
-        named: tuple[str, str],
-        now: datetime,
-    ) -> Version:
-        row_id = new_id()
-        return Version(
-            id=row_id,
-            workspace_id=caller.workspace_id,
-            dataset_id=dataset.id,
-            dataset=dataset.name,
-            name=named[0],
-            note=named[1],
-            team=dataset.team,
-            person=caller.person,
-            channel=caller.channel,
-            cluster=datasets.cluster,
-            namespace=datasets.namespace,
-            job_name=job_name(dataset.name, row_id),
-            store=dataset.store,
-            source=dataset.source,
-            manifest_store=datasets.state_store,
-            manifest=Location.of(datasets.state).below("manifests", row_id).url,
-            asked_at=now,
-            since=now,
-        )
 
 
 _NO_STORE = "A platform admin names the team in stores.NAME.teams of quartermaster.yaml."

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Index, text
+from sqlalchemy import JSON, BigInteger, Index, false, text
 from sqlmodel import Field, SQLModel
 
 from bot.database.columns import Moment, new_id
@@ -15,17 +15,18 @@ DATASET = "dataset"
 
 
 class Phase(StrEnum):
-    """How far the survey of a version is; the last three are ends."""
+    """How far the survey of a version is; the last four are ends."""
 
     ASKED = "asked"
     STARTING = "starting"
     LISTING = "listing"
     READY = "ready"
     UNCHANGED = "unchanged"
+    CHANGED = "changed"
     FAILED = "failed"
 
 
-ENDS = frozenset({Phase.READY, Phase.UNCHANGED, Phase.FAILED})
+ENDS = frozenset({Phase.READY, Phase.UNCHANGED, Phase.CHANGED, Phase.FAILED})
 
 
 class Dataset(SQLModel, table=True):
@@ -76,6 +77,9 @@ class Version(SQLModel, table=True):
     in `same_as`; its own name is free again. `parents` are the ids of the versions it came from.
     `reason` says why it failed, `unblock` what to do then, `keys` which objects it is about,
     `obstacle` what keeps its pod from starting. It `is_cleared` once its Job is gone.
+
+    One that `is_refresh` only looks whether the source has changed: it has no name and no card, and
+    never becomes ready; new content leaves it `changed`.
     """
 
     __tablename__: ClassVar[Any] = "dataset_versions"
@@ -144,6 +148,7 @@ class Version(SQLModel, table=True):
     trouble: str = ""
     is_late: bool = False
     is_cleared: bool = False
+    is_refresh: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
 
     @property
     def is_live(self) -> bool:

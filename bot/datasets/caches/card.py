@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from bot.datasets.caches.notes import CHANGED
 from bot.datasets.caches.tables import Cache, Phase, Wanted
+from bot.datasets.notes import RECORD
 from bot.datasets.wording import capacity, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 
-RECORD = "dataset.version"
 _TONES = {
     Phase.ASKED: Tone.WAITING,
     Phase.STARTING: Tone.WAITING,

@@ -3,14 +3,17 @@
 from datetime import timedelta
 from functools import partial
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
+from bot.config import Settings
 from bot.database.database import Database
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.looking import Use
+from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.sweep import Seen, sweep
 from bot.datasets.caches.tables import Cache, Wanted
 from bot.datasets.finding import newest_of_each, visible
+from bot.datasets.tables import Version
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
 from tests.bot.ground import START
@@ -37,6 +40,31 @@ def test_lists_read_newest_versions_and_caches(database: Database) -> None:
         }  # fmt: skip
 
     assert database.read(read) == {"chest-xray": ("v2", 2, ["chest-xray@v1"])}
+
+
+def test_looks_for_new_content_begin_and_go(database: Database) -> None:
+    database.transaction(add_cached)
+    told = settings().model_dump(exclude_unset=True)
+    told["datasets"] |= {"refresh": "1d"}
+    policy = Settings.model_validate(told)
+
+    def look(session: Session, days: int) -> list[tuple[int, str]]:
+        refresh(policy, session, START + timedelta(days=days))
+        rows = session.exec(
+            select(Version).where(col(Version.is_refresh).is_(True)).order_by(col(Version.id))
+        ).all()
+        seen = [((each.asked_at - START).days, each.phase) for each in rows]
+        for row in rows:
+            row.phase, row.ended_at, row.is_cleared = "unchanged", row.asked_at, True
+        return seen
+
+    seen = [database.transaction(partial(look, days=days)) for days in (0, 1, 1, 40)]
+    assert seen == [
+        [],
+        [(1, "asked")],
+        [(1, "unchanged")],
+        [(40, "asked")],
+    ]
 
 
 def test_a_sweep_notes_announces_and_marks(database: Database) -> None:

@@ -1,0 +1,110 @@
+"""Has the sources of datasets that are in use looked through for new content, a few at a time."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select
+from sqlmodel import Session, col
+
+from bot.config import Settings
+from bot.datasets.caches.tables import Cache
+from bot.datasets.location import Location
+from bot.datasets.surveys import new_survey
+from bot.datasets.tables import VERSION, Dataset, Phase, Version, lane
+from bot.due import Due, wake
+
+_AT_ONCE = 3
+_IN_USE = timedelta(days=30)
+_KEPT = timedelta(days=30)
+
+
+def refresh(settings: Settings, session: Session, now: datetime) -> None:
+    """Has the sources of those datasets looked through that are due, the longest unseen first."""
+    datasets = settings.datasets
+    if datasets is None or datasets.refresh == "off":
+        return
+    _forget(session, now - max(_KEPT, datasets.refresh))
+    free = _AT_ONCE - len(session.scalars(select(col(Version.id)).where(*_live())).all())
+    for dataset in session.scalars(_unseen_since(now - datasets.refresh, now - _IN_USE)).all():
+        if free > 0 and _may_look(settings, dataset):
+            _begin(session, settings, dataset, now)
+            free -= 1
+
+
+def _live() -> tuple[ColumnElement[bool], ...]:
+    return col(Version.is_refresh).is_(True), col(Version.ended_at).is_(None)
+
+
+def _forget(session: Session, before: datetime) -> None:
+    """Rows of looks that found nothing new do not stay; others say what was told already."""
+    old = select(col(Version.id)).where(
+        col(Version.is_refresh).is_(True),
+        col(Version.is_cleared).is_(True),
+        col(Version.phase).in_((Phase.UNCHANGED, Phase.FAILED)),
+        col(Version.asked_at) < before,
+    )
+    ids = session.scalars(old).all()
+    if ids:
+        session.connection().execute(
+            delete(Due).where(col(Due.kind) == VERSION, col(Due.id).in_(ids))
+        )
+        session.connection().execute(delete(Version).where(col(Version.id).in_(ids)))
+
+
+def _unseen_since(moment: datetime, used_since: datetime) -> Select[Dataset]:
+    """Datasets in use with a version, of which the last survey was asked for before a moment."""
+    is_used = select(col(Cache.id)).where(
+        col(Cache.dataset_id) == col(Dataset.id),
+        or_(
+            col(Cache.ended_at).is_(None),
+            col(Cache.used_at) >= used_since,
+            col(Cache.seen_used_at) >= used_since,
+        ),
+    )
+    has_version = select(col(Version.id)).where(
+        col(Version.dataset_id) == col(Dataset.id), col(Version.phase) == Phase.READY
+    )
+    surveys = (
+        select(
+            col(Version.dataset_id).label("dataset_id"),
+            func.max(col(Version.asked_at)).label("asked_at"),
+            func.count().filter(col(Version.ended_at).is_(None)).label("live"),
+        )
+        .group_by(col(Version.dataset_id))
+        .subquery()
+    )
+    return (
+        select(Dataset)
+        .join(surveys, surveys.c.dataset_id == col(Dataset.id))
+        .where(
+            col(Dataset.removed_at).is_(None),
+            surveys.c.asked_at <= moment,
+            surveys.c.live == 0,
+            is_used.exists(),
+            has_version.exists(),
+        )
+        .order_by(surveys.c.asked_at, col(Dataset.id))
+    )
+
+
+def _may_look(settings: Settings, dataset: Dataset) -> bool:
+    """Whether the owner still may use the store, and can be told."""
+    store, team = settings.stores.get(dataset.store), settings.teams.get(dataset.team)
+    return (
+        store is not None
+        and dataset.team in store.teams
+        and team is not None
+        and bool(team.channels)
+    )
+
+
+def _begin(session: Session, settings: Settings, dataset: Dataset, now: datetime) -> None:
+    datasets, team = settings.datasets, settings.teams[dataset.team]
+    if datasets is None:
+        return
+    row = new_survey(dataset, datasets, (dataset.person, team.channels[0]), now)
+    row.is_refresh = True
+    # Nobody reads it, so the next look writes over it.
+    row.manifest = Location.of(datasets.state).below("refreshes", dataset.id).url
+    session.add(row)
+    session.flush()
+    wake(session, VERSION, row.id, lane(row.cluster), now)

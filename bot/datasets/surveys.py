@@ -1,0 +1,35 @@
+"""A survey as a row: what is to be listed, by which Job, and where its manifest goes."""
+
+from datetime import datetime
+
+from bot.config import Datasets
+from bot.database.columns import new_id
+from bot.datasets.job import job_name
+from bot.datasets.location import Location
+from bot.datasets.tables import Dataset, Version
+
+
+def new_survey(
+    dataset: Dataset, datasets: Datasets, asked: tuple[str, str], now: datetime
+) -> Version:
+    """A version that is still to be found, without a name; `asked` is by whom and where."""
+    row_id = new_id()
+    return Version(
+        id=row_id,
+        workspace_id=dataset.workspace_id,
+        dataset_id=dataset.id,
+        dataset=dataset.name,
+        name="",
+        team=dataset.team,
+        person=asked[0],
+        channel=asked[1],
+        cluster=datasets.cluster,
+        namespace=datasets.namespace,
+        job_name=job_name(dataset.name, row_id),
+        store=dataset.store,
+        source=dataset.source,
+        manifest_store=datasets.state_store,
+        manifest=Location.of(datasets.state).below("manifests", row_id).url,
+        asked_at=now,
+        since=now,
+    )
