@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.datasets.caches.describing import described, last_use, where
-from bot.datasets.caches.tables import Cache
+from bot.datasets.caches.tables import Cache, Use
 from bot.datasets.tables import Dataset, Phase, Version
 from bot.datasets.wording import objects, readers, short, size
 from bot.durations import format_duration
@@ -39,6 +39,7 @@ class Around:
     parents: tuple[str, ...] = ()
     same_as: str = ""
     caches: tuple[Cache, ...] = ()
+    uses: tuple[Sequence[Use], int] = ((), 0)
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,17 @@ def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[st
         yield "After", plain(", ".join(around.parents))
     if version.note:
         yield "Note", plain(version.note)
+    newest, count = around.uses
+    if newest:
+        yield "Read by", join(*_readers_of(newest, count - len(newest)))
+
+
+def _readers_of(newest: Sequence[Use], others: int) -> Iterator[Markup]:
+    """The last who read it, each with when that began."""
+    for number, each in enumerate(newest):
+        yield join(", " if number else "", plain(f"{each.who} "), when(each.at))
+    if others:
+        yield plain(f" and {others:,} more")
 
 
 def _rate(version: Version, now: datetime) -> str:

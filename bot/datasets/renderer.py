@@ -37,6 +37,7 @@ def around(session: Session, version: Version) -> Around:
         parents=tuple(_names(session, version.parents)),
         same_as=next(_names(session, same), ""),
         caches=tuple(caching.of_version(session, version.id, version.cluster)),
+        uses=caching.uses(session, version.id),
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import case, select
+from sqlalchemy import case, func, select
 from sqlmodel import Session, col
 
-from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.caches.tables import Cache, Phase, Use
+
+_SHOWN_USES = 5
 
 
 def by_id(session: Session, cache_id: str) -> Cache | None:
@@ -46,3 +48,14 @@ def live_of_each(session: Session, dataset_ids: Sequence[str]) -> dict[str, list
     for row in rows:
         found[row.dataset_id].append(row)
     return found
+
+
+def uses(session: Session, version_id: str) -> tuple[Sequence[Use], int]:
+    """The last few who read a version, the newest first, and how many there were in all."""
+    chosen = col(Use.version_id) == version_id
+    newest = session.scalars(
+        select(Use).where(chosen).order_by(col(Use.subject_id).desc()).limit(_SHOWN_USES)
+    ).all()
+    if len(newest) < _SHOWN_USES:
+        return newest, len(newest)
+    return newest, session.scalar(select(func.count()).select_from(Use).where(chosen)) or 0

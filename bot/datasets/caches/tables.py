@@ -249,3 +249,15 @@ class Orphan(SQLModel, table=True):
     def subject(self) -> Subject:
         """What its messages are about."""
         return Subject(self.workspace_id, ORPHAN, self.id)
+
+
+class Use(SQLModel, table=True):
+    """That somebody read a version: a subject of ours, and what it is called."""
+
+    __tablename__: ClassVar[Any] = "dataset_uses"
+
+    version_id: str = Field(foreign_key="dataset_versions.id", primary_key=True)
+    subject_kind: str = Field(primary_key=True)
+    subject_id: str = Field(primary_key=True)
+    who: str
+    at: datetime = Field(sa_type=Moment)

@@ -6,12 +6,14 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from bot import holds
-from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, Use, Wanted
 from bot.errors import ConflictError
 
 
 def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now: datetime) -> None:
     """Holds a cache for a subject (kind, id) until it lets go; ConflictError if it is to go.
+
+    That it was used is kept for good.
 
     What marks a cache for eviction looks for holds and changes the same row in its transaction,
     so that never both happen.
@@ -35,3 +37,7 @@ def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now
         thing_kind=CACHE, thing_id=cache.id, subject_kind=kind, subject_id=subject_id, why=why
     )
     holds.take(session, hold)
+    version_id = cache.version_id
+    session.merge(
+        Use(version_id=version_id, subject_kind=kind, subject_id=subject_id, who=why, at=now)
+    )

@@ -1,6 +1,7 @@
 """Who may hold a cache, and that it is never held and given up for eviction at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from threading import Barrier
 
 import pytest
@@ -9,9 +10,15 @@ from sqlmodel import Session, col
 
 from bot import holds
 from bot.database.database import Database
+from bot.datasets.caches.finding import uses
 from bot.datasets.caches.tables import CACHE, Cache, Wanted
 from bot.datasets.caches.taking import take
+from bot.datasets.card import version_card
+from bot.datasets.renderer import around
+from bot.datasets.tables import Version
 from bot.errors import ConflictError
+from bot.slack.card import Reply
+from bot.slack.text import as_text
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.ground import START
 
@@ -29,6 +36,28 @@ def test_who_takes_a_cache_holds_it(database: Database) -> None:
     (hold,) = database.transaction(work)
     assert (hold.subject_kind, hold.subject_id) == RUN
     assert (hold.why, hold.until) == ("run lane of team-a", None)
+
+
+def test_a_version_names_who_read_it(database: Database) -> None:
+    def work(session: Session) -> tuple[list[str], int, str]:
+        cache = add_cached(session)
+        for number in range(1, 8):
+            taken_at = START + timedelta(hours=number)
+            take(session, cache, ("run", f"run-{number}"), f"run lane#{number} of team-a", taken_at)
+        take(session, cache, ("run", "run-7"), "run lane#7 of team-a", START + timedelta(hours=7))
+        newest, count = uses(session, cache.version_id)
+        version = session.get_one(Version, cache.version_id)
+        card = version_card(version, around(session, version), START)
+        return [each.who for each in newest], count, as_text(Reply(card=card))
+
+    newest, count, card = database.transaction(work)
+    assert (newest, count) == ([f"run lane#{number} of team-a" for number in (7, 6, 5, 4, 3)], 7)
+    (line,) = [each for each in card.splitlines() if each.startswith("  Read by")]
+    assert line.split(maxsplit=2)[2] == (
+        "run lane#7 of team-a 2026-11-21 19:00 UTC, run lane#6 of team-a 2026-11-21 18:00 UTC,"
+        " run lane#5 of team-a 2026-11-21 17:00 UTC, run lane#4 of team-a 2026-11-21 16:00 UTC,"
+        " run lane#3 of team-a 2026-11-21 15:00 UTC and 2 more"
+    )
 
 
 def test_what_is_to_go_cannot_be_taken(database: Database) -> None:
