@@ -51,6 +51,9 @@ class CacheClass(Section):
     budget: Size | None = None
     """What all caches of the class may take, where no quota of the namespace says so."""
 
+    price_per_gib_month: Annotated[float, Field(gt=0)] | None = None
+    """What a GiB of a volume costs a month, in your currency, for reports of unused PVCs."""
+
     watermark_percent: Annotated[int, Field(ge=1, le=100)] | None = None
     """Above this part of its room the caches unused for longest are evicted."""
 
@@ -112,6 +115,9 @@ class Datasets(Section):
 
     refresh: Keep = "off"
     """How often the sources of datasets in use are looked through for new content, like 1d."""
+
+    idle_claims: Keep = "off"
+    """PVCs of teams that nobody was seen to mount for so long are told to admins every morning."""
 
     evictions_per_sweep: Annotated[int, Field(ge=1, le=1000)] = 5
     """The most caches that are evicted at once."""

@@ -37,11 +37,12 @@ def look(
             for claim in pod.spec.claims:
                 used = owners.get((namespace, claim))
                 if used is not None and not is_filler(pod, used, cluster.installation):
-                    found[used.id] = _later(found.get(used.id), _use(pod, now))
+                    found[used.id] = _later(found.get(used.id), use(pod, now))
     return found
 
 
-def _use(pod: Pod, now: datetime) -> Use:
+def use(pod: Pod, now: datetime) -> Use:
+    """The use that a pod makes of what it mounts: until now, or until it ended."""
     by = f"pod {pod.name} in {pod.namespace}"
     team = pod.labels.get(labels.TEAM)
     by = f"{by} of {team}" if team and labels.RUN in pod.labels else by

@@ -12,7 +12,7 @@ from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
 from bot.config import Settings
 from bot.controller import Step, Trouble
-from bot.datasets.caches import orphan_notes
+from bot.datasets.caches import idle, orphan_notes, sights
 from bot.datasets.caches.tables import ORPHAN, Cache, Orphan, Share
 from bot.datasets.caches.users import needing
 from bot.datasets.controller import World
@@ -66,10 +66,16 @@ class OrphanController:
             if each.wanted_by is not None and (users := _remove(cluster, each))
         }
         found = self._find(cluster, settings.datasets.namespace, now)
+        is_counted = settings.datasets.idle_claims != "off"
+        there = {each.uid: each for each in cluster.list(PVCS)} if is_counted else {}
+        noted = self._world.database.read(lambda session: sights.noted(session, row_id))
+        unused = idle.find(cluster, settings, noted, there, now)
 
         def save(session: Session) -> None:
             _record(session, (settings.workspace, row_id), found, refused, now)
-            orphan_notes.report(session, settings, present(session, row_id), now)
+            sights.forget(session, row_id, there)
+            left = orphan_notes.Left(row_id, present(session, row_id), unused)
+            orphan_notes.report(session, settings, left, now)
 
         return Step(None, save)
 

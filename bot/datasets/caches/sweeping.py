@@ -10,7 +10,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import ALLOWANCES, PODS, PVCS
 from bot.cluster.view import Change
 from bot.controller import Step, Trouble
-from bot.datasets.caches import shares
+from bot.datasets.caches import shares, sights
 from bot.datasets.caches.looking import look
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.sweep import Seen, ready, sweep
@@ -44,7 +44,14 @@ class SweepController:
         )
         allowances = cluster.list(ALLOWANCES, datasets.namespace) if volumes else ()
         seen = Seen(row_id, look(cluster, caches, now), rooms(volumes, allowances, datasets))
-        return Step(None, lambda session: sweep(session, seen, settings, now))
+        mounts = sights.mounts(cluster, settings, now)
+
+        def save(session: Session) -> None:
+            sweep(session, seen, settings, now)
+            if mounts is not None:
+                sights.note(session, row_id, mounts, now)
+
+        return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Says nothing: what cannot be looked at is not evicted."""

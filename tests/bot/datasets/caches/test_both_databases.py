@@ -1,6 +1,6 @@
 """What lists and sweeps ask of a database, on SQLite and on PostgreSQL."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from sqlmodel import Session, col, select
@@ -10,6 +10,7 @@ from bot.database.database import Database
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.looking import Use
 from bot.datasets.caches.refreshing import refresh
+from bot.datasets.caches.sights import Mounts, Sight, forget, note
 from bot.datasets.caches.sweep import Seen, sweep
 from bot.datasets.caches.tables import Cache, Wanted
 from bot.datasets.finding import newest_of_each, visible
@@ -64,6 +65,26 @@ def test_looks_for_new_content_begin_and_go(database: Database) -> None:
         [(1, "asked")],
         [(1, "unchanged")],
         [(40, "asked")],
+    ]
+
+
+def test_mounts_of_claims_are_kept_and_dropped(database: Database) -> None:
+    claims = {"uid-1": ("team-a", "one"), "uid-2": ("team-a", "two")}
+
+    def look(session: Session, hours: int) -> list[tuple[str, datetime, datetime | None]]:
+        now = START + timedelta(hours=hours)
+        note(session, "default", Mounts(claims, {("team-a", "one"): now} if hours else {}), now)
+        if hours == 3:
+            forget(session, "default", {"uid-1"})
+        rows = session.exec(select(Sight).order_by(col(Sight.uid))).all()
+        return [(each.uid, each.seen_at, each.mounted_at) for each in rows]
+
+    seen = [database.transaction(partial(look, hours=hours)) for hours in (0, 2, 3)]
+    first, third = START + timedelta(hours=2), START + timedelta(hours=3)
+    assert seen == [
+        [("uid-1", START, None), ("uid-2", START, None)],
+        [("uid-1", START, first), ("uid-2", START, None)],
+        [("uid-1", START, third)],
     ]
 
 

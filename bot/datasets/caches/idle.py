@@ -1,0 +1,85 @@
+"""PVCs in the namespaces of teams that nobody was seen to mount for long."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PODS
+from bot.config import Settings
+from bot.datasets.caches.cost import GIB
+from bot.datasets.caches.sights import Sight, teams_by_namespace, used_at
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A PVC that no pod was seen to mount since `since`; never, where it `was_mounted` not.
+
+    `monthly_price` is None where the class has no price, `size_bytes` where nobody knows.
+    """
+
+    namespace: str
+    name: str
+    teams: str
+    storage_class: str
+    size_bytes: int | None
+    monthly_price: float | None
+    since: datetime
+    was_mounted: bool
+
+
+def find(
+    cluster: Cluster,
+    settings: Settings,
+    noted: Iterable[Sight],
+    there: Mapping[str, PersistentVolumeClaim],
+    now: datetime,
+) -> list[Idle]:
+    """The PVCs that are idle, the largest first; asks the cluster for pods of their namespaces.
+
+    `noted` is what sweeps have kept, `there` are all PVCs that the cluster has now, by uid. Copies
+    of datasets do not count.
+    """
+    if settings.datasets is None or settings.datasets.idle_claims == "off":
+        return []
+    limit, teams = now - settings.datasets.idle_claims, teams_by_namespace(settings, cluster.name)
+    old = [
+        (row, there[row.uid])
+        for row in noted
+        if row.last_at <= limit
+        and row.uid in there
+        and there[row.uid].namespace in teams
+        and not _is_copy(there[row.uid])
+    ]
+    namespaces = sorted({claim.namespace for _, claim in old})
+    mounted = used_at((pod for each in namespaces for pod in cluster.list(PODS, each)), now)
+    found = [
+        _idle(row, claim, teams[claim.namespace], settings)
+        for row, claim in old
+        if mounted.get((claim.namespace, claim.name), limit) <= limit
+    ]
+    return sorted(found, key=lambda each: (-(each.size_bytes or 0), each.namespace, each.name))
+
+
+def _is_copy(claim: PersistentVolumeClaim) -> bool:
+    return not {labels.DATASET_CACHE, labels.DATASET_SHARE}.isdisjoint(claim.labels)
+
+
+def _idle(row: Sight, claim: PersistentVolumeClaim, teams: str, settings: Settings) -> Idle:
+    kind = claim.spec.storage_class_name or ""
+    storage = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
+    amount = int(storage) if storage is not None else None
+    classes = settings.datasets.classes if settings.datasets is not None else {}
+    price = classes[kind].price_per_gib_month if kind in classes else None
+    return Idle(
+        namespace=claim.namespace,
+        name=claim.name,
+        teams=teams,
+        storage_class=kind,
+        size_bytes=amount,
+        monthly_price=amount / GIB * price if price is not None and amount is not None else None,
+        since=row.last_at,
+        was_mounted=row.mounted_at is not None,
+    )

@@ -1,0 +1,121 @@
+"""When PVCs in the namespaces of teams were first seen, and last seen mounted."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from sqlalchemy import bindparam, delete, insert, update
+from sqlmodel import Field, Session, SQLModel, col, select
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.cluster.resources import PODS, PVCS
+from bot.config import Settings
+from bot.database.columns import Moment
+from bot.datasets.caches.looking import use
+from bot.datasets.caches.users import Place
+
+# Days count; so a PVC that is in use is not written at every look.
+_PRECISE = timedelta(hours=1)
+
+
+class Sight(SQLModel, table=True):
+    """When a PVC of a team was first seen, and when a pod was last seen to mount it."""
+
+    __tablename__: ClassVar[Any] = "claim_sights"
+
+    cluster: str = Field(primary_key=True)
+    uid: str = Field(primary_key=True)
+    seen_at: datetime = Field(sa_type=Moment)
+    mounted_at: datetime | None = Field(default=None, sa_type=Moment)
+
+    @property
+    def last_at(self) -> datetime:
+        """When it was last seen mounted, or else when it was first seen."""
+        return self.mounted_at or self.seen_at
+
+
+_MOUNTED = (
+    update(Sight)
+    .where(col(Sight.cluster) == bindparam("of"), col(Sight.uid) == bindparam("which"))
+    .values(mounted_at=bindparam("at"))
+)
+_GONE = delete(Sight).where(
+    col(Sight.cluster) == bindparam("of"), col(Sight.uid) == bindparam("which")
+)
+
+
+@dataclass(frozen=True)
+class Mounts:
+    """One look: PVCs by their uids, and when those that pods name were mounted last."""
+
+    claims: Mapping[str, Place]
+    used_at: Mapping[Place, datetime]
+
+
+def teams_by_namespace(settings: Settings, cluster: str) -> dict[str, str]:
+    """The namespaces of teams in a cluster, each with its teams."""
+    found: dict[str, str] = {}
+    for name, team in settings.teams.items():
+        if cluster in team.reach:
+            known = found.get(team.namespace)
+            found[team.namespace] = f"{known}, {name}" if known else name
+    return found
+
+
+def mounts(cluster: Cluster, settings: Settings, now: datetime) -> Mounts | None:
+    """PVCs that the watch shows, and by live reads what mounts them; None if nobody asked.
+
+    The watch has only pods of runs, and here everybody's count.
+    """
+    if settings.datasets is None or settings.datasets.idle_claims == "off":
+        return None
+    namespaces = teams_by_namespace(settings, cluster.name)
+    claims = {
+        each.uid: (each.namespace, each.name)
+        for namespace in namespaces
+        for each in cluster.view.all(PVCS, namespace)
+    }
+    pods = (each for namespace in namespaces for each in cluster.list(PODS, namespace))
+    return Mounts(claims, used_at(pods, now))
+
+
+def note(session: Session, cluster: str, seen: Mounts, now: datetime) -> None:
+    """Keeps what was seen for the first time, and what was seen mounted."""
+    noted = select(Sight.uid, Sight.mounted_at).where(col(Sight.cluster) == cluster)
+    known = dict(session.exec(noted).all())
+    new, changed = [], []
+    for uid, place in seen.claims.items():
+        at = seen.used_at.get(place)
+        if uid not in known:
+            new.append({"cluster": cluster, "uid": uid, "seen_at": now, "mounted_at": at})
+        elif at is not None and at - (known[uid] or at - _PRECISE) >= _PRECISE:
+            changed.append({"of": cluster, "which": uid, "at": at})
+    if new:
+        session.connection().execute(insert(Sight), new)
+    if changed:
+        session.connection().execute(_MOUNTED, changed)
+
+
+def noted(session: Session, cluster: str) -> Sequence[Sight]:
+    """What was kept of the PVCs of a cluster."""
+    return session.exec(select(Sight).where(col(Sight.cluster) == cluster)).all()
+
+
+def forget(session: Session, cluster: str, there: Collection[str]) -> None:
+    """Drops what was noted of PVCs that are gone."""
+    known = session.exec(select(Sight.uid).where(col(Sight.cluster) == cluster)).all()
+    gone = [{"of": cluster, "which": uid} for uid in known if uid not in there]
+    if gone:
+        session.connection().execute(_GONE, gone)
+
+
+def used_at(pods: Iterable[Pod], now: datetime) -> dict[Place, datetime]:
+    """When pods mounted PVCs last, by namespace and name."""
+    found: dict[Place, datetime] = {}
+    for pod in pods:
+        for claim in pod.spec.claims:
+            place = (pod.namespace, claim)
+            found[place] = max(found.get(place) or use(pod, now).at, use(pod, now).at)
+    return found
