@@ -32,6 +32,7 @@ class Right(StrEnum):
     DATASET_REMOVE = "dataset.remove"
     DATASET_REMOVE_ANY = "dataset.remove_any"
     DATASET_CACHE = "dataset.cache"
+    DATASET_PUSH = "dataset.push"
     DATASET_EVICT = "dataset.evict"
     DATASET_PIN = "dataset.pin"
     DATASET_UNPIN_ANY = "dataset.unpin_any"
@@ -88,6 +89,7 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_REMOVE: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_REMOVE_ANY: Rule(_HEADS, _DESKS),
     Right.DATASET_CACHE: Rule(_EVERYBODY, _DESKS),
+    Right.DATASET_PUSH: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_EVICT: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_PIN: Rule(_EVERYBODY, _DESKS),
     Right.DATASET_UNPIN_ANY: Rule(_HEADS, _DESKS),

@@ -32,6 +32,10 @@ from bot.datasets.caches.usage import UsageService
 from bot.datasets.caches.watching import CacheEar
 from bot.datasets.controller import VersionController
 from bot.datasets.controller import World as DatasetWorld
+from bot.datasets.pushes.controller import PushController
+from bot.datasets.pushes.renderer import PushRenderer
+from bot.datasets.pushes.service import PushService
+from bot.datasets.pushes.watching import PushEar
 from bot.datasets.reads import DatasetReads
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService
@@ -127,6 +131,7 @@ class Application:
             datasets=DatasetService(settings, self.registry.slash.of),
             dataset_reads=DatasetReads(settings),
             caches=CacheService(settings, self.clusters, self.registry.slash.of),
+            pushes=PushService(settings, self.clusters, self.registry.slash.of),
             keeping=KeepingService(settings, self.registry.slash.of),
             cache_reads=CacheReads(self.database, self.clock, self.clusters),
             usage=UsageService(settings, self.clusters),
@@ -155,6 +160,7 @@ class Application:
             VersionController(of_datasets),
             CacheController(of_datasets),
             ShareController(of_datasets),
+            PushController(of_datasets),
             SweepController(of_datasets),
             OrphanController(of_datasets),
         )
@@ -167,6 +173,7 @@ class Application:
             OverrideRenderer(self.settings, self.approvals, self.quotas),
             VersionRenderer(self.clock),
             CacheRenderer(self.clock),
+            PushRenderer(self.clock),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -177,6 +184,7 @@ class Application:
             SurveyEar(self.clusters),
             CacheEar(self.clusters),
             ShareEar(self.clusters),
+            PushEar(self.clusters),
             UseEar(self.clusters),
             QueueChanges(self.database).changes,
         )

@@ -12,6 +12,7 @@ from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.usage import UsageService
+from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
@@ -39,6 +40,7 @@ class Services:
     datasets: DatasetService
     dataset_reads: DatasetReads
     caches: CacheService
+    pushes: PushService
     keeping: KeepingService
     cache_reads: CacheReads
     usage: UsageService
@@ -103,6 +105,11 @@ class Context:
     def caches(self) -> CacheService:
         """Caches of datasets."""
         return self.services.caches
+
+    @property
+    def pushes(self) -> PushService:
+        """Pushes of folders into object stores."""
+        return self.services.pushes
 
     @property
     def keeping(self) -> KeepingService:

@@ -116,7 +116,7 @@ def cache(ctx: Context, asked: Wish) -> Reply:
 def click_cache(ctx: Context, value: str) -> Reply:
     """Has made what the button's question told."""
     plan = read(value)
-    caller = _acting_for(ctx, plan.team, Right.DATASET_CACHE)
+    caller = acting_for(ctx, plan.team, Right.DATASET_CACHE)
     return told(ctx.caches.begin(ctx.session, caller, plan, ctx.now), ctx.words)
 
 
@@ -124,7 +124,7 @@ def click_cache(ctx: Context, value: str) -> Reply:
 def click_version(ctx: Context, dataset_id: str) -> Reply:
     """Records what a dataset holds now, after a cache found it changed."""
     found = ctx.datasets.get(ctx.session, dataset_id)
-    caller = _acting_for(ctx, found.team, Right.DATASET_VERSION)
+    caller = acting_for(ctx, found.team, Right.DATASET_VERSION)
     row = ctx.datasets.version(ctx.session, caller, (found, None, ""), ctx.now)
     return Reply(
         (
@@ -134,7 +134,7 @@ def click_version(ctx: Context, dataset_id: str) -> Reply:
     )
 
 
-def _acting_for(ctx: Context, team: str, right: Right) -> Caller:
+def acting_for(ctx: Context, team: str, right: Right) -> Caller:
     """The person as who they are to the team; in a direct message no channel tells."""
     caller = ctx.caller
     if caller.team is None:

@@ -14,7 +14,8 @@ from bot.slack.markup import code, join
 from bot.slack.parameters import Duration, TeamName, Words
 from handlers.context import Context
 from handlers.dataset import DatasetName, DatasetReference
-from handlers.dataset_caches import ClassName, dataset
+from handlers.dataset_caches import ClassName
+from handlers.dataset_push import dataset
 
 __all__ = ["dataset"]
 

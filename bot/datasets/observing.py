@@ -1,5 +1,7 @@
 """Looks at the Job of a survey and at its pods, live: there are few of them."""
 
+from typing import Protocol
+
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Job, has_condition
@@ -10,17 +12,34 @@ from bot.datasets.saying import last_said
 from bot.datasets.tables import Version
 
 
+class Worked(Protocol):
+    """A row that has a Job of its own."""
+
+    id: str
+    namespace: str
+    job_name: str
+    job_uid: str | None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+
+
 def observe(cluster: Cluster, version: Version) -> Seen:
     """What the cluster shows of a survey; ClusterError when it cannot be told."""
-    job = cluster.get(JOBS, version.job_name, version.namespace)
+    return observe_job(cluster, version, labels.DATASET_VERSION)
+
+
+def observe_job(cluster: Cluster, row: Worked, label: str) -> Seen:
+    """What the cluster shows of a row's Job, which has the row's id in that label."""
+    job = cluster.get(JOBS, row.job_name, row.namespace)
     if job is None:
         return Seen()
-    if not is_ours(job, version, cluster.installation):
+    if not _is_ours(job, row, label, cluster.installation):
         return Seen(job, is_taken=True)
-    if not version.is_live:
+    if not row.is_live:
         return Seen(job)
-    chosen = f"{labels.DATASET_VERSION}={version.id}"
-    found = cluster.list(PODS, version.namespace, labels=chosen)
+    found = cluster.list(PODS, row.namespace, labels=f"{label}={row.id}")
     is_complete = has_condition(job.status.conditions, "Complete")
     speaker = pods.speaker(found, is_complete=is_complete)
     is_running = speaker is not None and pods.is_running(speaker)
@@ -34,7 +53,7 @@ def observe(cluster: Cluster, version: Version) -> Seen:
     )
 
 
-def is_ours(job: Job, version: Version, installation: str) -> bool:
-    """Whether a Job was made for this version by this installation."""
-    marks = {labels.DATASET_VERSION: version.id, labels.INSTALLATION: installation}
-    return marks.items() <= job.labels.items() and version.job_uid in {None, job.uid}
+def _is_ours(job: Job, row: Worked, label: str, installation: str) -> bool:
+    """Whether a Job was made for this row by this installation."""
+    marks = {label: row.id, labels.INSTALLATION: installation}
+    return marks.items() <= job.labels.items() and row.job_uid in {None, job.uid}

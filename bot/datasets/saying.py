@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from bot.datasets.manifest import Remarks
+
 _MARK = '{"event"'
 
 
@@ -16,14 +18,19 @@ class Said(msgspec.Struct, frozen=True):
     files_done: int = 0
     bytes_done: int = 0
     bytes_per_second: float | None = None
+    files_total: int | None = None
+    bytes_total: int | None = None
     digest: str = ""
     objects: int = 0
     bytes: int = 0
     problems: int = 0
     copied_files: int = 0
+    copied_bytes: int = 0
     verified_by: dict[str, int] = {}
     ready: bool = False
     files: str = ""
+    links: Remarks = Remarks()
+    others: int = 0
     reason: str = ""
     message: str = ""
     hint: str = ""

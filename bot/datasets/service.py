@@ -50,9 +50,9 @@ class DatasetService:
 
     def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
         """The new dataset of the caller's team; UserError says what was wrong with it."""
-        self._set_up()
+        self.set_up()
         team = caller.team or ""
-        store = self._store(team, asked.store)
+        store = self.store_of(team, asked.store)
         readers, is_open = self._readers(team, asked.readers)
         self._refuse_taken(session, team, asked.name)
         row = Dataset(
@@ -82,9 +82,9 @@ class DatasetService:
         Without a name the next free one of v1, v2 and so on is taken.
         """
         dataset, name, note = what
-        datasets = self._set_up()
+        datasets = self.set_up()
         self._refuse_others(caller, dataset, "record versions of it")
-        self._store(dataset.team, dataset.store)
+        self.store_of(dataset.team, dataset.store)
         ready = finding.versions(session, dataset.id)
         taken = {each.name for each in ready}
         free = _free_name(taken)
@@ -159,7 +159,8 @@ class DatasetService:
         seen = finding.latest_refresh(session, dataset.id)
         return Shelf(dataset, versions, names, survey, caches, seen)
 
-    def _set_up(self) -> Datasets:
+    def set_up(self) -> Datasets:
+        """What is configured; ConflictError where there are no datasets."""
         datasets = self._settings().datasets
         if datasets is None:
             raise ConflictError(
@@ -169,7 +170,7 @@ class DatasetService:
             )
         return datasets
 
-    def _store(self, team: str, name: str | None) -> str:
+    def store_of(self, team: str, name: str | None) -> str:
         """The store a team means; the only one it may use where it names none."""
         stores = self._settings().stores
         allowed = [each for each, store in stores.items() if team in store.teams]

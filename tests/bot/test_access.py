@@ -57,6 +57,7 @@ MATRIX = {
     Right.DATASET_REMOVE:  ("a.d..", ".bd..", "abd.."),
     Right.DATASET_REMOVE_ANY: (".....", ".bd..", "abd.."),
     Right.DATASET_CACHE:   ("a.d..", ".bd..", "abd.."),
+    Right.DATASET_PUSH:    ("a.d..", ".bd..", "abd.."),
     Right.DATASET_EVICT:   ("a.d..", ".bd..", "abd.."),
     Right.DATASET_PIN:     ("a.d..", ".bd..", "abd.."),
     Right.DATASET_UNPIN_ANY: (".....", ".bd..", "abd.."),

@@ -154,6 +154,7 @@ def test_namespaces_are_bound_one_by_one() -> None:
         ("team-a", "quartermaster-trident"),
         ("team-b", "quartermaster-trident"),
         ("datasets", "quartermaster-datasets"),
+        ("datasets", "quartermaster-trident"),
     }
 
 
@@ -178,6 +179,7 @@ def test_shares_need_volumes_and_references_alone() -> None:
         ("trident.netapp.io", "tridentvolumereferences", "create"),
         ("trident.netapp.io", "tridentvolumereferences", "delete"),
         ("trident.netapp.io", "tridentvolumereferences", "get"),
+        ("", "persistentvolumeclaims", "patch"),
     }
 
 

@@ -16,16 +16,18 @@ from bot.datasets.caches import idle, orphan_notes, sights
 from bot.datasets.caches.tables import ORPHAN, Cache, Orphan, Share
 from bot.datasets.caches.users import needing
 from bot.datasets.controller import World
+from bot.datasets.push_tables import Push
 from bot.datasets.tables import Version, lane
 from bot.due import wake
 
 # A row is written before its objects are made, and cleared after they are gone.
 _YOUNG = timedelta(hours=1)
 _REMOVABLE: dict[str, Resource[Any]] = {JOBS.kind: JOBS, PVCS.kind: PVCS}
-_ROWS: tuple[tuple[str, type[Cache] | type[Share] | type[Version]], ...] = (
+_ROWS: tuple[tuple[str, type[Cache] | type[Share] | type[Version] | type[Push]], ...] = (
     (labels.DATASET_CACHE, Cache),
     (labels.DATASET_SHARE, Share),
     (labels.DATASET_VERSION, Version),
+    (labels.DATASET_PUSH, Push),
 )
 
 
@@ -135,7 +137,7 @@ def _unneeded(
                 break
 
 
-def _is_done(row: Cache | Share | Version) -> bool:
+def _is_done(row: Cache | Share | Version | Push) -> bool:
     return row.ended_at is not None if isinstance(row, Share) else row.is_cleared
 
 

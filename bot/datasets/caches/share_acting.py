@@ -27,13 +27,14 @@ from bot.datasets.caches.share_forms import (
     with_namespace,
     without_namespace,
 )
-from bot.datasets.caches.tables import Cache, Share
+from bot.datasets.caches.share_origin import Origin
+from bot.datasets.caches.tables import Share
 from bot.errors import ClusterError
 
 _REFUSED = {"Invalid", "BadRequest"}
 
 
-def act(cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Decision) -> Decision:
+def act(cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision) -> Decision:
     """What is to be recorded once the step was taken; ClusterError when it is to be repeated."""
     match decision:
         case Allow():
@@ -41,7 +42,7 @@ def act(cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Deci
         case Forbid():
             return _note(cluster, share, seen, is_shared=False) or decision
         case Refer() | MakeVolume() | MakeClaim():
-            return _make(cluster, share, cache, seen, decision) or decision
+            return _make(cluster, share, origin, seen, decision) or decision
         case RemoveClaim(uid):
             cluster.delete(PVCS, share.claim_name, share.namespace, uid=uid)
         case RemoveVolume(uid):
@@ -54,10 +55,10 @@ def act(cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Deci
 
 
 def _make(
-    cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Decision
+    cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision
 ) -> Decision | None:
     """Makes an object. When its name is taken the next look tells by whom."""
-    resource, body, namespace = _body(cluster, share, cache, seen, decision)
+    resource, body, namespace = _body(cluster, share, origin, seen, decision)
     try:
         cluster.create(resource, body, namespace)
     except ClusterError as error:
@@ -70,22 +71,22 @@ def _make(
 
 
 def _body(
-    cluster: Cluster, share: Share, cache: Cache, seen: Seen, decision: Decision
+    cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision
 ) -> tuple[Resource[Any], Manifest, str | None]:
     installation = cluster.installation
     if isinstance(decision, Refer):
-        return VOLUME_REFERENCES, reference(share, cache, installation), share.namespace
+        return VOLUME_REFERENCES, reference(share, origin, installation), share.namespace
     if seen.source is None or seen.volume is None:
-        raise AssertionError("decided without the volume of the cache")
+        raise AssertionError("decided without the volume that is shared")
     if isinstance(decision, MakeClaim):
         source = (seen.source, seen.volume)
-        claim = shared_claim(share, cache, source, decision.form, installation)
+        claim = shared_claim(share, origin, source, decision.form, installation)
         return PVCS, claim, share.namespace
-    return VOLUMES, shared_volume(share, cache.reference, seen.volume, installation), None
+    return VOLUMES, shared_volume(share, origin.reference, seen.volume, installation), None
 
 
 def _note(cluster: Cluster, share: Share, seen: Seen, *, is_shared: bool) -> Decision | None:
-    """Changes which namespaces share the cache's PVC; whoever changed it meanwhile goes first."""
+    """Changes which namespaces share the PVC; whoever changed it meanwhile goes first."""
     source = seen.source
     if source is None:
         return None

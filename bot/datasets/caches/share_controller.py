@@ -25,11 +25,9 @@ from bot.datasets.caches.share_decision import (
 )
 from bot.datasets.caches.share_forms import Form
 from bot.datasets.caches.share_observing import observe
-from bot.datasets.caches.tables import CACHE, SHARE, Cache, Phase, Share
-from bot.datasets.caches.waking import wake_holders
+from bot.datasets.caches.share_origin import Origin, origin_of, wake_users
+from bot.datasets.caches.tables import SHARE, Share
 from bot.datasets.controller import SOON, World
-from bot.datasets.tables import lane
-from bot.due import wake
 from bot.errors import ClusterError
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
@@ -41,7 +39,7 @@ class _Known:
     """What our rows say before a look."""
 
     share: Share
-    cache: Cache
+    origin: Origin
 
 
 class ShareController:
@@ -57,17 +55,17 @@ class ShareController:
         known = self._world.database.read(lambda session: _known(session, row_id))
         if known is None or not known.share.is_live:
             return Step(None)
-        share, cache, now = known.share, known.cache, self._world.clock.now()
+        share, origin, now = known.share, known.origin, self._world.clock.now()
         cluster = self._cluster(share)
-        seen = observe(cluster, share, cache)
+        seen = observe(cluster, share, origin)
         datasets = self._world.settings().datasets
         drivers = datasets.static_drivers if datasets is not None else ()
-        decision = decide(share, cache, seen, drivers, now)
+        decision = decide(share, origin, seen, drivers, now)
         if isinstance(decision, Rest):
             return Step(None)
-        decision = act(cluster, share, cache, seen, decision)
+        decision = act(cluster, share, origin, seen, decision)
         return Step(
-            _again(share, cache, decision, now),
+            _again(share, origin, decision, now),
             lambda session: _record(session, row_id, seen, decision, now),
         )
 
@@ -91,16 +89,16 @@ class ShareController:
 
 def _known(session: Session, row_id: str) -> _Known | None:
     share = session.get(Share, row_id)
-    cache = session.get(Cache, share.cache_id) if share is not None else None
-    return _Known(share, cache) if share is not None and cache is not None else None
+    origin = origin_of(session, share) if share is not None else None
+    return _Known(share, origin) if share is not None and origin is not None else None
 
 
-def _again(share: Share, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
+def _again(share: Share, origin: Origin, decision: Decision, now: datetime) -> datetime | None:
     """When to look again if nothing wakes the row before."""
     match decision:
         case Ready() | Gone():
             return None
-        case Wait() if cache.phase != Phase.READY and cache.is_live and share.is_wanted:
+        case Wait() if not origin.is_ready and origin.is_live and share.is_wanted:
             return now + _COPYING
         case Wait():
             return now + min(max(_GOING, (now - share.since) / 10), _COPYING)
@@ -111,7 +109,6 @@ def _again(share: Share, cache: Cache, decision: Decision, now: datetime) -> dat
 def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: datetime) -> None:
     """Brings the row up to date, and wakes who waits for it when it stands otherwise."""
     share = session.get_one(Share, row_id)
-    cache = session.get_one(Cache, share.cache_id)
     before = (share.phase, share.reason)
     share.trouble = decision.why if isinstance(decision, Wait) else ""
     if isinstance(decision, Fail):
@@ -122,10 +119,9 @@ def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: 
     _take_identity(share, seen, decision)
     if isinstance(decision, Gone):
         share.ended_at = now
-        wake(session, CACHE, cache.id, lane(cache.cluster), now)
     session.add(share)
     if before != (share.phase, share.reason):
-        wake_holders(session, cache, now)
+        wake_users(session, share, now, is_gone=not share.is_live)
 
 
 def _take_identity(share: Share, seen: Seen, decision: Decision) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from bot.datasets.caches.share_forms import Form, Unshareable, form_of, with_namespace
-from bot.datasets.caches.tables import Cache, Phase, Share, SharePhase
+from bot.datasets.caches.share_origin import Origin
+from bot.datasets.caches.tables import Share, SharePhase
 from bot.durations import format_duration
 
 LATE_AFTER, BINDS_WITHIN = timedelta(minutes=5), timedelta(minutes=30)
@@ -131,12 +132,12 @@ Decision = (
 
 
 def decide(
-    share: Share, cache: Cache, seen: Seen, drivers: Collection[str], now: datetime
+    share: Share, origin: Origin, seen: Seen, drivers: Collection[str], now: datetime
 ) -> Decision:
     """The next step; `drivers` are those that allow two volumes of one handle."""
     if not share.is_live:
         return Rest()
-    if is_leaving(share, cache):
+    if is_leaving(share, origin):
         return _leave(share, seen)
     form = form_of(seen.volume, drivers) if seen.volume is not None else None
     if isinstance(form, Unshareable):
@@ -146,19 +147,19 @@ def decide(
             f"It has a {seen.taken[0]} already that is not ours, and nothing of it was touched.",
             "Submit again: another name is taken then.",
         )
-    if cache.phase != Phase.READY or form is None:
-        return Wait("" if cache.phase != Phase.READY else _unbound(seen))
+    if not origin.is_ready or form is None:
+        return Wait(_unbound(seen) if origin.is_ready else "")
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is not None:
         return Wait(f"Somebody deletes PVC {share.claim_name} there.")
     if seen.claim is not None and seen.claim.status.phase == BOUND:
         return Ready()
     made = _trident(share, seen) if form is Form.TRIDENT else _static(seen)
-    return made or _binding(share, cache, seen, now)
+    return made or _binding(share, origin, seen, now)
 
 
-def is_leaving(share: Share, cache: Cache) -> bool:
-    """Whether it is to be removed: nobody wants it, it failed, or there is no cache any more."""
-    return not share.is_wanted or bool(share.reason) or not cache.is_live
+def is_leaving(share: Share, origin: Origin) -> bool:
+    """Whether it is to be removed: nobody wants it, it failed, or what it shows is gone."""
+    return not share.is_wanted or bool(share.reason) or not origin.is_live
 
 
 def _trident(share: Share, seen: Seen) -> Decision | None:
@@ -182,8 +183,8 @@ def _static(seen: Seen) -> Decision | None:
     return MakeClaim(Form.STATIC)
 
 
-def _binding(share: Share, cache: Cache, seen: Seen, now: datetime) -> Decision:
-    waited = now - max(share.since, cache.ready_at or share.since)
+def _binding(share: Share, origin: Origin, seen: Seen, now: datetime) -> Decision:
+    waited = now - max(share.since, origin.ready_at or share.since)
     if waited > BINDS_WITHIN:
         return Fail(
             f"PVC {share.claim_name} was not bound within {format_duration(BINDS_WITHIN)}."
@@ -198,8 +199,8 @@ def _binding(share: Share, cache: Cache, seen: Seen, now: datetime) -> Decision:
 
 def _unbound(seen: Seen) -> str:
     if seen.source is None:
-        return "The cache's own PVC is not there."
-    return f"The cache's own PVC {seen.source.name} is not bound."
+        return "The PVC that is shared is not there."
+    return f"The shared PVC {seen.source.name} is not bound."
 
 
 def _leave(share: Share, seen: Seen) -> Decision:

@@ -7,7 +7,8 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.claims import NodeTerm, PersistentVolume, PersistentVolumeClaim
-from bot.datasets.caches.tables import Cache, Share
+from bot.datasets.caches.share_origin import Origin
+from bot.datasets.caches.tables import Share
 
 Manifest = dict[str, Any]
 TRIDENT = "csi.trident.netapp.io"
@@ -59,12 +60,15 @@ def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshar
 
 
 def shared_claim(
-    share: Share, cache: Cache, source: tuple[PersistentVolumeClaim, PersistentVolume], form: Form,
+    share: Share,
+    origin: Origin,
+    source: tuple[PersistentVolumeClaim, PersistentVolume],
+    form: Form,
     installation: str,
-) -> Manifest:  # fmt: skip
-    """The PVC in the other namespace; `source` are the cache's own PVC and volume."""
+) -> Manifest:
+    """The PVC in the other namespace; `source` are the shared PVC and volume."""
     claim, volume = source
-    metadata = _metadata(share, cache.reference, installation) | {"namespace": share.namespace}
+    metadata = _metadata(share, origin.reference, installation) | {"namespace": share.namespace}
     spec: Manifest = {
         "accessModes": list(claim.spec.access_modes),
         "resources": {"requests": {"storage": _size(volume)}},
@@ -74,10 +78,10 @@ def shared_claim(
             "metadata": metadata,
             "spec": spec | {"storageClassName": "", "volumeName": share.claim_name},
         }
-    metadata["annotations"] |= {labels.SHARED_FROM: f"{cache.namespace}/{cache.claim_name}"}
+    metadata["annotations"] |= {labels.SHARED_FROM: f"{origin.namespace}/{origin.claim_name}"}
     return {
         "metadata": metadata,
-        "spec": spec | {"storageClassName": claim.spec.storage_class_name or cache.storage_class},
+        "spec": spec | {"storageClassName": claim.spec.storage_class_name or origin.storage_class},
     }
 
 
@@ -110,12 +114,12 @@ def shared_volume(
     return {"metadata": _metadata(share, dataset, installation), "spec": spec}
 
 
-def reference(share: Share, cache: Cache, installation: str) -> Manifest:
+def reference(share: Share, origin: Origin, installation: str) -> Manifest:
     """What Trident wants to see in the other namespace before it shares a volume with it."""
     return {
-        "metadata": _metadata(share, cache.reference, installation)
+        "metadata": _metadata(share, origin.reference, installation)
         | {"namespace": share.namespace},
-        "spec": {"pvcName": cache.claim_name, "pvcNamespace": cache.namespace},
+        "spec": {"pvcName": origin.claim_name, "pvcNamespace": origin.namespace},
     }
 
 

@@ -1,4 +1,4 @@
-"""Looks at the objects of a share and of its cache, live: there are few of them."""
+"""Looks at the objects of a share and of what it is of, live: there are few of them."""
 
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
@@ -8,23 +8,24 @@ from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import EVENTS, PODS, PVCS, VOLUME_REFERENCES, VOLUMES
 from bot.datasets.caches.share_decision import BOUND, Seen, is_leaving
 from bot.datasets.caches.share_forms import TRIDENT, Form
-from bot.datasets.caches.tables import Cache, Share
+from bot.datasets.caches.share_origin import Origin
+from bot.datasets.caches.tables import Share
 
 _OVER = {"Succeeded", "Failed"}
 _LONGEST_QUOTE = 300
 _MOST_PODS = 3
 
 
-def observe(cluster: Cluster, share: Share, cache: Cache) -> Seen:
+def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
     """What the cluster shows of a share; ClusterError when it cannot be told."""
-    source = _source(cluster, cache)
+    source = _source(cluster, origin)
     claim = cluster.get(PVCS, share.claim_name, share.namespace)
     own = _volume(cluster, share.claim_name)
     volume = _volume(cluster, source.spec.volume_name) if source is not None else None
     reference = _reference(cluster, share, volume)
     found = {"PVC": claim, "PersistentVolume": own, "TridentVolumeReference": reference}
     ours = {what: each for what, each in found.items() if _is_ours(each, share, cluster)}
-    is_going = is_leaving(share, cache) and claim is not None
+    is_going = is_leaving(share, origin) and claim is not None
     is_pending = claim is not None and claim.status.phase != BOUND
     return Seen(
         source=source,
@@ -43,11 +44,13 @@ def observe(cluster: Cluster, share: Share, cache: Cache) -> Seen:
     )
 
 
-def _source(cluster: Cluster, cache: Cache) -> PersistentVolumeClaim | None:
-    """The PVC of the cache, if it is that."""
-    found = cluster.get(PVCS, cache.claim_name, cache.namespace)
-    marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
-    return found if found is not None and marks.items() <= found.labels.items() else None
+def _source(cluster: Cluster, origin: Origin) -> PersistentVolumeClaim | None:
+    """The PVC that is shared, if it is that."""
+    found = cluster.get(PVCS, origin.claim_name, origin.namespace)
+    if found is None or origin.uid not in {None, found.uid}:
+        return None
+    ours = {labels.INSTALLATION: cluster.installation} if origin.marks else {}
+    return found if {**origin.marks, **ours}.items() <= found.labels.items() else None
 
 
 def _is_ours(found: ClusterObject | None, share: Share, cluster: Cluster) -> bool:

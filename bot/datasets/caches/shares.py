@@ -9,6 +9,7 @@ from sqlmodel import Session, col
 from bot.database.columns import new_id
 from bot.datasets.caches.tables import SHARE, Cache, Share
 from bot.datasets.job import job_name
+from bot.datasets.push_tables import Push
 from bot.datasets.tables import lane
 from bot.due import wake
 from bot.errors import ConflictError
@@ -36,6 +37,30 @@ def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> 
     return share.claim_name
 
 
+def open_for(session: Session, push: Push, now: datetime) -> None:
+    """Has the namespace of datasets see a team's PVC, until its push has ended."""
+    share = Share(
+        id=push.share_id,
+        workspace_id=push.workspace_id,
+        push_id=push.id,
+        cluster=push.cluster,
+        namespace=push.namespace,
+        claim_name=job_name(push.claim_name, push.share_id),
+        asked_at=now,
+        since=now,
+    )
+    session.add(share)
+    session.flush()
+    wake(session, SHARE, share.id, lane(share.cluster), now)
+
+
+def close(session: Session, share: Share, now: datetime) -> None:
+    """Has a share removed."""
+    share.is_wanted = False
+    session.add(share)
+    wake(session, SHARE, share.id, lane(share.cluster), now)
+
+
 def live(session: Session, cache_id: str) -> Sequence[Share]:
     """The shares of a cache that are there, or are to be, or are being removed."""
     return session.scalars(
@@ -48,9 +73,7 @@ def live(session: Session, cache_id: str) -> Sequence[Share]:
 def leave(session: Session, cache_id: str, now: datetime) -> None:
     """Has all shares of a cache removed; none is live any more once they are gone."""
     for share in live(session, cache_id):
-        share.is_wanted = False
-        session.add(share)
-        wake(session, SHARE, share.id, lane(share.cluster), now)
+        close(session, share, now)
 
 
 def by_claim(session: Session, cache_id: str, claim: str) -> Share | None:

@@ -161,7 +161,8 @@ class Share(SQLModel, table=True):
 
     `form` is how: `same` where the namespace is the cache's own, `trident` by a volume reference,
     `static` by a PersistentVolume of the same handle. `volume_name` and the uids are of objects
-    made for it.
+    made for it. Without a cache it is of a team's PVC, which the namespace of datasets sees for
+    the time of a push.
     """
 
     __tablename__: ClassVar[Any] = "dataset_shares"
@@ -178,7 +179,8 @@ class Share(SQLModel, table=True):
 
     id: str = Field(default_factory=new_id, primary_key=True)
     workspace_id: str
-    cache_id: str = Field(foreign_key="dataset_caches.id", index=True)
+    cache_id: str | None = Field(default=None, foreign_key="dataset_caches.id", index=True)
+    push_id: str | None = Field(default=None, index=True)
     cluster: str
     namespace: str
     claim_name: str

@@ -1,0 +1,78 @@
+"""What a share shows to another namespace: the PVC of a cache, or a team's that is pushed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster import labels
+from bot.datasets.caches.tables import CACHE, Cache, Phase, Share
+from bot.datasets.caches.waking import wake_holders
+from bot.datasets.push_tables import PUSH, Push
+from bot.datasets.tables import lane
+from bot.due import wake
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A PVC, what it is called by people, and whether it can be shared by now.
+
+    It is the one with these labels or, where its `uid` is told, with that.
+    """
+
+    reference: str
+    namespace: str
+    claim_name: str
+    storage_class: str
+    ready_at: datetime | None
+    is_ready: bool
+    is_live: bool
+    marks: Mapping[str, str] = field(default_factory=dict)
+    uid: str | None = None
+
+
+def origin_of(session: Session, share: Share) -> Origin | None:
+    """What a share is of; None where nobody knows any more."""
+    if share.push_id is not None:
+        push = session.get(Push, share.push_id)
+        return _of_push(push) if push is not None else None
+    cache = session.get(Cache, share.cache_id)
+    return _of_cache(cache) if cache is not None else None
+
+
+def wake_users(session: Session, share: Share, now: datetime, *, is_gone: bool) -> None:
+    """Has those look again who wait for a share."""
+    if share.push_id is not None:
+        wake(session, PUSH, share.push_id, lane(share.cluster), now)
+        return
+    cache = session.get_one(Cache, share.cache_id)
+    if is_gone:
+        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+    wake_holders(session, cache, now)
+
+
+def _of_cache(cache: Cache) -> Origin:
+    return Origin(
+        reference=cache.reference,
+        namespace=cache.namespace,
+        claim_name=cache.claim_name,
+        storage_class=cache.storage_class,
+        ready_at=cache.ready_at,
+        is_ready=cache.phase == Phase.READY,
+        is_live=cache.is_live,
+        marks={labels.DATASET_CACHE: cache.id},
+    )
+
+
+def _of_push(push: Push) -> Origin:
+    return Origin(
+        reference=push.source,
+        namespace=push.claim_namespace,
+        claim_name=push.claim_name,
+        storage_class=push.storage_class,
+        ready_at=push.asked_at,
+        is_ready=True,
+        is_live=True,
+        uid=push.claim_uid,
+    )

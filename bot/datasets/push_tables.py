@@ -1,0 +1,117 @@
+"""Pushes as rows: which folder of which PVC goes where, how far it is, and what it came to."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, Index, text
+from sqlmodel import Field, SQLModel
+
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+
+PUSH = "dataset-push"
+
+
+class Phase(StrEnum):
+    """How far a push is; the last two are ends."""
+
+    ASKED = "asked"
+    STARTING = "starting"
+    COPYING = "copying"
+    PUSHED = "pushed"
+    FAILED = "failed"
+
+
+ENDS = frozenset({Phase.PUSHED, Phase.FAILED})
+
+
+class Push(SQLModel, table=True):
+    """A folder of a team's PVC that is copied into an object store.
+
+    The first block is written once, `stopped_by` when somebody ends it early, the rest by the
+    controller. `claim_name` is the team's PVC in its namespace `claim_namespace`; `namespace` is
+    where the Job runs, which sees it by the share `share_id`. `dataset` is what the target becomes
+    a version of, as `version` or the next free name; empty where it is to be none.
+
+    `others` are objects below the target that are no files of the folder, `links` are symbolic
+    links, which are left out. `version_id` is the version that was recorded, `unrecorded` says why
+    none was. It `is_cleared` once none of its objects is left.
+    """
+
+    __tablename__: ClassVar[Any] = "dataset_pushes"
+    __table_args__ = (
+        Index(
+            "ix_dataset_pushes_live",
+            "target",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    claim_namespace: str
+    claim_name: str
+    claim_uid: str
+    storage_class: str
+    capacity_bytes: int = Field(sa_type=BigInteger)
+    folder: str
+    store: str
+    target: str
+    is_overwriting: bool = False
+    dataset: str = ""
+    version: str | None = None
+    note: str = ""
+    share_id: str
+    job_name: str
+    asked_at: datetime = Field(sa_type=Moment)
+
+    stopped_by: str | None = None
+
+    phase: str = Phase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    job_uid: str | None = None
+    started_at: datetime | None = Field(default=None, sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    stage: str = ""
+    files_total: int | None = Field(default=None, sa_type=BigInteger)
+    bytes_total: int | None = Field(default=None, sa_type=BigInteger)
+    files_done: int = Field(default=0, sa_type=BigInteger)
+    bytes_done: int = Field(default=0, sa_type=BigInteger)
+    bytes_per_second: float | None = None
+    copied_files: int = Field(default=0, sa_type=BigInteger)
+    copied_bytes: int = Field(default=0, sa_type=BigInteger)
+    verified_by: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    links: int = Field(default=0, sa_type=BigInteger)
+    others: int = Field(default=0, sa_type=BigInteger)
+    version_id: str | None = None
+    unrecorded: str = ""
+    reason: str = ""
+    unblock: str = ""
+    obstacle: str = ""
+    keys: list[str] = Field(default_factory=list, sa_type=JSON)
+    trouble: str = ""
+    is_late: bool = False
+    is_cleared: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def source(self) -> str:
+        """What is pushed, as people write it: `results:/run-7`."""
+        return f"{self.claim_name}:{self.folder}"
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, PUSH, self.id)

@@ -1,0 +1,130 @@
+"""Pushes as their cards: pure."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.datasets.push_tables import Phase, Push
+from bot.datasets.wording import capacity, size
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Confirm, Progress, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+
+STOP = "dataset.push_stop"
+_TONES = {
+    Phase.ASKED: Tone.WAITING,
+    Phase.STARTING: Tone.WAITING,
+    Phase.COPYING: Tone.WORKING,
+    Phase.PUSHED: Tone.GOOD,
+    Phase.FAILED: Tone.BAD,
+}
+_WAYS = {"md5": "by MD5", "checksum": "by a checksum"}
+_MOST_KEYS = 10
+
+
+def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
+    """What the card of a push says at this moment.
+
+    `person` is the name of who asked for it, `version` what it is recorded as, if it is.
+    """
+    phase = Phase(push.phase)
+    is_hindered = bool(push.trouble or push.unrecorded)
+    is_hindered |= push.is_live and bool(push.obstacle or push.is_late)
+    return Card(
+        title=f"{push.source} to {push.target}",
+        state=_state(push, phase, now),
+        tone=Tone.WARNING if is_hindered and phase is not Phase.FAILED else _TONES[phase],
+        lines=tuple(_lines(push, version)),
+        facts=tuple(_facts(push, person)),
+        progress=_progress(push) if phase is Phase.COPYING and push.stage else None,
+        buttons=tuple(_buttons(push)),
+    )
+
+
+def _state(push: Push, phase: Phase, now: datetime) -> str:
+    if push.is_live and push.stopped_by is not None:
+        return "Being stopped"
+    match phase:
+        case Phase.ASKED:
+            return "Waiting for the volume"
+        case Phase.STARTING:
+            return "Starting"
+        case Phase.COPYING:
+            return f"Pushing for {format_duration(max(now - push.since, timedelta()))}"
+        case Phase.PUSHED:
+            return "Pushed"
+        case Phase.FAILED:
+            return "Not pushed"
+
+
+def _progress(push: Push) -> Progress:
+    if push.stage == "listing" or push.files_total is None:
+        found = push.files_total or 0
+        return Progress(found, None, f"files, {size(push.bytes_total or 0)} found so far")
+    unit = f"files, {size(push.bytes_done)} of {size(push.bytes_total or 0)}"
+    return Progress(push.files_done, push.files_total, unit)
+
+
+def _lines(push: Push, version: str) -> Iterator[Markup]:
+    for line in (push.reason, push.unblock, push.obstacle):
+        if line:
+            yield sentence(line)
+    if push.keys:
+        shown = (join(", " if number else "", code(key))
+                 for number, key in enumerate(push.keys[:_MOST_KEYS]))  # fmt: skip
+        yield join("The first files: ", *shown)
+    if push.is_late:
+        yield plain("This is late: its pod should have started by now.")
+    if version:
+        yield join("It is recorded as ", code(version), ", on a card of its own.")
+    if push.unrecorded:
+        yield sentence(f"No version of {push.dataset} was recorded. {push.unrecorded}")
+    if push.trouble:
+        yield sentence(f"{push.trouble} It is tried again.")
+
+
+def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
+    yield "From", code(f"{push.claim_namespace}/{push.source}")
+    yield "Volume", plain(f"{capacity(push.capacity_bytes)} on {push.storage_class}")
+    yield "To", code(push.target)
+    yield "Store", code(push.store)
+    yield "By", plain(person)
+    yield "Asked", when(push.asked_at)
+    if push.phase == Phase.COPYING:
+        yield from _speed(push)
+    if push.phase == Phase.PUSHED:
+        yield from _result(push)
+    if push.ended_at is not None and push.started_at is not None:
+        yield "Took", plain(format_duration(push.ended_at - push.started_at))
+
+
+def _speed(push: Push) -> Iterator[tuple[str, Markup]]:
+    rate, left = push.bytes_per_second, (push.bytes_total or 0) - push.bytes_done
+    if push.stage == "verifying":
+        yield "Stage", plain("all is copied; the target is listed once more")
+    elif rate and push.stage == "copying":
+        yield "Rate", plain(f"{size(round(rate))}/s")
+        yield "Left", plain(f"about {format_duration(timedelta(seconds=left / rate))}")
+
+
+def _result(push: Push) -> Iterator[tuple[str, Markup]]:
+    yield "Files", plain(f"{push.files_done:,}")
+    yield "Size", plain(f"{size(push.bytes_done)} ({push.bytes_done:,} bytes)")
+    there = push.files_done - push.copied_files
+    if there > 0:
+        yield "There before", plain(f"{there:,} of them, with the same content")
+    ways = [f"{n:,} {_WAYS.get(way, f'by {way}')}" for way, n in sorted(push.verified_by.items())]
+    yield "Compared", plain(", ".join(ways) or "all")
+    if push.links:
+        yield "Left out", plain(f"{push.links:,} symbolic links")
+    if push.others:
+        yield "Also there", plain(f"{push.others:,} objects that are no files of the folder")
+
+
+def _buttons(push: Push) -> Iterator[Button]:
+    if push.is_live and push.stopped_by is None:
+        yield Button(STOP, "Stop", push.id, "danger", _STOP)
+
+
+_STOP = Confirm(
+    "Stop this push?", "What is in the store by now stays, and no version is recorded.", "Stop it"
+)

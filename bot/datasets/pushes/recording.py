@@ -1,0 +1,137 @@
+"""Writes what a look at a push found into its row, and says what people must know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster.hiding import hide_secrets
+from bot.datasets.caches import shares
+from bot.datasets.caches.tables import Share
+from bot.datasets.push_tables import Phase, Push
+from bot.datasets.pushes import notes
+from bot.datasets.pushes.decision import (
+    Again,
+    Cleared,
+    Close,
+    Decision,
+    Fail,
+    Follow,
+    Linger,
+    Look,
+    Pushed,
+    is_late,
+)
+from bot.datasets.pushes.versions import Versions
+from bot.datasets.saying import Said
+from bot.slack.messages import refresh_cards
+
+_SMOOTHING = 0.5
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen."""
+
+    decision: Decision
+    look: Look
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How versions are recorded, and how a command is typed."""
+
+    versions: Versions
+    words: Callable[[str], str]
+
+
+def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
+    """Brings the row up to date, and the card when it shows anything else now."""
+    push = session.get(Push, row_id)
+    if push is None:
+        return
+    before = _shown(push)
+    seen = found.look.seen
+    if seen.job is not None and not seen.is_taken and push.is_live:
+        push.job_uid = seen.job.uid
+    push.trouble = ""
+    _apply(session, push, found)
+    match found.decision:
+        case Pushed(said):
+            _push(push, said, found)
+            ways.versions.record(session, push, found.now)
+            notes.ended(session, push, ways.words, found.now)
+        case Fail() as fail:
+            push.phase, push.keys = Phase.FAILED, list(fail.keys)
+            push.reason, push.unblock = hide_secrets(fail.reason), fail.unblock
+            _end(push, found.now)
+            notes.ended(session, push, ways.words, found.now)
+        case _:
+            pass
+    push.is_late = is_late(push, found.now)
+    session.add(push)
+    if _shown(push) != before:
+        refresh_cards(session, push.subject, live=push.is_live)
+
+
+def _apply(session: Session, push: Push, found: Findings) -> None:
+    match found.decision:
+        case Follow() as follow:
+            _follow(push, follow, found)
+        case Again():
+            push.job_uid = None
+        case Close():
+            shares.close(session, session.get_one(Share, push.share_id), found.now)
+        case Linger(why):
+            push.trouble = why
+        case Cleared():
+            push.is_cleared = True
+        case _:
+            pass
+
+
+def _follow(push: Push, follow: Follow, found: Findings) -> None:
+    seen = found.look.seen
+    if follow.phase is not Phase(push.phase):
+        push.phase, push.since = follow.phase, found.now
+        if follow.phase is Phase.COPYING:
+            push.since = push.started_at = seen.started_at or found.now
+    said, push.obstacle = seen.said, follow.obstacle
+    if said is not None and said.event == "failed":
+        push.obstacle = f"{hide_secrets(said.message)} It is tried again."
+    if said is None or said.event != "progress":
+        return
+    push.stage, push.files_total, push.bytes_total = said.phase, said.files_total, said.bytes_total
+    push.files_done, push.bytes_done = said.files_done, said.bytes_done
+    rate, before = said.bytes_per_second, push.bytes_per_second
+    if rate is not None and before:
+        rate = _SMOOTHING * rate + (1 - _SMOOTHING) * before
+    push.bytes_per_second = rate
+
+
+def _push(push: Push, said: Said, found: Findings) -> None:
+    push.phase = Phase.PUSHED
+    push.started_at = push.started_at or found.look.seen.started_at
+    push.files_total, push.bytes_total = said.objects, said.bytes
+    push.files_done, push.bytes_done = said.objects, said.bytes
+    push.copied_files, push.copied_bytes = said.copied_files, said.copied_bytes
+    push.verified_by = dict(said.verified_by)
+    push.links, push.others = said.links.count, said.others
+    job = found.look.seen.job
+    _end(push, (job.status.completion_time if job is not None else None) or found.now)
+
+
+def _end(push: Push, moment: datetime) -> None:
+    push.since = push.ended_at = moment
+    push.stage, push.obstacle, push.bytes_per_second = "", "", None
+
+
+def _shown(push: Push) -> tuple[object, ...]:
+    """What the card shows of a push."""
+    return (
+        push.phase, push.since, push.stage, push.obstacle, push.trouble, push.is_late,
+        push.files_total, push.files_done, push.bytes_done, push.bytes_per_second, push.ended_at,
+        push.stopped_by,
+    )  # fmt: skip

@@ -1,0 +1,223 @@
+"""Has folders of PVCs pushed: what people want is checked and written, nothing else."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.access import Caller, Right
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.database.columns import new_id
+from bot.datasets import finding
+from bot.datasets.caches import shares
+from bot.datasets.job import job_name
+from bot.datasets.location import Location
+from bot.datasets.push_tables import PUSH, Push
+from bot.datasets.pushes.finding import live, overlap
+from bot.datasets.pushes.plan import Wish
+from bot.datasets.pushes.volumes import Volume, found
+from bot.datasets.service import DatasetService
+from bot.datasets.tables import Dataset, lane
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.slack.messages import show_card
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What would be pushed; nothing is done yet.
+
+    `dataset` is the name of what the target is or becomes, empty for none, and `versions` is how
+    many versions it has by now.
+    """
+
+    wish: Wish
+    store: str
+    volume: Volume
+    dataset: str = ""
+    is_new: bool = False
+    versions: int = 0
+
+
+class PushService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+        words: Callable[[str], str],
+    ) -> None:
+        self._settings = settings
+        self._clusters = clusters
+        self._datasets = DatasetService(settings, words)
+
+    def ask(self, session: Session, caller: Caller, wish: Wish) -> Offer:
+        """What would be pushed; UserError says why that cannot be."""
+        datasets, team = self._datasets.set_up(), caller.team or ""
+        store = self._datasets.store_of(team, wish.store)
+        if overlap(datasets.state, wish.target):
+            raise NotAllowedError(
+                f"{datasets.state} is where manifests of versions are kept.",
+                "Push to a folder of your own, such as s3://lake/results/.",
+            )
+        self._refuse_pushed(session, wish.target)
+        at_target = self._at_target(session, team, store, wish)
+        theirs = self._settings().teams[team]
+        if datasets.cluster not in theirs.reach:
+            raise ConflictError(
+                f"Datasets live in cluster {datasets.cluster}, where {team} has no PVC.",
+                f"Its PVCs are in: {', '.join(theirs.reach)}.",
+            )
+        cluster = self._clusters[datasets.cluster]
+        volume = found(cluster, datasets, theirs.namespace, wish.claim)
+        if at_target is None:
+            return Offer(wish, store, volume, wish.dataset or "", is_new=bool(wish.dataset))
+        versions = len(finding.versions(session, at_target.id))
+        return Offer(wish, store, volume, at_target.name, versions=versions)
+
+    def begin(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Push:
+        """Has a folder pushed."""
+        offer = self.ask(session, caller, wish)
+        push = self._row(caller, offer, now)
+        session.add(push)
+        session.flush()
+        shares.open_for(session, push, now)
+        facts = {"source": push.source, "target": push.target, "store": push.store}
+        facts |= {"dataset": push.dataset} if push.dataset else {}
+        facts |= {"overwrite": "yes"} if push.is_overwriting else {}
+        record(session, _actor(caller), "dataset.push", (PUSH, push.id), facts, at=now)
+        show_card(session, push.subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, PUSH, push.id, lane(push.cluster), now)
+        return push
+
+    def get(self, session: Session, push_id: str) -> Push:
+        """The push of a button; NotFoundError where there is none."""
+        push = session.get(Push, push_id)
+        if push is None:
+            raise NotFoundError("This push is not known any more.")
+        return push
+
+    def stop(self, session: Session, caller: Caller, push: Push, now: datetime) -> Push:
+        """Ends a push early; what is in the store by then stays."""
+        if caller.team != push.team:
+            raise NotAllowedError(f"This push belongs to {push.team}.", "Ask one of them.")
+        if push.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
+            raise NotAllowedError(
+                f"<@{push.person}> began this push.",
+                "They can stop it, and so can a lead of the team or an admin.",
+            )
+        if not push.is_live or push.stopped_by is not None:
+            raise ConflictError("This push has ended, or is being stopped.")
+        push.stopped_by = caller.person
+        session.add(push)
+        facts = {"target": push.target}
+        record(session, _actor(caller), "dataset.push_stop", (PUSH, push.id), facts, at=now)
+        wake(session, PUSH, push.id, lane(push.cluster), now)
+        return push
+
+    def _refuse_pushed(self, session: Session, target: str) -> None:
+        """One push at a time to a place, and none into another's."""
+        other = next((each for each in live(session) if overlap(each.target, target)), None)
+        if other is not None:
+            raise ConflictError(
+                f"<@{other.person}> is pushing to {other.target} at the moment.",
+                f"Its card in <#{other.channel}> says how far it is; push when it has ended.",
+            )
+
+    def _at_target(self, session: Session, team: str, store: str, wish: Wish) -> Dataset | None:
+        """The team's dataset that the target is; UserError where it is, or becomes, none."""
+        exact = self._refuse_foreign(session, team, store, wish.target)
+        named = finding.present(session, wish.dataset) if wish.dataset else None
+        if wish.dataset and named is None and exact is not None:
+            raise ConflictError(
+                f"{wish.target} is the dataset {exact.name} already.",
+                f"Leave --as out, or say --as {exact.name}.",
+            )
+        if named is not None and (exact is None or named.id != exact.id):
+            where = f": it is {named.source}" if named.is_for(team) else ""
+            raise ConflictError(
+                f"The name {named.name} is taken by another dataset{where}.",
+                "Choose another name, or push to where it is.",
+            )
+        if not wish.dataset and exact is None and (wish.version or wish.note):
+            raise UsageError(
+                f"{wish.target} is no dataset of {team}, so no version is recorded.",
+                "Say which it becomes, for example --as chest-xray.",
+            )
+        if exact is not None:
+            self._refuse_version(session, exact, wish.version)
+        return exact
+
+    def _refuse_foreign(
+        self, session: Session, team: str, store: str, target: str
+    ) -> Dataset | None:
+        """The dataset that is exactly there; NotAllowedError where another team has one."""
+        rows = session.exec(select(Dataset).where(col(Dataset.removed_at).is_(None)))
+        near = [each for each in rows if overlap(each.source, target)]
+        foreign = next((each for each in near if each.team != team), None)
+        if foreign is not None:
+            theirs = f"{foreign.name} of {foreign.team}" if foreign.is_for(team) else "another team"
+            raise NotAllowedError(
+                f"{target} is a place of {theirs}: a dataset is there.",
+                "Push to a folder of your own.",
+            )
+        return next((each for each in near if (each.source, each.store) == (target, store)), None)
+
+    def _refuse_version(self, session: Session, dataset: Dataset, name: str | None) -> None:
+        if name and name in {each.name for each in finding.versions(session, dataset.id)}:
+            raise ConflictError(
+                f"{dataset.name} has a version {name} already, and a named version never changes.",
+                "Choose another name, or leave --name out.",
+            )
+        survey = finding.live_survey(session, dataset.id)
+        if survey is not None:
+            raise ConflictError(
+                f"{survey.reference} is being recorded at the moment.",
+                f"Its card in <#{survey.channel}> says how far it is; push when it has ended.",
+            )
+
+    def _row(self, caller: Caller, offer: Offer, now: datetime) -> Push:
+        datasets, wish, push_id = self._datasets.set_up(), offer.wish, new_id()
+        team = caller.team or ""
+        return Push(
+            id=push_id,
+            workspace_id=caller.workspace_id,
+            team=team,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=datasets.cluster,
+            namespace=datasets.namespace,
+            claim_namespace=self._settings().teams[team].namespace,
+            claim_name=wish.claim,
+            claim_uid=offer.volume.uid,
+            storage_class=offer.volume.storage_class,
+            capacity_bytes=offer.volume.capacity_bytes,
+            folder=wish.folder,
+            store=offer.store,
+            target=wish.target,
+            is_overwriting=wish.is_overwriting,
+            dataset=offer.dataset,
+            version=wish.version,
+            note=wish.note,
+            share_id=new_id(),
+            job_name=job_name(f"push-{wish.claim}", push_id),
+            asked_at=now,
+            since=now,
+        )
+
+
+def target_of(url: str) -> str:
+    """A target as it is kept: with a slash at its end."""
+    return Location.of(url).url
+
+
+def _actor(caller: Caller) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)

@@ -1,0 +1,45 @@
+"""What was pushed becomes a version, by the survey that every version is made by."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.access import Caller, Place
+from bot.config import Settings
+from bot.datasets import finding
+from bot.datasets.push_tables import Push
+from bot.datasets.service import DatasetService, NewDataset
+from bot.errors import UserError
+
+
+class Versions:
+    """Records versions of what was pushed."""
+
+    def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
+        self._datasets = DatasetService(settings, words)
+
+    def record(self, session: Session, push: Push, now: datetime) -> None:
+        """Begins the survey of a dataset's new version; why it cannot be is noted in the push."""
+        if not push.dataset:
+            return
+        caller = Caller(
+            workspace_id=push.workspace_id,
+            person=push.person,
+            channel=push.channel,
+            place=Place.TEAM,
+            team=push.team,
+            roles=frozenset(),
+        )
+        try:
+            dataset = finding.present(session, push.dataset)
+            if dataset is None:
+                asked = NewDataset(push.dataset, push.target, push.store)
+                dataset = self._datasets.add(session, caller, asked, now)
+            if (dataset.source, dataset.store) != (push.target, push.store):
+                push.unrecorded = f"{dataset.name} is at {dataset.source} by now."
+                return
+            what = (dataset, push.version, push.note)
+            push.version_id = self._datasets.version(session, caller, what, now).id
+        except UserError as error:
+            push.unrecorded = f"{error.message} {error.hint}".rstrip()

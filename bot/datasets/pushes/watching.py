@@ -1,0 +1,29 @@
+"""Which pushes a changed object belongs to."""
+
+from collections.abc import Iterable, Mapping
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import JOBS
+from bot.cluster.view import Change
+from bot.datasets.push_tables import PUSH
+from bot.datasets.tables import lane
+from bot.wakeups import Wakeup
+
+
+class PushEar:
+    """Hears of the Jobs of pushes by our label."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The pushes to look at now."""
+        cluster = self._clusters.get(change.cluster)
+        if cluster is None or change.object is None or change.resource is not JOBS:
+            return ()
+        marks = change.object.labels
+        row_id = marks.get(labels.DATASET_PUSH)
+        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
+            return ()
+        return (Wakeup(PUSH, row_id, lane(cluster.name)),)

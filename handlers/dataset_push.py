@@ -1,0 +1,114 @@
+"""/dataset push: what was made on a PVC goes into an object store, and becomes a version."""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.access import Right
+from bot.datasets.pushes.answers import CONFIRM, begun, offered
+from bot.datasets.pushes.card import STOP
+from bot.datasets.pushes.plan import Wish, read
+from bot.datasets.pushes.service import target_of
+from bot.slack.card import Reply
+from bot.slack.markup import plain
+from bot.slack.parameters import TeamName, matched
+from handlers.context import Context
+from handlers.dataset import DatasetName, SourceUrl, StoreName, VersionName, dataset
+from handlers.dataset_caches import acting_for
+
+__all__ = ["dataset"]
+
+
+class Folder(NamedTuple):
+    """A folder of a PVC, by its path from the top of the volume."""
+
+    claim: str
+    path: str
+
+
+class ClaimFolder:
+    """`results:/run-7`, or `results:/` for all that is on the volume."""
+
+    word = "CLAIM:/PATH"
+    form = "a PVC and a folder on its volume such as `results:/run-7`, or `results:/` for all"
+    example = "results:/run-7"
+    rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{0,500})")
+
+    def read(self, text: str) -> Folder:
+        """The claim and the path, without a slash at its end."""
+        claim, path = matched(self.rule, text).groups()
+        parts = [each for each in path.split("/") if each]
+        if {".", ".."} & set(parts):
+            raise ValueError(text)
+        return Folder(claim, f"/{'/'.join(parts)}")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `/dataset push` was told; with `is_meant` nobody is asked whether it is."""
+
+    source: Folder
+    target: str
+    dataset: str | None = None
+    version: str | None = None
+    note: str = ""
+    store: str | None = None
+    is_overwriting: bool = False
+    is_meant: bool = False
+    team: str | None = None
+
+
+@dataset.verb(
+    "push",
+    "Copy a folder of a PVC into an object store, and record it as a version",
+    right=Right.DATASET_PUSH,
+    mutates=True,
+    repeats=True,
+    into=Asked,
+    examples=(
+        "push results:/run-7 s3://lake/run-7/",
+        'push prep:/chest s3://lake/chest-xray/ --as chest-xray --name v4 --note "new labels"',
+    ),
+)
+@dataset.argument("source", ClaimFolder(), help="Which PVC of the team, and which folder on it")
+@dataset.argument("target", SourceUrl(), help="Where to")
+@dataset.option("--as", "dataset", DatasetName(), help="The dataset that it is, or becomes")
+@dataset.option("--name", "version", VersionName(), help="What you call the version")
+@dataset.option("--note", default="", help="What is new in it")
+@dataset.option("--store", StoreName(), help="In which object store, where there are several")
+@dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
+@dataset.option("--yes", "is_meant", flag=True, help="Begin without being asked first")
+@dataset.option("--team", TeamName(), help="Of which team, where the channel does not say")
+def push(ctx: Context, asked: Asked) -> Reply:
+    """What would be pushed, with a button."""
+    wish = Wish(
+        claim=asked.source.claim,
+        folder=asked.source.path,
+        target=target_of(asked.target),
+        store=asked.store,
+        dataset=asked.dataset,
+        version=asked.version,
+        note=asked.note,
+        is_overwriting=asked.is_overwriting,
+        team=ctx.team()[0],
+    )
+    if asked.is_meant:
+        return begun(ctx.pushes.begin(ctx.session, ctx.caller, wish, ctx.now))
+    return offered(ctx.pushes.ask(ctx.session, ctx.caller, wish))
+
+
+@dataset.button(CONFIRM, right=Right.DATASET_PUSH)
+def click_push(ctx: Context, value: str) -> Reply:
+    """Begins what the button's question told."""
+    wish = read(value)
+    caller = acting_for(ctx, wish.team, Right.DATASET_PUSH)
+    return begun(ctx.pushes.begin(ctx.session, caller, wish, ctx.now))
+
+
+@dataset.button(STOP, right=Right.DATASET_PUSH)
+def click_stop(ctx: Context, push_id: str) -> Reply:
+    """Ends a push early."""
+    found = ctx.pushes.get(ctx.session, push_id)
+    caller = acting_for(ctx, found.team, Right.DATASET_PUSH)
+    row = ctx.pushes.stop(ctx.session, caller, found, ctx.now)
+    return Reply((plain(f"{row.source} is no longer pushed to {row.target}."),))

@@ -1,0 +1,186 @@
+"""Pushes on a database and on a whole cluster behind HTTP, whose worker only talks."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from typing_extensions import override
+
+from bot import due
+from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
+from bot.cluster.view import Change
+from bot.controller import Loop
+from bot.database.database import Database, Session
+from bot.datasets.caches.share_controller import ShareController
+from bot.datasets.caches.share_watching import ShareEar
+from bot.datasets.controller import VersionController, World
+from bot.datasets.push_tables import Push
+from bot.datasets.pushes.controller import PushController
+from bot.datasets.pushes.plan import Wish
+from bot.datasets.pushes.renderer import PushRenderer
+from bot.datasets.pushes.service import Offer, PushService
+from bot.datasets.pushes.watching import PushEar
+from bot.slack.card import Reply
+from bot.slack.text import as_text
+from playground.cluster.control.training import Line, Training
+from playground.cluster.story import storage_class
+from tests.bot.datasets.rig import IMAGE, Rig
+from tests.bot.ground import ALICE, TEAM_A, Outside
+
+NFS, TRIDENT = "nfs.csi.k8s.io", "csi.trident.netapp.io"
+CLAIMS, MOUNTED = "persistentvolumeclaims", "persistentvolumes"
+FILES, SIZE = 1200, 48_000_000_000
+DONE = {
+    "event": "done",
+    "phase": "verifying",
+    "objects": FILES,
+    "bytes": SIZE,
+    "seconds": 40.0,
+    "copied_files": FILES,
+    "copied_bytes": SIZE,
+    "verified_by": {"md5": FILES},
+    "links": {"count": 2, "first": []},
+    "others": 0,
+}
+TARGET = "s3://lake/chest-xray/"
+
+
+class Pushing(Rig):
+    """Everything of pushes, built as the composition root builds it."""
+
+    def __init__(self, database: Database, outside: Outside) -> None:
+        super().__init__(database, outside)
+        self.pushes = PushService(self.settings, self.clusters, self.words)
+        self._ears = (PushEar(self.clusters), ShareEar(self.clusters))
+        self._heard = dict[str, str]()
+        self.claim("results")
+        self.others = self.volumes()
+        self.pushes_so()
+
+    @override
+    def restart(self) -> None:
+        world = World(self.database, self.clock, self.settings, self.clusters, self.words)
+        keepers = (VersionController(world), ShareController(world), PushController(world))
+        self.loop = Loop(self.database, self.clock, keepers)
+
+    def claim(self, name: str, driver: str = NFS, mode: str = "ReadWriteMany") -> None:
+        """A PVC of team-a on a volume of this driver."""
+        body = storage_class(f"{name}-class", seconds=0) | {"provisioner": driver}
+        self.world.create("storageclasses", body)
+        spec = {
+            "accessModes": [mode],
+            "storageClassName": f"{name}-class",
+            "resources": {"requests": {"storage": "1Ti"}},
+        }
+        self.world.create(CLAIMS, {"metadata": {"name": name}, "spec": spec}, "team-a")
+        self.world.settle()
+
+    def pushes_so(self, last: dict[str, Any] = DONE, *, seconds: float = 40, code: int = 0) -> None:
+        """How the next pushes go: progress until so many seconds have passed, then this."""
+
+        def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
+            passed = min(seconds, (until - started).total_seconds())
+            steps = range(5, int(passed) + 1, 5)
+            said = [(started + timedelta(seconds=n), _progress(n / seconds)) for n in steps]
+            if passed >= seconds:
+                said.append((started + timedelta(seconds=seconds), json.dumps(last)))
+            return said
+
+        self.world.behaviours[IMAGE] = Training(
+            epochs=1,
+            seconds_per_epoch=seconds - 4,
+            log=log,
+            fails_after=seconds if code else None,
+            exit_code=code,
+        )
+
+    @override
+    def look(self) -> None:
+        super().look()
+        self.view()
+        self.do(self._hear)
+
+    def view(self) -> None:
+        """Takes what a push looks at into the view, as watches do."""
+        kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES)
+        for resource in kinds:
+            self.cluster.view.store(resource).replace(self.cluster.list(resource))
+
+    def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> Offer:
+        """Somebody asks what pushing results:/run-7 to lake/chest-xray does."""
+        self.view()
+        by, wish = self.caller(person, channel), _wish(more)
+        return self.do(lambda session: self.pushes.ask(session, by, wish))
+
+    def push(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> str:
+        """Somebody has that pushed; the id of its row."""
+        self.view()
+        by, wish = self.caller(person, channel), _wish(more)
+        return self.do(lambda session: self.pushes.begin(session, by, wish, self.clock.now()).id)
+
+    def stop(self, push_id: str, person: str = ALICE, channel: str = TEAM_A) -> None:
+        """Somebody ends it."""
+        by = self.caller(person, channel)
+
+        def work(session: Session) -> None:
+            self.pushes.stop(session, by, self.pushes.get(session, push_id), self.clock.now())
+
+        self.do(work)
+
+    def found(self, push_id: str) -> Push:
+        return self.do(lambda session: session.get_one(Push, push_id))
+
+    def shown(self, push_id: str) -> str:
+        """The push's card as text."""
+        card = self.do(lambda s: PushRenderer(self.clock).card(s, push_id, TEAM_A))
+        assert card is not None
+        return as_text(Reply(card=card))
+
+    def own_claim(self) -> Any:
+        """The team's PVC as the cluster has it."""
+        return self.world.get(CLAIMS, "results", "team-a")
+
+    def volume(self, name: str) -> Any:
+        """What a volume is."""
+        found: Any = self.world.get(MOUNTED, name)
+        return found["spec"]
+
+    def volumes(self) -> list[str]:
+        return sorted(each["metadata"]["name"] for each in self.world.list(MOUNTED))
+
+    def nothing_is_left(self) -> bool:
+        """Whether no Job, PVC or volume of a push is there, and the team's PVC is as it was."""
+        noted = self.own_claim()["metadata"].get("annotations") or {}
+        left = (
+            self.jobs(),
+            self.world.list(CLAIMS, "datasets"),
+            [each for each in self.volumes() if each not in self.others],
+            [key for key in noted if key.startswith("trident")],
+        )
+        return left == ([], [], [], [])
+
+    def _hear(self, session: Session) -> None:
+        kinds: tuple[Resource[Any], ...] = (JOBS, PVCS, VOLUMES)
+        for resource in kinds:
+            for each in self.cluster.list(resource):
+                if self._heard.get(each.uid) != each.metadata.resource_version:
+                    self._heard[each.uid] = each.metadata.resource_version
+                    change = Change("default", resource, "modified", each)
+                    for wakeup in (wakeup for ear in self._ears for wakeup in ear(change)):
+                        due.wake(session, *wakeup, self.clock.now())
+
+
+def _wish(more: dict[str, Any]) -> Wish:
+    return Wish(**({"claim": "results", "folder": "/run-7", "target": TARGET} | more))
+
+
+def _progress(part: float) -> str:
+    told = {
+        "event": "progress",
+        "phase": "copying",
+        "files_done": int(FILES * part),
+        "files_total": FILES,
+        "bytes_done": int(SIZE * part),
+        "bytes_total": SIZE,
+    }
+    return json.dumps(told | {"bytes_per_second": SIZE / 40})

@@ -1,0 +1,241 @@
+"""Pushes from the question to the version, and what becomes of their objects."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.database.database import Database
+from bot.datasets.push_tables import Phase
+from bot.errors import UserError
+from playground.ledger import Fault
+from tests.bot.datasets.pushes.pushing import CLAIMS, NFS, TARGET, TRIDENT, Pushing
+from tests.bot.datasets.rig import DIGEST, DONE
+from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B, Outside
+from tests.databases import create_tables
+
+DENIED = {
+    "event": "failed",
+    "reason": "no_access",
+    "message": "labels.csv cannot be read by uid 10001.",
+    "hint": "Let it read all below the folder, or push a folder that it may read.",
+    "keys": ["labels.csv"],
+}
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Pushing]:
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database, outside = Database(url), Outside(tmp_path)
+    yield Pushing(database, outside)
+    outside.close()
+    database.close()
+
+
+def refusal(rig: Pushing, **wish: Any) -> tuple[str, str]:
+    with pytest.raises(UserError) as caught:
+        rig.ask(**wish)
+    return caught.value.message, caught.value.hint
+
+
+def test_a_folder_is_read_by_its_share(rig: Pushing) -> None:
+    push_id = rig.push(is_overwriting=True)
+    rig.pass_time(seconds=15)
+    (job,), (claim,) = rig.jobs(), rig.world.list(CLAIMS, "datasets")
+    pod = job["spec"]["template"]["spec"]
+    assert pod["volumes"][-1] == {
+        "name": "data",
+        "persistentVolumeClaim": {"claimName": claim["metadata"]["name"], "readOnly": True},
+    }
+    worker = pod["containers"][0]
+    assert worker["volumeMounts"][-1] == {"name": "data", "mountPath": "/data", "readOnly": True}
+    assert worker["args"][:5] == ["push", "--source", "/data/run-7", "--target", TARGET]
+    assert worker["args"][-1] == "--overwrite"
+    assert [each["secret"]["secretName"] for each in pod["volumes"] if "secret" in each] == [
+        "lake-keys"
+    ]
+    shared = rig.volume(claim["spec"]["volumeName"])
+    own = rig.volume(rig.own_claim()["spec"]["volumeName"])
+    assert shared["csi"] == own["csi"]
+    assert (shared["persistentVolumeReclaimPolicy"], rig.found(push_id).phase) == (
+        "Retain", Phase.COPYING,
+    )  # fmt: skip
+
+
+def test_the_card_says_how_far_it_is(rig: Pushing) -> None:
+    rig.pushes_so(seconds=200)
+    push_id = rig.push()
+    rig.pass_time(seconds=120)
+    push = rig.found(push_id)
+    assert (push.phase, push.files_total, push.stage) == (Phase.COPYING, 1200, "copying")
+    card = rig.shown(push_id)
+    assert card.startswith(f"▶️ results:/run-7 to {TARGET} · Pushing for ")
+    assert f"{push.files_done} of 1200 files" in card.replace(",", "")
+    assert "1.2 GB/s" in card
+    assert "Left    about " in card
+
+
+def test_what_is_pushed_becomes_a_version(rig: Pushing) -> None:
+    push_id = rig.push(dataset="chest-xray", version="v4", note="new labels")
+    rig.pass_time(seconds=60)
+    push = rig.found(push_id)
+    assert (push.phase, push.links, push.version_id is None) == (Phase.PUSHED, 2, False)
+    assert rig.notes(push_id)["ended"] == (
+        f"<@{ALICE}> results:/run-7 is in {TARGET}: 1,200 files, 48 GB.\n"
+        "It is being recorded as chest-xray@v4."
+    )
+    rig.says(DONE | {"digest": DIGEST}, seconds=20)
+    rig.pass_time(minutes=3)
+    version = rig.get(push.version_id or "")
+    assert (version.reference, version.note, version.phase, version.source) == (
+        "chest-xray@v4", "new labels", "ready", TARGET,
+    )  # fmt: skip
+    assert (rig.found(push_id).is_cleared, rig.nothing_is_left()) == (True, True)
+
+
+def test_without_a_dataset_nothing_is_recorded(rig: Pushing) -> None:
+    push_id = rig.push()
+    rig.pass_time(minutes=3)
+    assert (rig.found(push_id).version_id, rig.found(push_id).phase) == (None, Phase.PUSHED)
+    assert rig.notes(push_id)["ended"].splitlines()[1] == (
+        f"To make a dataset of it: `/dataset add NAME {TARGET} --store lake`"
+    )
+
+
+def test_a_name_taken_meanwhile_is_told(rig: Pushing) -> None:
+    push_id = rig.push(dataset="chest-xray")
+    rig.add(source="s3://lake/elsewhere/")
+    rig.pass_time(minutes=3)
+    push = rig.found(push_id)
+    assert (push.phase, push.unrecorded, push.is_cleared) == (
+        Phase.PUSHED, "chest-xray is at s3://lake/elsewhere/ by now.", True,
+    )  # fmt: skip
+
+
+def test_the_worker_says_why_it_failed(rig: Pushing) -> None:
+    rig.pushes_so(DENIED, seconds=10, code=65)
+    push_id = rig.push(dataset="chest-xray")
+    rig.pass_time(minutes=3)
+    push = rig.found(push_id)
+    assert (push.phase, push.version_id, push.is_cleared) == (Phase.FAILED, None, True)
+    assert rig.notes(push_id)["ended"].splitlines() == [
+        (
+            f"<@{ALICE}> results:/run-7 was not pushed to {TARGET}. labels.csv cannot be read by"
+            " uid 10001."
+        ),
+        "The first files it is about: labels.csv.",
+        "Let it read all below the folder, or push a folder that it may read.",
+    ]
+    assert rig.nothing_is_left()
+
+
+def test_whoever_began_it_stops_it(rig: Pushing) -> None:
+    push_id = rig.push()
+    rig.pass_time(seconds=20)
+    with pytest.raises(UserError, match="This push belongs to team-a"):
+        rig.stop(push_id, BOB, TEAM_B)
+    rig.stop(push_id, ERIN)
+    rig.pass_time(minutes=2)
+    assert rig.found(push_id).reason == f"<@{ERIN}> stopped it."
+    assert rig.nothing_is_left()
+
+
+def test_a_deleted_claim_ends_the_push(rig: Pushing) -> None:
+    push_id = rig.push()
+    rig.world.delete(CLAIMS, "results", "team-a")
+    rig.pass_time(minutes=2)
+    assert (rig.found(push_id).reason, rig.found(push_id).is_cleared) == (
+        "PVC results is not in namespace team-a any more.", True,
+    )  # fmt: skip
+
+
+def test_one_push_at_a_time_to_a_place(rig: Pushing) -> None:
+    rig.push()
+    busy = f"<@{ALICE}> is pushing to {TARGET} at the moment."
+    assert refusal(rig)[0] == busy
+    assert refusal(rig, target=f"{TARGET}train/")[0] == busy
+    assert refusal(rig, target="s3://lake/")[0] == busy
+    rig.pass_time(minutes=3)
+    assert rig.ask().dataset == ""
+
+
+def test_places_of_others_are_refused(rig: Pushing) -> None:
+    rig.add(source=TARGET)
+    rig.policy = rig.policy.model_copy(
+        update={"stores": {
+            **rig.policy.stores,
+            "lake": rig.policy.stores["lake"].model_copy(update={"teams": ("team-a", "team-b")}),
+        }}
+    )  # fmt: skip
+    assert refusal(rig, person=BOB, channel=TEAM_B) == (
+        f"{TARGET} is a place of another team: a dataset is there.",
+        "Push to a folder of your own.",
+    )
+    assert refusal(rig, target="s3://qm-state/prod/manifests/")[0] == (
+        "s3://qm-state/prod/ is where manifests of versions are kept."
+    )
+    assert refusal(rig, store="state")[0] == "team-a may not use the store state."
+
+
+def test_names_that_cannot_be_are_refused(rig: Pushing) -> None:
+    assert refusal(rig, version="v4")[1] == "Say which it becomes, for example --as chest-xray."
+    rig.add(source="s3://lake/elsewhere/")
+    assert refusal(rig, dataset="chest-xray")[0] == (
+        "The name chest-xray is taken by another dataset: it is s3://lake/elsewhere/."
+    )
+    assert refusal(rig, target="s3://lake/elsewhere/", dataset="other") == (
+        "s3://lake/elsewhere/ is the dataset chest-xray already.",
+        "Leave --as out, or say --as chest-xray.",
+    )
+    assert rig.ask(target="s3://lake/elsewhere/").dataset == "chest-xray"
+
+
+@pytest.mark.parametrize(
+    ("driver", "mode", "said"),
+    [
+        (
+            "ebs.csi.aws.com",
+            "ReadWriteMany",
+            (
+                "PVC other cannot be read from namespace datasets, where the stores' keys are. It"
+                " is on a volume of ebs.csi.aws.com, which is not known to let several namespaces"
+                " mount one volume."
+            ),
+        ),
+        (
+            NFS,
+            "ReadWriteOnce",
+            (
+                "PVC other is for one node at a time (access modes: ReadWriteOnce), and the stores'"
+                " keys are in namespace datasets, where it would have to be mounted too."
+            ),
+        ),
+    ],
+)
+def test_volumes_that_cannot_be_seen_are_refused(
+    rig: Pushing, driver: str, mode: str, said: str
+) -> None:
+    rig.claim("other", driver, mode)
+    assert refusal(rig, claim="other")[0] == said
+    assert refusal(rig, claim="resluts")[1] == "Did you mean results?"
+
+
+@pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
+@pytest.mark.parametrize("driver", [NFS, TRIDENT])
+def test_each_request_may_be_lost(rig: Pushing, driver: str, fault: Fault) -> None:
+    rig.world.install("trident")
+    rig.claim("made", driver)
+    rig.others = rig.volumes()
+    for name in ("create jobs", f"create {CLAIMS}", "create persistentvolumes", "delete jobs",
+                 f"delete {CLAIMS}", "delete persistentvolumes", f"patch {CLAIMS}",
+                 "create tridentvolumereferences", "delete tridentvolumereferences"):  # fmt: skip
+        rig.outside.ledger.by_name[name] = [fault]
+    push_id = rig.push(claim="made")
+    rig.pass_time(seconds=1)
+    rig.restart()
+    rig.pass_time(minutes=6)
+    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (Phase.PUSHED, True)
+    assert rig.nothing_is_left()
+    assert rig.world.list("tridentvolumereferences") == []

@@ -1,0 +1,116 @@
+"""/dataset push as people type it; the pushes themselves are tested where they are made."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import select
+
+from bot.cluster.resources import PVCS, VOLUMES, Resource
+from bot.datasets.push_tables import Push
+from tests.handlers.office import ALICE, BOB, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+SETTINGS = """\
+stores:
+  lake: {secret: lake-keys, teams: [team-a]}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+  static_drivers: [csi.playground]
+"""
+ASK = "/dataset push imagenet:/run-7/ s3://lake/run-7"
+BEGUN = "imagenet:/run-7 is being pushed to s3://lake/run-7/."
+WISH = {"c": "imagenet", "p": "/run-7", "u": "s3://lake/run-7/", "t": "team-a"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
+        cluster = open_office.application.clusters["default"]
+        kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES)
+        for resource in kinds:
+            cluster.view.store(resource).replace(cluster.list(resource))
+        yield open_office
+
+
+def pushes(desk: Office) -> list[Push]:
+    return list(desk.application.database.read(lambda s: s.exec(select(Push)).all()))
+
+
+def test_asking_begins_nothing_and_repeats(desk: Office) -> None:
+    first = desk.says(ALICE, TEAM_A, f"{ASK} --as run-7")
+    assert [line.split("  ")[-1].strip() for line in first.splitlines()] == [
+        "Push imagenet:/run-7?",
+        "Nothing is done yet. This is what it does:",
+        "`imagenet:/run-7`",
+        "1 TiB on standard; how much of it is in the folder is counted first",
+        "`s3://lake/run-7/`",
+        "`lake`",
+        "stays: where an object has another content, the push ends and names it",
+        "version the next free name of the new dataset run-7",
+        "[Push it]",
+    ]
+    assert (desk.says(ALICE, TEAM_A, f"{ASK} --as run-7"), pushes(desk)) == (first, [])
+
+
+def test_the_button_begins_what_was_told(desk: Office) -> None:
+    told = json.dumps(WISH | {"d": "run-7", "v": "v1", "o": True})
+    assert desk.clicks(ALICE, TEAM_A, "dataset.push", told).splitlines()[0] == BEGUN
+    (push,) = pushes(desk)
+    assert (push.folder, push.dataset, push.version, push.is_overwriting) == (
+        "/run-7", "run-7", "v1", True,
+    )  # fmt: skip
+    assert desk.clicks(ALICE, TEAM_A, "dataset.push_stop", push.id) == (
+        "imagenet:/run-7 is no longer pushed to s3://lake/run-7/."
+    )
+
+
+def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
+    assert desk.says(ALICE, TEAM_A, f"{ASK} --yes").splitlines()[0] == BEGUN
+    (push,) = pushes(desk)
+    assert desk.says(BOB, TEAM_B, ASK).splitlines()[0] == "team-b may use no object store."
+    assert desk.clicks(BOB, TEAM_B, "dataset.push_stop", push.id) == (
+        "This push belongs to team-a.\nAsk one of them."
+    )
+    assert desk.clicks(ALICE, ELSEWHERE, "dataset.push", json.dumps(WISH)).startswith(
+        "This channel belongs to no team"
+    )
+    assert len(pushes(desk)) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "/dataset push imagenet s3://lake/run-7/",
+            (
+                "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
+                " `results:/` for all, not `imagenet`."
+            ),
+        ),
+        (
+            "/dataset push imagenet:/a/../b s3://lake/run-7/",
+            (
+                "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
+                " `results:/` for all, not `imagenet:/a/../b`."
+            ),
+        ),
+        (
+            "/dataset push imagnet:/run-7 s3://lake/run-7/",
+            "There is no PVC imagnet in namespace team-a.",
+        ),
+    ],
+)
+def test_wrong_input_is_explained_in_words(desk: Office, typed: str, said: str) -> None:
+    assert desk.says(ALICE, TEAM_A, typed).splitlines()[0] == said
+
+
+def test_an_old_button_says_so(desk: Office) -> None:
+    assert desk.clicks(ALICE, TEAM_A, "dataset.push", "{}") == (
+        "This button is out of date.\nType the command again."
+    )
