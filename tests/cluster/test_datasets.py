@@ -17,6 +17,7 @@ from bot.datasets.caches import shares
 from bot.datasets.caches.job import Place, claim_of, fill_job
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.tables import Cache, Share, SharePhase
+from bot.datasets.caches.users import standing
 from bot.datasets.controller import World
 from bot.datasets.tables import Version
 from tests.bot.cluster.conftest import PATIENT
@@ -31,6 +32,7 @@ from tests.databases import create_tables
 NFS, TRIDENT = "nfs.csi.k8s.io", "csi.trident.netapp.io"
 CLASS, NAMESPACE, REFERENCES = "fast", "datasets", "tridentvolumereferences.trident.netapp.io"
 CLAIMS, VOLUMES, CLASSES = "persistentvolumeclaims", "persistentvolumes", "storageclasses.storage"
+SNAPSHOTS = "volumesnapshots.snapshot"
 _TEXT = {"type": "string"}
 _SPEC = {
     "type": "object",
@@ -194,6 +196,22 @@ def test_a_volume_is_shared_and_taken_back(
     database.transaction(lambda session: shares.leave(session, rig.cache.id, START))
     rig.becomes(share.id, SharePhase.GONE)
     assert rig.api.get(VOLUMES, share.claim_name) is None
+    rig.close()
+
+
+def test_a_snapshot_of_it_keeps_a_cache(
+    plane: ControlPlane, site: Site, database: Database
+) -> None:
+    rig = Rig(plane, site, database, NFS)
+    assert standing(rig.cluster, rig.cache, ()) == []
+    source = {"persistentVolumeClaimName": rig.cache.claim_name}
+    body = {"metadata": {"name": "monday"}, "spec": {"source": source}}
+    rig.api.create(SNAPSHOTS, body, NAMESPACE)
+    assert standing(rig.cluster, rig.cache, ()) == [
+        f"VolumeSnapshot monday in namespace {NAMESPACE} is of it."
+    ]
+    rig.api.delete(SNAPSHOTS, "monday", NAMESPACE)
+    wait_for(lambda: standing(rig.cluster, rig.cache, ()) == [], "the end of the snapshot")
     rig.close()
 
 
