@@ -23,7 +23,7 @@ from bot.datasets.tables import Version
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
-from tests.bot.ground import INSTALLATION, START
+from tests.bot.ground import INSTALLATION
 from tests.cluster.api import Object, wait_for
 from tests.cluster.control_plane import DEPLOYED, ControlPlane
 from tests.cluster.site import Site
@@ -68,9 +68,9 @@ class Rig:
         self.team = site.add_team("4")
         site.let_bot_into(self.team, "quartermaster-trident")
         self.cluster = cluster_of(plane)
-        world = World(
-            database, Clock(), lambda: SETTINGS, {"default": self.cluster}, lambda text: f"/{text}"
-        )
+        self.clock = Clock()
+        clusters = {"default": self.cluster}
+        world = World(database, self.clock, lambda: SETTINGS, clusters, lambda text: f"/{text}")
         self.controller = ShareController(world)
         self.cache: Cache = database.transaction(lambda s: add_cached(s, storage_class=CLASS))
         self.cluster.create(PVCS, claim_of(self.cache, INSTALLATION), NAMESPACE, is_strict=True)
@@ -80,7 +80,7 @@ class Rig:
         """The team needs the cache; the share's id."""
 
         def work(session: Session) -> str:
-            name = shares.claim_for(session, self.cache, self.team, START)
+            name = shares.claim_for(session, self.cache, self.team, self.clock.now())
             found = shares.by_claim(session, self.cache.id, name)
             assert found is not None
             return found.id
@@ -193,7 +193,7 @@ def test_a_volume_is_shared_and_taken_back(
     assert made is not None
     assert made["spec"]["csi"] == {"driver": NFS, "volumeHandle": _handle(rig)}
     assert made["status"]["phase"] == "Bound"
-    database.transaction(lambda session: shares.leave(session, rig.cache.id, START))
+    database.transaction(lambda session: shares.leave(session, rig.cache.id, rig.clock.now()))
     rig.becomes(share.id, SharePhase.GONE)
     assert rig.api.get(VOLUMES, share.claim_name) is None
     rig.close()
@@ -228,7 +228,7 @@ def test_trident_is_asked_as_it_wants(plane: ControlPlane, site: Site, database:
     (reference,) = rig.api.list(REFERENCES)
     wanted = {"pvcName": rig.cache.claim_name, "pvcNamespace": NAMESPACE}
     assert (reference["metadata"]["namespace"], reference["spec"]) == (rig.team, wanted)
-    database.transaction(lambda session: shares.leave(session, rig.cache.id, START))
+    database.transaction(lambda session: shares.leave(session, rig.cache.id, rig.clock.now()))
     rig.becomes(share.id, SharePhase.GONE)
     assert (rig.api.list(REFERENCES), rig.api.list(CLAIMS, rig.team)) == ([], [])
     rig.close()
