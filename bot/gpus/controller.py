@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 
 from sqlmodel import Session
@@ -15,14 +15,15 @@ from bot.database.database import Database
 from bot.due import wake
 from bot.gpus.idleness import idle_since, last_moment
 from bot.gpus.prometheus import Prometheus
-from bot.training.idling import IdlingService, Sight
+from bot.training.idling import MOST_AT_ONCE, IdlingService, Sight
 from bot.training.kinds import gpus_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run
 
 KIND = "gpu-use"
+_SOON = timedelta(seconds=2)
 # More names in one query would be longer than servers take.
-_MOST_AT_ONCE = 50
+_MOST_NAMES = 50
 
 
 def look_around(settings: Settings, session: Session, now: datetime) -> None:
@@ -77,7 +78,9 @@ class UseController:
                 found.sights |= _sights(prometheus, some, last_moment(now))
             for run in ended:
                 found.means[run.id] = _mean(prometheus, run)
-        return Step(None, lambda session: self._save(session, found, now))
+        # Each run is a request; a step takes no more of them than end before its lease does.
+        again = now + _SOON if len(ended) == MOST_AT_ONCE else None
+        return Step(again, lambda session: self._save(session, found, now))
 
     def troubled(self, session: Session, row_id: str, _trouble: Trouble, /) -> None:
         """What is not known any more is not shown."""
@@ -96,9 +99,9 @@ def _by_namespace(runs: Sequence[Run]) -> list[list[Run]]:
     for run in runs:
         places.setdefault(run.namespace, []).append(run)
     return [
-        some[first : first + _MOST_AT_ONCE]
+        some[first : first + _MOST_NAMES]
         for some in places.values()
-        for first in range(0, len(some), _MOST_AT_ONCE)
+        for first in range(0, len(some), _MOST_NAMES)
     ]
 
 

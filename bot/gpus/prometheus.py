@@ -75,12 +75,16 @@ class _Source:
 
 
 class Prometheus:
-    """One Prometheus, or what speaks its HTTP API; `name` is what sentences call it."""
+    """One Prometheus, or what speaks its HTTP API; `name` is what sentences call it.
+
+    Which metric and labels it has is asked once, so each one is for a single look.
+    """
 
     def __init__(self, name: str, settings: PrometheusSettings) -> None:
         self._name = name
         self._settings = settings
         self._pool = urllib3.PoolManager(ca_certs=settings.ca_file, retries=False)
+        self._found: _Source | None = None
 
     def figures(
         self, namespace: str, beginnings: Sequence[str], times: tuple[datetime, datetime]
@@ -132,6 +136,10 @@ class Prometheus:
         self._pool.clear()
 
     def _source(self, at: datetime) -> _Source:
+        self._found = self._found or self._look_for_source(at)
+        return self._found
+
+    def _look_for_source(self, at: datetime) -> _Source:
         for namespace, pod in _LABELS:
             served = self._served(pod, at)
             for metric, whole in _METRICS.items():

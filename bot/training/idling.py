@@ -21,7 +21,7 @@ from bot.training.tables import KIND, Phase, Run, Wanted
 
 NOTICE = timedelta(minutes=30)
 KEPT_FOR = timedelta(hours=4)
-_MOST_AT_ONCE = 50
+MOST_AT_ONCE = 5
 _MEASURED_WITHIN = timedelta(days=1)
 # Metrics arrive a little after what they are of.
 _MEASURED_AFTER = timedelta(minutes=2)
@@ -63,7 +63,7 @@ class IdlingService:
         return [run for run in found if gpus_of(spec_of(run))]
 
     def unmeasured(self, session: Session, cluster: str, now: datetime) -> list[Run]:
-        """Runs of a cluster that ended within a day and whose use of GPUs nobody has summed up."""
+        """A few runs that ended within a day and whose use of GPUs nobody has summed up."""
         return list(
             session.scalars(
                 select(Run)
@@ -74,7 +74,7 @@ class IdlingService:
                     col(Run.measured_at).is_(None),
                 )
                 .order_by(col(Run.ended_at))
-                .limit(_MOST_AT_ONCE)
+                .limit(MOST_AT_ONCE)
             )
         )
 

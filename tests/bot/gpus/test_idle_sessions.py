@@ -7,6 +7,7 @@ import pytest
 
 from bot.errors import NotAllowedError
 from bot.gpus.prometheus import STEP
+from bot.training.idling import MOST_AT_ONCE
 from bot.training.tables import Phase
 from tests.bot.gpus.rig import ACTIVE, Watched, idle
 from tests.bot.ground import ALICE, BOB, ERIN, START
@@ -179,3 +180,16 @@ def test_an_ended_run_says_how_busy_it_was(rig: Watched, tmp_path: Path) -> None
     with rig.measured(tmp_path, scraped):
         rig.look_at(ended + timedelta(minutes=5))
     assert rig.get(run_id).gpus_busy == pytest.approx(0.75)
+
+
+def test_many_ended_runs_are_measured_in_turn(rig: Watched, tmp_path: Path) -> None:
+    runs = [rig.submit(f"lane-{number}", gpus=0) for number in range(MOST_AT_ONCE + 1)]
+    rig.pass_time(minutes=30)
+    scraped = Scraped()
+    scraped.add(ACTIVE, {"namespace": "team-a", "pod": "other"}, (BEGUN, at(1)), 1)
+    with rig.measured(tmp_path, scraped):
+        rig.look_at(START + timedelta(minutes=35))
+        measured = [rig.get(run_id).measured_at is not None for run_id in runs]
+        assert measured == [True] * MOST_AT_ONCE + [False]
+        rig.pass_time(seconds=5)
+    assert all(rig.get(run_id).measured_at for run_id in runs)
