@@ -25,7 +25,8 @@ def observe(cluster: Cluster, cache: Cache) -> Seen:
             return Seen(taken=f"PVC {cache.claim_name}")
         claim = None
     if job is not None and not _is_ours(job, cache, cache.job_uid, cluster.installation):
-        if not has_ended:
+        # What is filled needs no Job, so whose that is does not matter then.
+        if not has_ended and cache.phase != Phase.READY:
             return Seen(taken=f"Job {cache.job_name}")
         job = None
     if has_ended:

@@ -182,6 +182,17 @@ def test_objects_of_somebody_else_stay(filling: Filling) -> None:
     assert (filling.effects(), len(filling.claims())) == ([], 1)
 
 
+def test_a_strange_job_leaves_ready_caches_alone(filling: Filling) -> None:
+    cache_id = filling.cache()
+    filling.pass_time(minutes=3)
+    cache = filling.found(cache_id)
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "x", "image": "x"}]}}
+    job = {"metadata": {"name": cache.job_name}, "spec": {"template": template}}
+    filling.world.create("jobs", job, "datasets")
+    filling.pass_time(hours=2)
+    assert (filling.found(cache_id).phase, len(filling.claims())) == (Phase.READY, 1)
+
+
 def test_a_quota_that_is_full_is_told(filling: Filling) -> None:
     offer = filling.ask()
     quota = {"metadata": {"name": "storage"}, "spec": {"hard": {"requests.storage": "10Gi"}}}
