@@ -135,9 +135,9 @@ def click_version(ctx: Context, dataset_id: str) -> Reply:
 
 
 def acting_for(ctx: Context, team: str, right: Right) -> Caller:
-    """The person as who they are to the team; in a direct message no channel tells."""
+    """The person as who they are to the team of a button, whatever the channel's team is."""
     caller = ctx.caller
-    if caller.team is None:
+    if caller.team != team:
         access = ctx.services.access
         caller = access.caller(ctx.session, caller.person, caller.channel, team=team)
         access.require(caller, right)

@@ -10,7 +10,7 @@ from sqlmodel import select
 
 from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.datasets.push_tables import Push
-from tests.handlers.office import ALICE, BOB, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
 from tests.playground.cluster.served import Served
 
 SETTINGS = """\
@@ -26,6 +26,10 @@ datasets:
 ASK = "/dataset push imagenet:/run-7/ s3://lake/run-7"
 BEGUN = "imagenet:/run-7 is being pushed to s3://lake/run-7/."
 WISH = {"c": "imagenet", "p": "/run-7", "u": "s3://lake/run-7/", "t": "team-a"}
+STRANGE = (
+    "You are not a member of team-a.\n"
+    "Ask an admin to add you to the team, or use your own team's channel."
+)
 
 
 @pytest.fixture
@@ -70,13 +74,20 @@ def test_the_button_begins_what_was_told(desk: Office) -> None:
     )
 
 
+def test_the_button_keeps_the_named_team(desk: Office) -> None:
+    asked = f"{ASK} --team team-a"
+    assert desk.says(CAROL, TEAM_B, asked).endswith("[Push it]")
+    assert desk.clicks(CAROL, TEAM_B, "dataset.push", json.dumps(WISH)).splitlines()[0] == BEGUN
+    (push,) = pushes(desk)
+    assert (push.team, push.claim_namespace, push.channel) == ("team-a", "team-a", TEAM_B)
+    assert desk.clicks(BOB, TEAM_B, "dataset.push", json.dumps(WISH)) == STRANGE
+
+
 def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
     assert desk.says(ALICE, TEAM_A, f"{ASK} --yes").splitlines()[0] == BEGUN
     (push,) = pushes(desk)
     assert desk.says(BOB, TEAM_B, ASK).splitlines()[0] == "team-b may use no object store."
-    assert desk.clicks(BOB, TEAM_B, "dataset.push_stop", push.id) == (
-        "This push belongs to team-a.\nAsk one of them."
-    )
+    assert desk.clicks(BOB, TEAM_B, "dataset.push_stop", push.id) == STRANGE
     assert desk.clicks(ALICE, ELSEWHERE, "dataset.push", json.dumps(WISH)).startswith(
         "This channel belongs to no team"
     )
