@@ -24,6 +24,7 @@ _SHOWN_NODES, _EXPORTED_NODES = 4, 40
 _LONGEST_FACT = 300
 _LONG_PARTS = ("command", "env", "metrics", "pvcs", "data", "artifacts")
 _SPENT = {
+    Phase.DATA: "waited for data",
     Phase.PENDING: "waited",
     Phase.PREEMPTED: "preempted",
     Phase.CREATING: "created",

@@ -34,7 +34,7 @@ from bot.training.results import Reading, progress_of, progress_row, read_log
 from bot.training.sizes import is_elastic, take_size
 from bot.training.spans import keep_span, stretch_of
 from bot.training.state import State
-from bot.training.tables import WAITING, KeptLog, Phase, Run
+from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Phase, Run
 from bot.training.why import Why
 
 
@@ -129,7 +129,7 @@ class Recorder:
         run.unblock = run.unblock or state.advice
         take_size(run, found.seen, found.decision)
         begin(run, came_at)
-        if state.phase in {Phase.CREATING, Phase.RUNNING} and came_from in {Phase.ASKED, *WAITING}:
+        if state.phase in {Phase.CREATING, Phase.RUNNING} and came_from in NOT_ADMITTED:
             run.admissions += 1
             run.admitted_at = now
             notes.admitted(session, run, came_at, now)

@@ -24,6 +24,7 @@ from bot.training.spec import asked_spec
 from bot.training.tables import Phase, lane
 from playground.cluster.operators.catalogue import OPERATORS
 from playground.cluster.story import claim
+from playground.ledger import Fault
 from tests.bot.datasets.caches.rows import (
     DIGEST,
     SIZE,
@@ -174,6 +175,19 @@ def test_the_end_of_a_fill_lets_it_start(rig: Rig) -> None:
     run = rig.get(run_id)
     waited = rig.do(lambda session: times_of(session, run, rig.clock.now()))
     assert waited.phases[Phase.DATA].total_seconds() == 181
+    spent = "waited for data 3m 1s, created 3s, ran 3m 4s"
+    assert dict(details(run, waited))["Times"] == spent
+
+
+def test_a_lost_create_is_an_admission(rig: Rig) -> None:
+    cached(rig)
+    run_id = rig.submit(data=DATA)
+    rig.pass_time(minutes=3)
+    share(rig)
+    rig.outside.ledger.by_name["create jobs"] = [Fault.LOSE_ANSWER]
+    change(rig)
+    rig.pass_time(minutes=1)
+    assert (list(rig.notes(run_id)), rig.get(run_id).admissions) == (["admitted-1"], 1)
 
 
 def test_a_failed_fill_ends_who_waits(rig: Rig) -> None:
