@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
@@ -25,6 +25,8 @@ from bot.datasets.saying import Said
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5
+# So the scheduler says of every pod whose volume is just being made.
+_UNBOUND, _BINDS_WITHIN = "unbound immediate PersistentVolumeClaims", timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
         cache.phase, cache.since = follow.phase, found.now
         if follow.phase is Phase.FILLING:
             cache.since = cache.started_at = found.seen.started_at or found.now
-    said, cache.obstacle = found.seen.said, found.seen.obstacle
+    said, cache.obstacle = found.seen.said, _lasting(cache, found)
     cache.is_late = bool(follow.lateness)
     if said is not None and said.event == "progress" and follow.phase is Phase.FILLING:
         _progress(cache, said, found.now)
@@ -100,6 +102,12 @@ def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
         cache.obstacle = f"{hide_secrets(said.message)} It is tried again."
     if follow.lateness:
         cache.obstacle = f"{follow.lateness} {cache.obstacle}".rstrip()
+
+
+def _lasting(cache: Cache, found: Findings) -> str:
+    """What keeps it from going on, unless that is only a volume that is about to be there."""
+    is_being_bound = _UNBOUND in found.seen.obstacle and found.now - cache.since < _BINDS_WITHIN
+    return "" if is_being_bound else found.seen.obstacle
 
 
 def _progress(cache: Cache, said: Said, now: datetime) -> None:

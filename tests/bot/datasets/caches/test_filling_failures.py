@@ -3,6 +3,7 @@
 import pytest
 
 from bot.datasets.caches.tables import Phase
+from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
 from tests.bot.ground import ALICE
@@ -125,6 +126,23 @@ def test_a_provisioner_that_fails_is_quoted(filling: Filling) -> None:
     filling.pass_time(hours=1)
     assert filling.found(cache_id).reason == f"Its pod did not start within 1h. {quoted}"
     assert nothing_is_left(filling)
+
+
+def test_a_volume_may_take_a_minute(filling: Filling) -> None:
+    filling.world.create("storageclasses", storage_class("slow", seconds=150))
+    filling.policy = settings(classes={"slow": {}}, default_class="slow")
+    cache_id = filling.cache()
+    filling.pass_time(seconds=50)
+    assert first_lines(filling, cache_id) == ["⏳ chest-xray@v3 on slow · Starting"]
+    filling.pass_time(seconds=40)
+    obstacle = (
+        "No node takes its pod: 0/2 nodes are available: pod has unbound immediate"
+        " PersistentVolumeClaims. preemption: 0/2 nodes are available: 2 Preemption is not helpful"
+        " for scheduling."
+    )
+    assert first_lines(filling, cache_id) == ["⚠️ chest-xray@v3 on slow · Starting", obstacle]
+    filling.pass_time(minutes=5)
+    assert filling.found(cache_id).phase == Phase.READY
 
 
 def test_a_missing_secret_is_named_in_time(filling: Filling) -> None:
