@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from bot.access import Right
 from bot.datasets.pushes.answers import CONFIRM, begun, offered
 from bot.datasets.pushes.card import STOP
@@ -43,6 +45,21 @@ class ClaimFolder:
         return Folder(claim, f"/{'/'.join(parts)}")
 
 
+class TargetUrl(SourceUrl):
+    """A bucket and a folder in it that every store takes for the same."""
+
+    form = "a bucket and a folder in it such as `s3://lake/results/`, without `.`, `..` or `//`"
+    example = "s3://lake/results/"
+
+    @override
+    def read(self, text: str) -> str:
+        """The address as it is kept: with a slash at its end."""
+        target = target_of(super().read(text))
+        if {"", ".", ".."} & {*target.split("/")[3:-1]} or not target.isprintable():
+            raise ValueError(text)
+        return target
+
+
 @dataclass(frozen=True)
 class Asked:
     """What `/dataset push` was told; with `is_meant` nobody is asked whether it is."""
@@ -71,7 +88,7 @@ class Asked:
     ),
 )
 @dataset.argument("source", ClaimFolder(), help="Which PVC of the team, and which folder on it")
-@dataset.argument("target", SourceUrl(), help="Where to")
+@dataset.argument("target", TargetUrl(), help="Where to")
 @dataset.option("--as", "dataset", DatasetName(), help="The dataset that it is, or becomes")
 @dataset.option("--name", "version", VersionName(), help="What you call the version")
 @dataset.option("--note", default="", help="What is new in it")
@@ -84,7 +101,7 @@ def push(ctx: Context, asked: Asked) -> Reply:
     wish = Wish(
         claim=asked.source.claim,
         folder=asked.source.path,
-        target=target_of(asked.target),
+        target=asked.target,
         store=asked.store,
         dataset=asked.dataset,
         version=asked.version,

@@ -30,6 +30,10 @@ STRANGE = (
     "You are not a member of team-a.\n"
     "Ask an admin to add you to the team, or use your own team's channel."
 )
+NO_TARGET = (
+    "`URL` takes a bucket and a folder in it such as `s3://lake/results/`, without `.`, `..` or"
+    " `//`, not `s3://lake/"
+)
 
 
 @pytest.fixture
@@ -111,6 +115,11 @@ def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
                 " `results:/` for all, not `imagenet:/a/../b`."
             ),
         ),
+        (
+            "/dataset push imagenet:/run-7 s3://lake/mine/../theirs/",
+            NO_TARGET + "mine/../theirs/`.",
+        ),
+        ("/dataset push imagenet:/run-7 s3://lake/mine//run-7/", NO_TARGET + "mine//run-7/`."),
         (
             "/dataset push imagnet:/run-7 s3://lake/run-7/",
             "There is no PVC imagnet in namespace team-a.",

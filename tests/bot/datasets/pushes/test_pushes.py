@@ -64,6 +64,17 @@ def test_a_folder_is_read_by_its_share(rig: Pushing) -> None:
     )  # fmt: skip
 
 
+def test_no_path_is_filled_in(rig: Pushing) -> None:
+    rig.push(folder="/$(HOME)/a$$b", target="s3://lake/$(HOME)/a$$b/")
+    rig.pass_time(seconds=15)
+    (job,) = rig.jobs()
+    arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
+    # Kubernetes makes $ of $$, and fills in $(NAME).
+    assert (arguments[2], arguments[4]) == (
+        "/data/$$(HOME)/a$$$$b", "s3://lake/$$(HOME)/a$$$$b/",
+    )  # fmt: skip
+
+
 def test_the_card_says_how_far_it_is(rig: Pushing) -> None:
     rig.pushes_so(seconds=200)
     push_id = rig.push()
