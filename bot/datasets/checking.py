@@ -1,6 +1,6 @@
 """Whether datasets can work as they are set up: for `quartermaster doctor`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -45,10 +45,22 @@ class Check(NamedTuple):
     remedy: str = ""
 
 
+class Needed(NamedTuple):
+    """A right, in one namespace or in all."""
+
+    verb: str
+    resource: Resource[Any]
+    namespace: str | None = None
+
+
+_VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
+
+
 def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator[Check]:
     """Everything of datasets; ClusterError when the cluster cannot be asked."""
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
+    yield _pushing(settings, datasets, cluster)
     if datasets.classes:
         yield _sharing(settings, datasets, cluster)
         yield from _classes(settings, datasets, cluster)
@@ -82,33 +94,58 @@ def _snapshots(cluster: Cluster) -> Check:
 
 def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
     """Whether runs in other namespaces can be given what is cached."""
-    needed: list[tuple[str, Resource[Any], str | None]] = [
-        *((verb, VOLUMES, None) for verb in ("create", "delete")),
-        ("patch", PVCS, datasets.namespace),
-    ]
+    needed = [*_VOLUME_RIGHTS, Needed("patch", PVCS, datasets.namespace)]
     if cluster.served(VOLUME_REFERENCES.group):
-        teams = (each for each in settings.teams.values() if datasets.cluster in each.reach)
-        needed += [
-            (verb, VOLUME_REFERENCES, team.namespace)
-            for team in teams
-            for verb in ("create", "delete", "get")
-        ]
-    missing = [
-        (verb, resource, namespace)
-        for verb, resource, namespace in needed
-        if not cluster.may(verb, resource.group, resource.plural, namespace=namespace)
-    ]
+        for namespace in _namespaces(settings, datasets):
+            needed += _references_in(namespace)
+    missing = _missing(cluster, needed)
     if missing:
-        is_of_trident = all(resource is VOLUME_REFERENCES for _, resource, _ in missing)
+        is_of_trident = all(each.resource is VOLUME_REFERENCES for each in missing)
         where = "from Trident's volumes" if is_of_trident else "from teams' namespaces"
-        rights = ", ".join(
-            f"{verb} {resource.plural}{f' in {namespace}' if namespace else ''}"
-            for verb, resource, namespace in missing
-        )
-        says = f"runs cannot read caches {where}: missing {rights}"
+        says = f"runs cannot read caches {where}: missing {_spelled(missing)}"
         state: Literal["warning", "failed"] = "warning" if is_of_trident else "failed"
         return Check("datasets sharing", state, says, _APPLY_ALL)
     return Check("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
+
+
+def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
+    """Whether the PVCs of teams can be read where pushes run."""
+    needed = [*_VOLUME_RIGHTS]
+    if cluster.served(VOLUME_REFERENCES.group):
+        needed += _references_in(datasets.namespace)
+        needed += [Needed("patch", PVCS, each) for each in _namespaces(settings, datasets)]
+    missing = _missing(cluster, needed)
+    if missing:
+        says = f"PVCs of teams cannot be pushed: missing {_spelled(missing)}"
+        return Check("datasets pushing", "warning", says, _APPLY_ALL)
+    return Check("datasets pushing", "ok", f"all {len(needed)} rights for it are granted")
+
+
+def _namespaces(settings: Settings, datasets: Datasets) -> list[str]:
+    """Those of the teams that have one where datasets are."""
+    return [each.namespace for each in settings.teams.values() if datasets.cluster in each.reach]
+
+
+def _references_in(namespace: str) -> list[Needed]:
+    """What Trident's volumes take to be seen in a namespace that they do not belong to."""
+    return [Needed(verb, VOLUME_REFERENCES, namespace) for verb in ("create", "delete", "get")]
+
+
+def _missing(cluster: Cluster, needed: Iterable[Needed]) -> list[Needed]:
+    return [
+        each
+        for each in needed
+        if not cluster.may(
+            each.verb, each.resource.group, each.resource.plural, namespace=each.namespace
+        )
+    ]
+
+
+def _spelled(rights: Iterable[Needed]) -> str:
+    return ", ".join(
+        f"{verb} {resource.plural}{f' in {namespace}' if namespace else ''}"
+        for verb, resource, namespace in rights
+    )
 
 
 def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:

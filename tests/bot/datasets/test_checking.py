@@ -31,6 +31,7 @@ def test_everything_well_is_said_so(rig: Rig, lake: Lake) -> None:
     assert examined(rig, reached(lake, bucket)) == [
         Check("datasets rights", "ok", "all 6 are granted"),
         Check("datasets namespace", "ok", "datasets takes the Job of a survey"),
+        Check("datasets pushing", "ok", "all 2 rights for it are granted"),
         Check("store lake", "ok", "Secret datasets/lake-keys is there"),
         Check("store state", "ok", "has no Secret: pods have an identity of their own"),
         Check("datasets state", "ok", f"s3://{bucket}/prod/ can be read"),
@@ -63,7 +64,7 @@ def test_missing_rights_and_namespace_are_told(rig: Rig, lake: Lake) -> None:
     rig.world.forbid("list", "events")
     settings = away(lake).model_dump()
     settings["datasets"]["namespace"] = "nowhere"
-    rights, namespace, keys = examined(rig, Settings.model_validate(settings))[:3]
+    rights, namespace, _, keys = examined(rig, Settings.model_validate(settings))[:4]
     assert (rights.state, rights.says) == ("failed", "missing in nowhere: list events")
     assert (namespace.state, namespace.says) == ("failed", "nowhere is missing")
     assert keys == Check(
@@ -108,6 +109,24 @@ def test_rights_for_trident_alone_are_warned_of(rig: Rig, lake: Lake) -> None:
             "runs cannot read caches from Trident's volumes: missing create"
             " tridentvolumereferences in team-a, create tridentvolumereferences in team-b"
         ),
+    )
+
+
+def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
+    rig.world.install("trident")
+    well = {each.about: each for each in examined(rig, away(lake))}["datasets pushing"]
+    assert well == Check("datasets pushing", "ok", "all 7 rights for it are granted")
+    rig.world.forbid("patch", "persistentvolumeclaims")
+    rig.world.forbid("create", "tridentvolumereferences")
+    ill = {each.about: each for each in examined(rig, away(lake))}["datasets pushing"]
+    assert ill == Check(
+        "datasets pushing",
+        "warning",
+        (
+            "PVCs of teams cannot be pushed: missing create tridentvolumereferences in datasets,"
+            " patch persistentvolumeclaims in team-a, patch persistentvolumeclaims in team-b"
+        ),
+        "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
     )
 
 
