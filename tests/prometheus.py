@@ -51,7 +51,7 @@ class Scraped:
 
 
 @contextmanager
-def prometheus(folder: Path, scraped: Scraped) -> Iterator[str]:
+def prometheus(folder: Path, scraped: Scraped, *options: str) -> Iterator[str]:
     """The address of a server that knows what was scraped; skips where the program is absent."""
     server, tool = _program("prometheus"), _program("promtool")
     text, data = folder / "scraped.txt", folder / "data"
@@ -67,6 +67,7 @@ def prometheus(folder: Path, scraped: Scraped) -> Iterator[str]:
             f"--storage.tsdb.path={data}",
             "--storage.tsdb.retention.time=100y",
             "--web.listen-address=127.0.0.1:0",
+            *options,
         ],
         stderr=subprocess.PIPE,
         text=True,

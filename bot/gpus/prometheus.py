@@ -18,6 +18,8 @@ from bot.config import PrometheusSettings
 from bot.errors import MetricsError
 
 TIME_OUT_SECONDS = 10.0
+# It gives a query up before we do, so that it still says so.
+_QUERY_SECONDS = 8
 STEP = timedelta(minutes=5)
 # The share of time in which anything ran on a GPU: the second is missing under MIG, the first
 # where profiling is off. Values are divided by what comes with them.
@@ -26,6 +28,7 @@ _METRICS = {"DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1.0, "DCGM_FI_DEV_GPU_UTIL": 100.0}
 _LABELS = (("exported_namespace", "exported_pod"), ("namespace", "pod"))
 _LOOK_BACK = "15m"
 _LONGEST_QUOTE = 200
+_TOO_MUCH = {"execution", "timeout"}
 
 
 class _Series(msgspec.Struct, frozen=True):
@@ -38,13 +41,18 @@ class _Data(msgspec.Struct, frozen=True):
     result: tuple[_Series, ...] = ()
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _Answer(msgspec.Struct, frozen=True, rename="camel"):
     status: str = ""
+    error_type: str = ""
     error: str = ""
     data: _Data = _Data()
 
 
 _DECODER = msgspec.json.Decoder(_Answer)
+
+
+class _TooMuchError(MetricsError):
+    """It answers, but has not the memory or the time for this query."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class Prometheus:
     ) -> float | None:
         """How busy the GPUs of those pods were in `times`, each weighed by its time, in 0..1.
 
-        None where nothing is known. Raises MetricsError.
+        None where nothing is known, or it is too much to sum up. Raises MetricsError.
         """
         begun, ended = times
         source = self._source(ended)
@@ -121,7 +129,10 @@ class Prometheus:
         window = f"[{seconds}s:30s]"
         summed = f"sum(sum_over_time({known}{window}))"
         query = f"{summed} / sum(count_over_time({known}{window}))"
-        result = self._at(query, ended)
+        try:
+            result = self._at(query, ended)
+        except _TooMuchError:
+            return None
         return float(result[0].value[1]) / source.whole if result else None
 
     def counted(self, now: datetime) -> int:
@@ -173,7 +184,7 @@ class Prometheus:
             answer = self._pool.request(
                 "POST",
                 url,
-                body=urlencode({**fields, "timeout": f"{TIME_OUT_SECONDS:.0f}s"}),
+                body=urlencode({**fields, "timeout": f"{_QUERY_SECONDS}s"}),
                 headers={"Content-Type": "application/x-www-form-urlencoded", **self._headers()},
                 timeout=urllib3.Timeout(total=TIME_OUT_SECONDS),
                 redirect=False,
@@ -198,7 +209,8 @@ class Prometheus:
             )
         told = hide_secrets(" ".join(said.error.split()))[:_LONGEST_QUOTE]
         told = f": {told}" if told else ", and not as a Prometheus does"
-        raise MetricsError(
+        kind = _TooMuchError if said.error_type in _TOO_MUCH else MetricsError
+        raise kind(
             f"{self._name} answered {status}{told}.",
             "Look whether prometheus.url is the address of a Prometheus.",
         )

@@ -29,9 +29,9 @@ class Watched(Rig):
         self.loop = Loop(self.database, self.clock, [self.controller, self.uses])
 
     @contextmanager
-    def measured(self, folder: Path, scraped: Scraped) -> Iterator[None]:
+    def measured(self, folder: Path, scraped: Scraped, *options: str) -> Iterator[None]:
         """A Prometheus that knows what was scraped, while it lasts."""
-        with prometheus(folder, scraped) as url:
+        with prometheus(folder, scraped, *options) as url:
             self.measured_at(url)
             yield
 

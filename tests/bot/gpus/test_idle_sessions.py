@@ -193,3 +193,19 @@ def test_many_ended_runs_are_measured_in_turn(rig: Watched, tmp_path: Path) -> N
         assert measured == [True] * MOST_AT_ONCE + [False]
         rig.pass_time(seconds=5)
     assert all(rig.get(run_id).measured_at for run_id in runs)
+
+
+def test_a_run_too_big_to_measure_hides_nobody(rig: Watched, tmp_path: Path) -> None:
+    ended = rig.submit("lane")
+    rig.pass_time(seconds=30)
+    pod = rig.pod_of(ended)
+    run_id = begin(rig)
+    rig.pass_time(minutes=30)
+    assert rig.get(ended).phase == Phase.SUCCEEDED
+    scraped = scrape(rig, run_id)
+    idle(scraped, pod, START, hours=1, gpus=64)
+    with rig.measured(tmp_path, scraped, "--query.max-samples=150"):
+        rig.look_at(at(0.6))
+    run = rig.get(ended)
+    assert (rig.get(run_id).idle_since, run.gpus_busy) == (BEGUN + STEP, None)
+    assert run.measured_at == at(0.6)
