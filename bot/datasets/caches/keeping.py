@@ -156,7 +156,7 @@ class KeepingService:
         self._refuse_leaving(cache)
         expires = self._expires(cache)
         if until > expires:
-            cache.expires_after = until
+            cache.expires_after = max(until, cache.expires_after or until)
             facts = {"until": until.isoformat(timespec="minutes")}
             self._note(session, caller, cache, ("extend", facts), now)
         self._stays(session, cache, f"<@{caller.person}> has extended it.", now)
@@ -202,7 +202,8 @@ class KeepingService:
         refresh_cards(session, cache.subject, live=not cache.is_ready)
 
     def _expires(self, cache: Cache) -> datetime:
-        expires = expires_at(cache)
+        """When it goes; a class that is crowded may take it earlier, and one without an end."""
+        expires = cache.leaves_at or expires_at(cache) or cache.expires_after
         if expires is None:
             raise ConflictError(
                 f"{_named(cache)} does not expire: it stays until somebody evicts it.",

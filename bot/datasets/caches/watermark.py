@@ -35,7 +35,8 @@ def crowded(
     """The caches that go because their class is too full, by their ids.
 
     `percents` are the watermarks of classes. Those go that were not used for longest, until
-    what is left is below the watermark; those that people were told of already go first.
+    what is left is below the watermark; those that people were told of already go first. What
+    somebody has extended stays until that ends.
     """
     leaves = {}
     for name, percent in percents.items():
@@ -47,15 +48,20 @@ def crowded(
             f"{name} is {100 * room.taken // room.whole} % full ({capacity(room.taken)} of"
             f" {capacity(room.whole)}), and above {percent} % what was unused for longest goes."
         )
-        of_class = [each for each in found if each.cache.storage_class == name]
+        of_class = [each for each in found if _may_go(each, name, now)]
         for each in _least_used(of_class, room.taken - room.leaving - limit):
             leaves[each.cache.id] = Leave(now, why)
     return leaves
 
 
+def _may_go(found: Found, storage_class: str, now: datetime) -> bool:
+    cache = found.cache
+    is_extended = cache.expires_after is not None and cache.expires_after > now
+    return cache.storage_class == storage_class and found.is_free and not is_extended
+
+
 def _least_used(found: Iterable[Found], excess: int) -> Iterable[Found]:
-    free = [each for each in found if each.is_free]
-    for each in sorted(free, key=_order):
+    for each in sorted(found, key=_order):
         if excess <= 0:
             return
         yield each

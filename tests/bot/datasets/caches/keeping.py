@@ -7,6 +7,7 @@ from sqlmodel import Session, col, select
 from typing_extensions import override
 
 from bot import due, holds
+from bot.access import Caller, Place, Role
 from bot.audit import Actor
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
@@ -14,6 +15,7 @@ from bot.config import Settings
 from bot.controller import Loop, Step, Trouble
 from bot.database.database import Database
 from bot.datasets.caches import eviction
+from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.sweeping import SweepController
@@ -21,7 +23,7 @@ from bot.datasets.caches.tables import CACHE, SHARE, Cache, Phase, Share, Wanted
 from bot.datasets.controller import World
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
-from tests.bot.ground import ALICE, INSTALLATION, Ground, Outside
+from tests.bot.ground import ALICE, INSTALLATION, TEAM_A, Ground, Outside
 
 HOLD = {"thing_kind": CACHE, "subject_kind": "run", "why": "run lane of team-a"}
 SNAPSHOT_CRD = {
@@ -158,6 +160,16 @@ class Keeping(Ground):
         asked = Mark(Actor("T0QM", person, team="team-a"), "Alice asked for it.")
         now = self.clock.now()
         self.do(lambda session: mark(session, session.get_one(Cache, cache_id), asked, now))
+
+    def extend(self, cache_id: str, until: datetime) -> None:
+        """Alice puts its eviction off."""
+        service, now = KeepingService(self.settings, self.words), self.clock.now()
+        by = Caller("T0QM", ALICE, TEAM_A, Place.TEAM, "team-a", frozenset({Role.MEMBER}))
+
+        def work(session: Session) -> Cache:
+            return service.extend_until(session, by, service.get(session, by, cache_id), until, now)
+
+        self.do(work)
 
     def hold(self, cache_id: str, **more: Any) -> None:
         """A run, or somebody else, holds it."""

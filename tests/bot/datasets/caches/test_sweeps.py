@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from sqlmodel import select
 
 from bot.cluster.resources import SNAPSHOTS
@@ -158,13 +159,13 @@ def test_a_short_time_is_announced_at_half(keeping: Keeping) -> None:
     assert keeping.get(cache_id).leaves_at == START + timedelta(hours=2)
 
 
-def crowd(keeping: Keeping, budget: int | None, percent: int) -> list[str]:
+def crowd(keeping: Keeping, budget: int | None, percent: int, keep: int | None = None) -> list[str]:
     known: dict[str, Any] = {"watermark_percent": percent}
     known |= {"budget": f"{budget}Gi"} if budget else {}
     keeping.policy = settings(classes={"standard": known})
     made = []
     for number in range(3):
-        made.append(keeping.cache(f"set-{number}", keep_seconds=None))
+        made.append(keeping.cache(f"set-{number}", keep_seconds=keep))
         keeping.live(hours=1)
     return made
 
@@ -182,6 +183,17 @@ def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
         Phase.READY,
         Phase.READY,
     ]
+
+
+@pytest.mark.parametrize("keep", [None, 30 * DAY])
+def test_an_extension_counts_in_crowds_too(keeping: Keeping, keep: int | None) -> None:
+    oldest, middle, _ = crowd(keeping, 1000, 80, keep)
+    until = keeping.clock.now() + timedelta(days=1)
+    keeping.extend(oldest, until)
+    keeping.extend(oldest, until)
+    keeping.live(hours=10)
+    assert [keeping.get(each).phase for each in (oldest, middle)] == [Phase.READY, Phase.EVICTED]
+    assert keeping.get(oldest).expires_after == until
 
 
 def test_used_and_pinned_caches_stay_in_crowds(keeping: Keeping) -> None:
