@@ -48,7 +48,8 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
     if shares:
         clear_ended_runs(cluster, places(cache, shares))
         names = ", ".join(sorted(each.namespace for each in shares))
-        return _wait(cache, now + _SHARES, f"Its shares go first: {names}.")
+        why = dict.fromkeys(each.trouble for each in shares if each.trouble)
+        return _wait(cache, now + _SHARES, " ".join([f"Its shares go first: {names}.", *why]))
     seen = _look(cluster, cache)
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
         return _take_away(world, cluster, cache, seen, now)

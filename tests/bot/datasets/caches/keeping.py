@@ -89,11 +89,12 @@ class Leaving:
 
         def save(session: Session) -> None:
             share = session.get_one(Share, row_id)
-            if not share.is_wanted:
+            if not share.is_wanted and not share.trouble:
                 share.ended_at = now
                 session.add(share)
 
-        return Step(None, save)
+        known = self._world.database.read(lambda session: session.get_one(Share, row_id))
+        return Step(now + timedelta(seconds=15) if known.trouble else None, save)
 
     def troubled(self, _session: Session, _row_id: str, trouble: Trouble, /) -> None:
         raise AssertionError(trouble.sentence)
@@ -207,6 +208,16 @@ class Keeping(Ground):
             since=now,
         )
         self.do(lambda session: session.add(row))
+
+    def stick(self, trouble: str) -> None:
+        """Something keeps all shares from going, or nothing any more."""
+
+        def work(session: Session) -> None:
+            for share in session.exec(select(Share)).all():
+                share.trouble = trouble
+                session.add(share)
+
+        self.do(work)
 
     def sweep(self) -> None:
         """A sweep now, and what follows from it."""

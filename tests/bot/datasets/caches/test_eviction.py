@@ -100,6 +100,21 @@ def test_a_pod_that_mounts_a_share_counts(keeping: Keeping) -> None:
     assert keeping.get(cache_id).phase == Phase.EVICTED
 
 
+def test_what_keeps_a_share_is_told(keeping: Keeping) -> None:
+    cache_id = keeping.cache()
+    keeping.share(cache_id)
+    keeping.stick("PersistentVolume pv-1 of it is still Released; its reclaim policy is Retain.")
+    keeping.mark(cache_id)
+    keeping.pass_time(minutes=1)
+    assert keeping.get(cache_id).obstacle == (
+        "Its shares go first: team-a. PersistentVolume pv-1 of it is still Released; its reclaim"
+        " policy is Retain."
+    )
+    keeping.stick("")
+    keeping.pass_time(minutes=1)
+    assert keeping.get(cache_id).phase == Phase.EVICTED
+
+
 def test_a_snapshot_keeps_its_volume(keeping: Keeping) -> None:
     cache_id = keeping.cache()
     keeping.world.create("customresourcedefinitions", SNAPSHOT_CRD)
