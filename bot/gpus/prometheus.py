@@ -28,6 +28,7 @@ _METRICS = {"DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1.0, "DCGM_FI_DEV_GPU_UTIL": 100.0}
 _LABELS = (("exported_namespace", "exported_pod"), ("namespace", "pod"))
 _LOOK_BACK = "15m"
 _LONGEST_QUOTE = 200
+_TOKEN = re.compile(rb"[!-~]+")
 _TOO_MUCH = {"execution", "timeout"}
 
 
@@ -220,13 +221,18 @@ class Prometheus:
         if self._settings.token_file is None:
             return {}
         try:
-            token = Path(self._settings.token_file).read_text().strip()
+            token = Path(self._settings.token_file).read_bytes().strip()
         except OSError as error:
             raise MetricsError(
                 f"The token for {self._name} cannot be read: {error.strerror}.",
                 "Look at prometheus.token_file.",
             ) from error
-        return {"Authorization": f"Bearer {token}"}
+        if not _TOKEN.fullmatch(token):  # the library would quote it in its error
+            raise MetricsError(
+                f"The token for {self._name} is not one word of plain characters.",
+                "Look at prometheus.token_file.",
+            )
+        return {"Authorization": f"Bearer {token.decode()}"}
 
 
 def _points(data: _Data, label: str) -> Iterator[tuple[str, float, float]]:

@@ -129,6 +129,16 @@ def test_who_is_refused_hears_which_setting(guard: str, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("more", ["\nsecond", "\u20ac", "\0"])
+def test_what_is_no_token_is_not_shown(tmp_path: Path, more: str) -> None:
+    token = tmp_path / "token"
+    token.write_text(f"{WORD}{more}")
+    settings = PrometheusSettings(url="http://127.0.0.1:9", token_file=str(token))
+    with closing(Prometheus("It", settings)) as source, pytest.raises(MetricsError) as failed:
+        source.counted(START)
+    assert failed.value.message == "The token for It is not one word of plain characters."
+
+
 def test_a_server_that_is_away_is_said() -> None:
     settings = PrometheusSettings(url="http://127.0.0.1:9")
     with closing(Prometheus("It", settings)) as source, pytest.raises(MetricsError) as failed:
