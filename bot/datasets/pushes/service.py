@@ -178,7 +178,8 @@ class PushService:
                 "Choose another name, or leave --name out.",
             )
         survey = finding.live_survey(session, dataset.id)
-        if survey is not None:
+        # A look for new content gives way to the version.
+        if survey is not None and not survey.is_refresh:
             raise ConflictError(
                 f"{survey.reference} is being recorded at the moment.",
                 f"Its card in <#{survey.channel}> says how far it is; push when it has ended.",

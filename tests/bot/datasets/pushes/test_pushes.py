@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.database.database import Database
+from bot.database.database import Database, Session
 from bot.datasets.push_tables import Phase
+from bot.datasets.tables import Version
 from bot.errors import UserError
 from playground.ledger import Fault
 from tests.bot.datasets.pushes.pushing import CLAIMS, NFS, TARGET, TRIDENT, Pushing
@@ -104,6 +105,18 @@ def test_what_is_pushed_becomes_a_version(rig: Pushing) -> None:
         "chest-xray@v4", "new labels", "ready", TARGET,
     )  # fmt: skip
     assert (rig.found(push_id).is_cleared, rig.nothing_is_left()) == (True, True)
+
+
+def test_a_look_for_new_content_hinders_nothing(rig: Pushing) -> None:
+    rig.add(source=TARGET)
+    look_id = rig.version()
+
+    def refreshes(session: Session) -> None:
+        session.get_one(Version, look_id).is_refresh = True
+
+    assert refusal(rig)[0] == "chest-xray@v1 is being recorded at the moment."
+    rig.do(refreshes)
+    assert rig.ask().dataset == "chest-xray"
 
 
 def test_without_a_dataset_nothing_is_recorded(rig: Pushing) -> None:
