@@ -97,7 +97,7 @@ def action(
     if leave is None or not found.is_free:
         return Withdraw(_why_it_stays(found)) if cache.noticed_at is not None else None
     earliest = max(leave.at, now + lead(cache, notice))
-    if cache.noticed_at is None or cache.leaves_at is None:
+    if cache.noticed_at is None or cache.leaves_at is None or leave.at > cache.leaves_at:
         return Announce(earliest, leave.why)
     if anew:
         return Announce(max(earliest, cache.leaves_at), f"{leave.why} {_ANEW}")

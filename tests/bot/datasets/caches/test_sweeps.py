@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import select
 
 from bot.cluster.resources import SNAPSHOTS
-from bot.datasets.caches.tables import Phase, Sweep
+from bot.datasets.caches.tables import Cache, Phase, Sweep
 from bot.slack.markup import Markup
 from bot.slack.messages import Message
 from bot.slack.text import readable
@@ -137,6 +137,22 @@ def test_no_more_go_at_once_than_allowed(keeping: Keeping) -> None:
         keeping.live(minutes=30, hours=0.5)
         phases.append(sum(each.phase == Phase.EVICTED for each in keeping.rows()))
     assert phases == [0, 2, 4, 5]
+
+
+def test_a_longer_time_is_announced_anew(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    keeping.live(hours=21)
+
+    def lengthen(session: Any) -> None:
+        session.get_one(Cache, cache_id).keep_seconds = DAY + 2 * 3600
+
+    keeping.do(lengthen)
+    keeping.live(hours=4)
+    cache = keeping.get(cache_id)
+    assert (cache.phase, cache.leaves_at) == (Phase.READY, START + timedelta(hours=26))
+    assert purposes(keeping, cache_id) == ["notice", "notice"]
+    keeping.live(hours=2)
+    assert keeping.get(cache_id).phase == Phase.EVICTED
 
 
 def test_other_teams_are_told_in_their_channels(keeping: Keeping) -> None:
