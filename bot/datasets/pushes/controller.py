@@ -12,7 +12,6 @@ from bot.datasets.controller import SOON, World
 from bot.datasets.job import Manifest
 from bot.datasets.push_tables import PUSH, Phase, Push
 from bot.datasets.pushes.decision import (
-    Again,
     Cleared,
     Create,
     Decision,
@@ -76,7 +75,7 @@ class PushController:
         match decision:
             case Create():
                 return self._create(cluster, push, share)
-            case Delete(uid) | Again(uid):
+            case Delete(uid):
                 cluster.delete(JOBS, push.job_name, push.namespace, uid=uid)
             case _:
                 pass

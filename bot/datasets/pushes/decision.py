@@ -45,9 +45,10 @@ class Follow:
 
 @dataclass(frozen=True)
 class Again:
-    """All is pushed, but nobody heard how: the Job is made once more, and finds all there."""
+    """All is pushed, but nobody heard how: the Job is made once more, and finds all there.
 
-    uid: str
+    This is written before the Job goes, so that nobody else is taken for having deleted it.
+    """
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Fail:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the Job of a push that has ended."""
+    """Delete the Job: the push has ended, or needs another one."""
 
     uid: str
 
@@ -107,7 +108,7 @@ def decide(push: Push, share: Share, look: Look, now: datetime) -> Decision:
         )
     job = look.seen.job
     if job is not None and has_condition(job.status.conditions, "Complete"):
-        return _completed(job, look.seen.said)
+        return _completed(push, job, look.seen.said)
     if not look.has_claim:
         where = f"namespace {push.claim_namespace}"
         return Fail(f"PVC {push.claim_name} is not in {where} any more.", "Name another PVC.")
@@ -151,8 +152,10 @@ def _before_the_job(push: Push, share: Share, now: datetime) -> Decision:
     return Follow(Phase.ASKED, share.trouble)
 
 
-def _completed(job: Job, said: Said | None) -> Decision:
-    return Pushed(said) if said is not None and said.event == "done" else Again(job.uid)
+def _completed(push: Push, job: Job, said: Said | None) -> Decision:
+    if said is not None and said.event == "done":
+        return Pushed(said)
+    return Again() if push.job_uid is not None else Delete(job.uid)
 
 
 def _failed(push: Push, job: Job, seen: Seen) -> Decision:

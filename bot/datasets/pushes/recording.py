@@ -16,6 +16,7 @@ from bot.datasets.pushes.decision import (
     Cleared,
     Close,
     Decision,
+    Delete,
     Fail,
     Follow,
     Linger,
@@ -54,7 +55,8 @@ def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
         return
     before = _shown(push)
     seen = found.look.seen
-    if seen.job is not None and not seen.is_taken and push.is_live:
+    is_going = isinstance(found.decision, Delete)
+    if seen.job is not None and not seen.is_taken and push.is_live and not is_going:
         push.job_uid = seen.job.uid
     push.trouble = ""
     _apply(session, push, found)

@@ -1,6 +1,7 @@
 """Pushes from the question to the version, and what becomes of their objects."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,23 @@ def test_a_name_taken_meanwhile_is_told(rig: Pushing) -> None:
     push = rig.found(push_id)
     assert (push.phase, push.unrecorded, push.is_cleared) == (
         Phase.PUSHED, "chest-xray is at s3://lake/elsewhere/ by now.", True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
+def test_an_end_that_nobody_heard_is_repeated(rig: Pushing, fault: Fault) -> None:
+    push_id = rig.push(dataset="chest-xray")
+    rig.pass_time(seconds=20)
+    first = rig.found(push_id).job_uid
+    rig.outside.clock.moment += timedelta(minutes=1)
+    rig.world.settle()
+    (pod,) = rig.world.list("pods", "datasets")
+    rig.world.delete("pods", pod["metadata"]["name"], "datasets")
+    rig.outside.ledger.by_name["delete jobs"] = [fault]
+    rig.pass_time(minutes=5)
+    push = rig.found(push_id)
+    assert (push.phase, push.reason, push.version_id is None, push.job_uid == first) == (
+        Phase.PUSHED, "", False, False,
     )  # fmt: skip
 
 
