@@ -3,7 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
@@ -32,6 +34,19 @@ def execute(url: str, statement: str) -> None:
     write, read = engines(url)
     with write.begin() as connection:
         connection.execute(text(statement))
+    write.dispose()
+    read.dispose()
+
+
+def downgrade(url: str, revision: str) -> None:
+    """Takes back every migration after that one."""
+    config = Config()
+    config.set_main_option("script_location", str(revisions.FOLDER))
+    config.set_main_option("path_separator", "os")
+    write, read = engines(url)
+    with write.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
     write.dispose()
     read.dispose()
 
@@ -66,6 +81,20 @@ def test_migrating_at_once_happens_once(database_url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(schema.upgrade, [database_url] * 4))
     assert {"runs", "overrides", "messages", "due"} <= tables(database_url)
+
+
+def test_shares_of_pushes_go_with_them(database_url: str) -> None:
+    schema.upgrade(database_url)
+    execute(
+        database_url,
+        "INSERT INTO dataset_shares (id, workspace_id, push_id, cluster, namespace, claim_name,"
+        " asked_at, is_wanted, form, phase, since, volume_name, reason, unblock, trouble) VALUES"
+        " ('s', 'T0QM', 'p', 'default', 'datasets', 'results', '2026-11-22', true, '', 'asked',"
+        " '2026-11-22', '', '', '', '')",
+    )
+    downgrade(database_url, "e8d20b6f4a17")
+    assert "dataset_pushes" not in tables(database_url)
+    schema.upgrade(database_url)
 
 
 def test_an_empty_database_is_refused_with_the_command(database_url: str) -> None:
