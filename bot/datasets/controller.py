@@ -45,6 +45,20 @@ class World:
     clusters: Mapping[str, Cluster]
     words: Callable[[str], str]
 
+    def cluster(self, name: str, until: str) -> Cluster:
+        """The cluster of that name; ClusterError while it is not configured.
+
+        `until` says how long it is needed, such as "its caches are gone".
+        """
+        found = self.clusters.get(name)
+        if found is None:
+            raise ClusterError(
+                f"Cluster {name} is not in quartermaster.yaml any more.",
+                f"A platform admin has to put it back until {until}.",
+                reason="Unreachable",
+            )
+        return found
+
 
 class VersionController:
     """Keeps versions."""
@@ -62,7 +76,7 @@ class VersionController:
         if version.is_cleared:
             return Step(None)
         now = self._world.clock.now()
-        cluster = self._cluster(version)
+        cluster = self._world.cluster(version.cluster, "its surveys have ended")
         seen = observe(cluster, version)
         decision = self._act(cluster, version, decide(version, seen, now))
         if isinstance(decision, Rest):
@@ -106,16 +120,6 @@ class VersionController:
             if error.reason != "AlreadyExists":
                 raise
         return Create()
-
-    def _cluster(self, version: Version) -> Cluster:
-        cluster = self._world.clusters.get(version.cluster)
-        if cluster is None:
-            raise ClusterError(
-                f"Cluster {version.cluster} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back until its surveys have ended.",
-                reason="Unreachable",
-            )
-        return cluster
 
     def _again(self, version: Version, decision: Decision, now: datetime) -> datetime | None:
         """When to look again if nothing wakes the row before."""

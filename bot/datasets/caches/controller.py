@@ -57,7 +57,8 @@ class CacheController:
         now = self._world.clock.now()
         if cache.is_live and cache.wanted == Wanted.EVICT:
             return eviction.step(self._world, cache, now)
-        cluster, best = self._cluster(cache), self._best(cache)
+        cluster = self._world.cluster(cache.cluster, "its caches are gone")
+        best = self._best(cache)
         seen = observe(cluster, cache)
         if cache.phase in ENDS and self._is_shared(cache):
             decision: Decision = Follow(Phase(cache.phase))
@@ -122,16 +123,6 @@ class CacheController:
     def _is_shared(self, cache: Cache) -> bool:
         """Whether other namespaces still see its volume."""
         return bool(self._world.database.read(lambda session: shares.live(session, cache.id)))
-
-    def _cluster(self, cache: Cache) -> Cluster:
-        cluster = self._world.clusters.get(cache.cluster)
-        if cluster is None:
-            raise ClusterError(
-                f"Cluster {cache.cluster} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back until its caches are gone.",
-                reason="Unreachable",
-            )
-        return cluster
 
     def _again(self, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
         """When to look again if nothing wakes the row before."""

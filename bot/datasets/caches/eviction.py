@@ -4,21 +4,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject, Job
-from bot.cluster.resources import JOBS, PVCS, VOLUMES
+from bot.cluster.objects import Job
+from bot.cluster.resources import JOBS, PVCS
 from bot.controller import Step
 from bot.datasets.caches import marking
 from bot.datasets.caches import shares as sharing
 from bot.datasets.caches.ended_runs import clear_ended_runs
 from bot.datasets.caches.marking import Parting
+from bot.datasets.caches.observing import is_ours, volume_of
 from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
 from bot.datasets.caches.users import holding, places, standing
 from bot.datasets.controller import SOON, World
 from bot.datasets.wording import capacity
-from bot.errors import ClusterError
 
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
 _PATIENCE = timedelta(minutes=2)
@@ -38,7 +37,7 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
     """The next step of an eviction; OutsideError when the world did not let it."""
     if cache.phase in ENDS:
         return Step(None)
-    cluster = _cluster(world, cache)
+    cluster = world.cluster(cache.cluster, "its caches are gone")
     shares = world.database.read(lambda session: sharing.live(session, cache.id))
     if cache.phase != Phase.EVICTING:
         users = _users(world, cluster, cache, list(shares), now)
@@ -100,29 +99,12 @@ def _watch_it_go(cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> 
 def _look(cluster: Cluster, cache: Cache) -> _Seen:
     job = cluster.get(JOBS, cache.job_name, cache.namespace)
     claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
-    if job is not None and not _is_ours(job, cache, cache.job_uid, cluster.installation):
+    if job is not None and not is_ours(job, cache, cache.job_uid, cluster.installation):
         job = None
-    if claim is not None and not _is_ours(claim, cache, cache.claim_uid, cluster.installation):
+    if claim is not None and not is_ours(claim, cache, cache.claim_uid, cluster.installation):
         claim = None
-    volume = _volume(cluster, cache) if claim is None and cache.volume_name else None
+    volume = volume_of(cluster, cache) if claim is None else None
     return _Seen(job, claim, volume)
-
-
-def _volume(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
-    """The volume it had; one that somebody has bound to another PVC since is not it."""
-    found = cluster.list(VOLUMES, fields=f"metadata.name={cache.volume_name}")
-    for volume in found:
-        claim = volume.spec.claim_ref
-        if claim is not None and (claim.namespace, claim.name) == (
-            cache.namespace, cache.claim_name,
-        ):  # fmt: skip
-            return volume
-    return None
-
-
-def _is_ours(object_: ClusterObject, cache: Cache, uid: str | None, installation: str) -> bool:
-    marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: installation}
-    return marks.items() <= object_.labels.items() and uid in {None, object_.uid}
 
 
 def _users(
@@ -139,14 +121,3 @@ def _wait(cache: Cache, again: datetime, obstacle: str) -> Step:
 
 def _finish(cache: Cache, parting: Parting, now: datetime) -> Step:
     return Step(None, lambda session: marking.finish(session, cache.id, parting, now))
-
-
-def _cluster(world: World, cache: Cache) -> Cluster:
-    cluster = world.clusters.get(cache.cluster)
-    if cluster is None:
-        raise ClusterError(
-            f"Cluster {cache.cluster} is not in quartermaster.yaml any more.",
-            "A platform admin has to put it back until its caches are gone.",
-            reason="Unreachable",
-        )
-    return cluster

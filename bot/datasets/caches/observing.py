@@ -20,17 +20,17 @@ def observe(cluster: Cluster, cache: Cache) -> Seen:
     claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
     job = cluster.get(JOBS, cache.job_name, cache.namespace)
     has_ended = cache.phase in ENDS
-    if claim is not None and not _is_ours(claim, cache, cache.claim_uid, cluster.installation):
+    if claim is not None and not is_ours(claim, cache, cache.claim_uid, cluster.installation):
         if not has_ended:
             return Seen(taken=f"PVC {cache.claim_name}")
         claim = None
-    if job is not None and not _is_ours(job, cache, cache.job_uid, cluster.installation):
+    if job is not None and not is_ours(job, cache, cache.job_uid, cluster.installation):
         # What is filled needs no Job, so whose that is does not matter then.
         if not has_ended and cache.phase != Phase.READY:
             return Seen(taken=f"Job {cache.job_name}")
         job = None
     if has_ended:
-        return Seen(claim, job, volume=_volume(cluster, cache) if claim is None else None)
+        return Seen(claim, job, volume=volume_of(cluster, cache) if claim is None else None)
     if cache.phase == Phase.READY or claim is None or job is None:
         return Seen(claim, job)
     return _filling(cluster, cache, claim, job)
@@ -136,7 +136,7 @@ def _last_words(cluster: Cluster, found: Sequence[Pod]) -> str:
     return ""
 
 
-def _volume(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
+def volume_of(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
     """The volume it had; one that somebody has bound to another PVC since is not it."""
     if not cache.volume_name:
         return None
@@ -148,6 +148,7 @@ def _volume(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
     return None
 
 
-def _is_ours(object_: ClusterObject, cache: Cache, uid: str | None, installation: str) -> bool:
+def is_ours(object_: ClusterObject, cache: Cache, uid: str | None, installation: str) -> bool:
+    """Whether an object was made for a cache by this installation; one of a known uid is that."""
     marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: installation}
     return marks.items() <= object_.labels.items() and uid in {None, object_.uid}

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.cluster.cluster import Cluster
 from bot.cluster.hiding import hide_secrets
 from bot.controller import Step, Trouble
 from bot.datasets.caches.share_acting import act
@@ -28,7 +27,6 @@ from bot.datasets.caches.share_observing import observe
 from bot.datasets.caches.share_origin import Origin, origin_of, wake_users
 from bot.datasets.caches.tables import SHARE, Share
 from bot.datasets.controller import SOON, World
-from bot.errors import ClusterError
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2
@@ -56,7 +54,7 @@ class ShareController:
         if known is None or not known.share.is_live:
             return Step(None)
         share, origin, now = known.share, known.origin, self._world.clock.now()
-        cluster = self._cluster(share)
+        cluster = self._world.cluster(share.cluster, "its caches are gone")
         seen = observe(cluster, share, origin)
         datasets = self._world.settings().datasets
         drivers = datasets.static_drivers if datasets is not None else ()
@@ -75,16 +73,6 @@ class ShareController:
         if share is not None and trouble.attempts >= _SHOWN_ATTEMPTS:
             share.trouble = trouble.sentence
             session.add(share)
-
-    def _cluster(self, share: Share) -> Cluster:
-        cluster = self._world.clusters.get(share.cluster)
-        if cluster is None:
-            raise ClusterError(
-                f"Cluster {share.cluster} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back until its caches are gone.",
-                reason="Unreachable",
-            )
-        return cluster
 
 
 def _known(session: Session, row_id: str) -> _Known | None:

@@ -3,16 +3,15 @@
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from bot.cluster.cluster import Cluster
-from bot.cluster.hiding import hide_secrets
 from bot.cluster.objects import ClusterObject
-from bot.cluster.resources import EVENTS, PODS, PVCS, VOLUME_REFERENCES, VOLUMES
+from bot.cluster.resources import PODS, PVCS, VOLUME_REFERENCES, VOLUMES
+from bot.datasets import pods
 from bot.datasets.caches.share_decision import BOUND, Seen, is_leaving
 from bot.datasets.caches.share_forms import TRIDENT, Form
 from bot.datasets.caches.share_origin import Origin
 from bot.datasets.caches.tables import Share
+from bot.datasets.caches.users import OVER
 
-_OVER = {"Succeeded", "Failed"}
-_LONGEST_QUOTE = 300
 _MOST_PODS = 3
 
 
@@ -26,7 +25,7 @@ def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
     found = {"PVC": claim, "PersistentVolume": own, "TridentVolumeReference": reference}
     ours = {what: each for what, each in found.items() if _is_ours(each, share, cluster)}
     is_going = is_leaving(share, origin) and claim is not None
-    is_pending = claim is not None and claim.status.phase != BOUND
+    unbound = claim if claim is not None and claim.status.phase != BOUND else None
     return Seen(
         source=source,
         volume=volume,
@@ -40,7 +39,7 @@ def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
             if each is not None and what not in ours
         ),
         users=_users(cluster, share) if is_going else (),
-        obstacle=_obstacle(cluster, claim) if claim is not None and is_pending else "",
+        obstacle=pods.warning(cluster, share.namespace, unbound.uid) if unbound is not None else "",
     )
 
 
@@ -87,21 +86,9 @@ def _bound(cluster: Cluster, share: Share) -> PersistentVolume | None:
 
 
 def _users(cluster: Cluster, share: Share) -> tuple[str, ...]:
-    pods = cluster.list(PODS, share.namespace)
     using = [
         f"Pod {pod.name}"
-        for pod in pods
-        if share.claim_name in pod.spec.claims and pod.status.phase not in _OVER
+        for pod in cluster.list(PODS, share.namespace)
+        if share.claim_name in pod.spec.claims and pod.status.phase not in OVER
     ]
     return tuple(using[:_MOST_PODS])
-
-
-def _obstacle(cluster: Cluster, claim: PersistentVolumeClaim) -> str:
-    """The last that Kubernetes warned of while the PVC is not bound."""
-    fields = f"involvedObject.uid={claim.uid},type=Warning"
-    warned = [each for each in cluster.list(EVENTS, claim.namespace, fields=fields) if each.message]
-    if not warned:
-        return ""
-    said = " ".join(hide_secrets(warned[-1].message).split())
-    said = said if len(said) <= _LONGEST_QUOTE else f"{said[:_LONGEST_QUOTE]}…"
-    return f"Kubernetes warns: {said.rstrip('. ')}."
