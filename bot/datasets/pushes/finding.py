@@ -2,16 +2,27 @@
 
 from collections.abc import Sequence
 
+from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
+from bot.datasets.caches.tables import Share
 from bot.datasets.location import Location
-from bot.datasets.push_tables import Push
+from bot.datasets.push_tables import Phase, Push
 
 
-def live(session: Session) -> Sequence[Push]:
-    """The pushes that have not ended."""
+def writing(session: Session) -> Sequence[Push]:
+    """The pushes that have not ended, and those that were ended of which the Job may be there."""
+    is_going = (
+        col(Push.phase) == Phase.FAILED,
+        col(Push.is_cleared).is_(False),
+        # Its share is given up once the Job is gone.
+        col(Share.is_wanted).is_(True),
+    )
     return session.exec(
-        select(Push).where(col(Push.ended_at).is_(None)).order_by(col(Push.id))
+        select(Push)
+        .join(Share, col(Share.id) == col(Push.share_id))
+        .where(or_(col(Push.ended_at).is_(None), and_(*is_going)))
+        .order_by(col(Push.id))
     ).all()
 
 

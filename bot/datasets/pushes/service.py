@@ -16,7 +16,7 @@ from bot.datasets.caches import shares
 from bot.datasets.job import job_name
 from bot.datasets.location import Location
 from bot.datasets.push_tables import PUSH, Push
-from bot.datasets.pushes.finding import live, overlap
+from bot.datasets.pushes.finding import overlap, writing
 from bot.datasets.pushes.plan import Wish
 from bot.datasets.pushes.volumes import Volume, found
 from bot.datasets.service import DatasetService
@@ -125,7 +125,13 @@ class PushService:
 
     def _refuse_pushed(self, session: Session, target: str) -> None:
         """One push at a time to a place, and none into another's."""
-        other = next((each for each in live(session) if overlap(each.target, target)), None)
+        other = next((each for each in writing(session) if overlap(each.target, target)), None)
+        if other is not None and not other.is_live:
+            raise ConflictError(
+                f"The push of <@{other.person}> to {other.target} has ended, but its Job is not"
+                " gone yet.",
+                "Try again in a minute.",
+            )
         if other is not None:
             raise ConflictError(
                 f"<@{other.person}> is pushing to {other.target} at the moment.",

@@ -184,6 +184,19 @@ def test_whoever_began_it_stops_it(rig: Pushing) -> None:
     assert rig.nothing_is_left()
 
 
+def test_nobody_pushes_beside_a_job_that_goes(rig: Pushing) -> None:
+    push_id = rig.push()
+    rig.pass_time(seconds=20)
+    rig.world.forbid("delete", "jobs")
+    rig.stop(push_id)
+    rig.pass_time(seconds=20)
+    assert (rig.found(push_id).phase, len(rig.jobs())) == (Phase.FAILED, 1)
+    assert refusal(rig, target="s3://lake/") == (
+        f"The push of <@{ALICE}> to {TARGET} has ended, but its Job is not gone yet.",
+        "Try again in a minute.",
+    )
+
+
 def test_a_deleted_claim_ends_the_push(rig: Pushing) -> None:
     push_id = rig.push()
     rig.world.delete(CLAIMS, "results", "team-a")
