@@ -246,8 +246,11 @@ def test_only_admins_remove_what_is_left_over(desk: Office) -> None:
         return orphan.id
 
     orphan_id = desk.application.database.transaction(work)
+    said = desk.says(ALICE, TEAM_A, "/dataset usage")
+    assert "1 object of datasets that no row needs is left over, 100 GiB in all." in said
+    assert "old-1" not in said
     assert "PersistentVolumeClaim `datasets/old-1`: 100 GiB on standard." in desk.says(
-        ALICE, TEAM_A, "/dataset usage"
+        CAROL, APPROVALS, "/dataset usage"
     )
     assert desk.clicks(ALICE, TEAM_A, "dataset.remove_orphan", orphan_id).startswith(
         "This takes the right dataset.clean"

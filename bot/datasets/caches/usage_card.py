@@ -8,7 +8,7 @@ from bot.datasets.caches.usage import Going, Usage, by_team, data_bytes
 from bot.datasets.caches.watermark import Room
 from bot.datasets.wording import capacity, size
 from bot.durations import format_duration
-from bot.slack.card import Button, Card, Table
+from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, join, plain, when
 
 _HEADER = ("Class", "Caches", "Committed", "Data", "Free", "Limit")
@@ -17,18 +17,20 @@ UNKNOWN = "unknown"
 
 
 def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
-    """By class and team what is committed, filled and free, and what goes when."""
+    """By class and team what is committed, filled and free, and what goes when.
+
+    What is left over is named to those alone who may remove it: names tell of other teams' data.
+    """
     rows = tuple(_row(usage, name, room) for name, room in sorted(usage.rooms.items()))
     facts = [
         (team, plain(f"{_caches(count)}, {capacity(committed)} committed, {size(data)} of data"))
         for team, count, committed, data in by_team(usage.caches)
     ]
-    buttons: tuple[Button, ...] = ()
-    if may_clean:
-        buttons = tuple(remove_button(o) for o in usage.orphans if o.kind != "PersistentVolume")
+    left = usage.orphans[:_MOST] if may_clean else ()
+    buttons = tuple(remove_button(each) for each in left if each.kind != "PersistentVolume")
     return Card(
         "Fast storage for datasets",
-        lines=tuple(_lines(usage, now)),
+        lines=(*_lines(usage, now), *(described(each, now) for each in left)),
         facts=tuple(facts),
         table=Table(_HEADER, rows),
         buttons=buttons,
@@ -55,7 +57,6 @@ def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
         yield plain(f"{_caches(usage.others)} of datasets of other teams besides.")
     if usage.orphans:
         yield plain(heading(usage.orphans))
-        yield from (described(each, now) for each in usage.orphans[:_MOST])
 
 
 def _forecast(going: Going, now: datetime) -> Markup:
