@@ -4,5 +4,5 @@ from bot.schedule import ScheduledJob, Work
 
 
 def job(look: Work) -> ScheduledJob:
-    """The job; `look` makes every cluster due whose GPUs somebody measures."""
+    """The job; `look` makes every cluster due."""
     return ScheduledJob("gpu-use", "*/5 * * * *", "UTC", look)

@@ -27,10 +27,9 @@ _MOST_NAMES = 50
 
 
 def look_around(settings: Settings, session: Session, now: datetime) -> None:
-    """Makes every cluster due whose GPUs somebody measures."""
-    for name, cluster in settings.clusters.items():
-        if cluster.prometheus is not None:
-            wake(session, KIND, name, f"prometheus:{name}", now)
+    """Makes every cluster due, also those whose GPUs nobody measures any more."""
+    for name in settings.clusters:
+        wake(session, KIND, name, f"prometheus:{name}", now)
 
 
 @dataclass
@@ -62,7 +61,7 @@ class UseController:
         """Asks the cluster's Prometheus; MetricsError when it does not tell. Then nothing ends."""
         cluster = self._settings().clusters.get(row_id)
         if cluster is None or cluster.prometheus is None:
-            return Step(None)
+            return Step(None, lambda session: self._idling.forget(session, row_id))
         now = self._clock.now()
         sessions, ended = self._database.read(
             lambda session: (

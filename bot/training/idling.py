@@ -129,12 +129,13 @@ class IdlingService:
         return run.kept_until
 
     def _warn_or_stop(self, session: Session, run: Run, limit: timedelta, now: datetime) -> None:
-        """Nobody is stopped without a notice before, however long ago the time was."""
+        """Nobody is stopped without a notice of this idleness, however long ago the time was."""
         if run.idle_since is None:
             return
         ends_at = max(run.idle_since + limit, run.kept_until or run.idle_since)
-        if run.warned_at is None or run.warned_at < ends_at - NOTICE:
-            if now >= ends_at - NOTICE:
+        notice_at = max(ends_at - NOTICE, run.idle_since)
+        if run.warned_at is None or run.warned_at < notice_at:
+            if now >= notice_at:
                 run.warned_at = now
                 notes.is_idle(session, run, max(ends_at, now + NOTICE), now)
         elif now >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:

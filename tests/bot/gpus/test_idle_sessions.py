@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.config import ClusterSettings
 from bot.errors import NotAllowedError
 from bot.gpus.prometheus import STEP
 from bot.training.idling import MOST_AT_ONCE
@@ -154,11 +155,47 @@ def test_a_prometheus_that_is_away_stops_nobody(rig: Watched, tmp_path: Path) ->
     assert (rig.get(run_id).phase, told(rig, run_id)) == (Phase.RUNNING, ["idle-202611211612"])
 
 
-def test_null_turns_it_off(rig: Watched, tmp_path: Path) -> None:
+def test_a_prometheus_set_no_more_shows_nothing(rig: Watched, tmp_path: Path) -> None:
+    run_id = begin(rig)
+    with rig.measured(tmp_path, scrape(rig, run_id)):
+        rig.look_at(at(1))
+        assert "GPUs idle" in rig.card(run_id)
+    rig.policy = rig.policy.model_copy(update={"clusters": {"default": ClusterSettings()}})
+    rig.look_at(at(1.1))
+    assert "GPUs idle" not in rig.card(run_id)
+
+
+def limit(rig: Watched, idle: timedelta | None) -> None:
+    """Has sessions of team-a be idle for so long."""
     team = rig.policy.teams["team-a"]
-    limits = team.limits.model_copy(update={"interactive_idle": None})
+    limits = team.limits.model_copy(update={"interactive_idle": idle})
     teams = {**rig.policy.teams, "team-a": team.model_copy(update={"limits": limits})}
     rig.policy = rig.policy.model_copy(update={"teams": teams})
+
+
+def test_who_worked_after_a_notice_gets_another(rig: Watched, tmp_path: Path) -> None:
+    limit(rig, timedelta(minutes=10))
+    run_id = begin(rig)
+    scraped = scrape(rig, run_id, hours=0.35)
+    pod, again = rig.pod_of(run_id), BEGUN + timedelta(hours=0.4)
+    for gpu in ("0", "1"):
+        labels = {"namespace": "team-a", "pod": pod, "gpu": gpu}
+        scraped.add(ACTIVE, labels, (BEGUN + timedelta(hours=0.35), again), 1)
+    idle(scraped, pod, again, hours=1)
+    with rig.measured(tmp_path, scraped):
+        rig.look_at(at(0.3))
+        rig.look_at(at(0.85))
+        assert (rig.get(run_id).phase, told(rig, run_id)) == (
+            Phase.RUNNING,
+            ["idle-202611211254", "idle-202611211327"],
+        )
+        rig.look_at(at(1.4))
+        rig.pass_time(minutes=2)
+    assert rig.get(run_id).phase == Phase.STOPPED
+
+
+def test_null_turns_it_off(rig: Watched, tmp_path: Path) -> None:
+    limit(rig, None)
     run_id = begin(rig)
     with rig.measured(tmp_path, scrape(rig, run_id)):
         rig.look_at(at(5))
