@@ -165,9 +165,10 @@ class CacheService:
         return teams
 
     def _there(self, session: Session, version: Version, storage_class: str | None) -> Cache | None:
-        """The cache of the version that is there or is to be, on that class or on any."""
+        """The cache of the version on that class or on any, one that leaves where all do."""
         found = caching.of_version(session, version.id, self._datasets().cluster)
-        return next((c for c in found if storage_class in {None, c.storage_class}), None)
+        meant = [each for each in found if storage_class in {None, each.storage_class}]
+        return min(meant, key=lambda each: each.wanted == Wanted.EVICT, default=None)
 
     def _refuse_unfit(self, version: Version) -> None:
         if not version.problems:

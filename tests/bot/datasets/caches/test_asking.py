@@ -237,6 +237,11 @@ def test_a_cache_that_leaves_is_not_joined(filling: Filling) -> None:
     with pytest.raises(ConflictError) as caught:
         filling.ask()
     assert caught.value.message == "chest-xray@v3 is being evicted from standard."
+    filling.world.create("storageclasses", storage_class("spare", seconds=0))
+    other = filling.cache(storage_class="spare")
+    joined = filling.ask()
+    assert isinstance(joined, Found)
+    assert joined.cache.id == other
 
 
 def test_what_was_asked_is_in_the_audit(filling: Filling) -> None:
