@@ -62,6 +62,8 @@ def _compile(statement: Executable, dialect: Dialect, names: KeysView[str]) -> _
     compiled = cast("SQLCompiler", text)
     order = tuple(compiled.positiontup) if compiled.positiontup is not None else None
     binds = {compiled.bind_names[bind]: bind for bind in compiled.bind_names}
+    if missing := [name for name, each in binds.items() if each.required and name not in names]:
+        raise TypeError(f"there is no value for {', '.join(missing)}")
     defaults = {column.key: cast("Any", column.default) for column in compiled.insert_prefetch}
     converters = {
         name: bind.type.dialect_impl(dialect).bind_processor(dialect)

@@ -70,3 +70,11 @@ def test_moments_come_back_with_their_zone(database: Database) -> None:
     kept = database.read(lambda session: find(session, {"verb": "run.submit"}).scalar_one())
     assert moment_of(kept) == NOON
     assert moment_of(None) is None
+
+
+def test_a_value_that_is_missing_is_no_null(database: Database) -> None:
+    find = Prepared(
+        select(col(Due.id)).where(col(Due.kind) == bindparam("kind"), col(Due.id) == bindparam("x"))
+    )
+    with pytest.raises(TypeError, match="no value for x"):
+        database.read(lambda session: find(session, {"kind": "run"}))
