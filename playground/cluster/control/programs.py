@@ -16,6 +16,7 @@ from playground.cluster.objects.kinds import CLAIM, SECRET, Object
 from playground.cluster.objects.storage_rules import claims_of, volume_of
 from playground.cluster.objects.store import Key, Store
 
+_VARIABLE = re.compile(r"\$(?:\$|\((?P<name>[^()]+)\))")
 _ROOT = Path(__file__).parents[3]
 _KILLED_BY = 128
 
@@ -81,7 +82,7 @@ class Programs:
         log = home / f"{container['name']}.log"
         with log.open("ab") as said:
             process = subprocess.Popen(  # noqa: S603  # the words of a pod, as everywhere
-                [_placed(word, places) for word in words],
+                [_placed(_filled_in(word, container), places) for word in words],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -148,6 +149,16 @@ def _placed(word: str, places: Mapping[str, Path]) -> str:
     known = "|".join(re.escape(path) for path in sorted(places, key=len, reverse=True))
     pattern = rf"(?<![\w./-])({known})(?![\w.-])"
     return re.sub(pattern, lambda found: str(places[found.group()]), word)
+
+
+def _filled_in(word: str, container: Mapping[str, Any]) -> str:
+    """A word of the command as a kubelet hands it over: $(NAME) is filled in, $$ becomes $."""
+    known = _environment(container)
+    return _VARIABLE.sub(lambda found: _value(found, known), word)
+
+
+def _value(found: re.Match[str], known: Mapping[str, str]) -> str:
+    return "$" if found["name"] is None else known.get(found["name"], found[0])
 
 
 def _environment(container: Mapping[str, Any]) -> dict[str, str]:

@@ -80,6 +80,14 @@ def test_a_program_reads_secrets_and_writes_claims(working: Served, code: int, r
     assert not working.cluster.programs.is_busy
 
 
+def test_variables_in_arguments_are_filled_in(working: Served) -> None:
+    words = ("$(GREETING)", "$$(GREETING)", "$(OTHER)", "$$", "$")
+    program = "import sys; print(*sys.argv[1:], flush=True)"
+    working.cluster.create("pods", pod("says", program, *words), "team-a")
+    assert ended(working, "says")["exitCode"] == 0
+    assert working.cluster.logs("says", "team-a") == "hello $(GREETING) $(OTHER) $ $\n"
+
+
 def test_a_deleted_pod_ends_its_program(working: Served) -> None:
     working.cluster.create("pods", pod("waits", WAITING), "team-a")
     working.pass_time(10)
