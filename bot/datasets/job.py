@@ -114,7 +114,8 @@ def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Man
     return {
         "name": CONTAINER,
         "image": image,
-        "args": list(arguments),
+        # Kubernetes would fill in $(NAME), and make $ of $$.
+        "args": [each.replace("$", "$$") for each in arguments],
         "resources": {
             "requests": {"cpu": "500m", "memory": "512Mi"},
             "limits": {"memory": "512Mi"},

@@ -24,8 +24,8 @@ def push_job(
 ) -> Manifest:
     """The Job that uploads a folder; `claim` is the PVC by which its namespace sees the team's."""
     arguments = [
-        *("push", "--source", _literal(f"{ROOT}{push.folder}".rstrip("/"))),
-        *("--target", _literal(push.target)),
+        *("push", "--source", f"{ROOT}{push.folder}".rstrip("/")),
+        *("--target", push.target),
         *("--target-store", told(push.store, stores[push.store])),
     ]
     if push.is_overwriting:
@@ -46,8 +46,3 @@ def push_job(
     }
     metadata = {"name": push.job_name, "namespace": push.namespace, "labels": ours}
     return worker_job(metadata, pod, round(longest_time(push.capacity_bytes).total_seconds()))
-
-
-def _literal(argument: str) -> str:
-    """The argument as it stands: Kubernetes would fill in $(NAME), and make $ of $$."""
-    return argument.replace("$", "$$")

@@ -80,6 +80,16 @@ def test_the_pod_is_confined_and_has_keys(rig: Rig) -> None:
     assert pod["securityContext"]["runAsNonRoot"] is True
 
 
+def test_a_source_is_taken_as_it_stands(rig: Rig) -> None:
+    """Kubernetes fills in $(NAME) in arguments, and makes $ of $$."""
+    rig.add(source="s3://lake/$(HOME)/$$/")
+    rig.version()
+    rig.run()
+    (job,) = rig.jobs()
+    arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert arguments[2] == "s3://lake/$$(HOME)/$$$$/"
+
+
 def test_the_same_content_is_no_new_version(rig: Rig) -> None:
     rig.add()
     first = rig.version()
