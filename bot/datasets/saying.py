@@ -1,13 +1,16 @@
 """What a worker says in its pod's log: how far it is, what it came to, or why it failed."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from bot.datasets.manifest import Remarks
 
 _MARK = '{"event"'
+_MENTION = re.compile("<(?=[@#!])")
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -56,6 +59,12 @@ def _read(line: str) -> Said | None:
     if not line.startswith(_MARK):
         return None
     try:
-        return _DECODER.decode(line)
+        said = _DECODER.decode(line)
     except msgspec.MsgspecError:
         return None  # A log is cut anywhere.
+    return replace(said, message=_quiet(said.message), hint=_quiet(said.hint))
+
+
+def _quiet(words: str) -> str:
+    """The words without what would notify somebody: names of files are in them, as others chose."""
+    return _MENTION.sub("< ", words)
