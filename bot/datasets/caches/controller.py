@@ -11,7 +11,6 @@ from bot.controller import Step, Trouble
 from bot.datasets.caches import eviction, shares
 from bot.datasets.caches.cost import best_time, longest_time
 from bot.datasets.caches.decision import (
-    Again,
     Cleared,
     CreateClaim,
     CreateJob,
@@ -91,7 +90,7 @@ class CacheController:
             case CreateJob():
                 body = self._job(cluster, cache, best)
                 return _created(cluster, JOBS, body, cache) or decision
-            case DeleteJob(uid) | Again(uid):
+            case DeleteJob(uid):
                 cluster.delete(JOBS, cache.job_name, cache.namespace, uid=uid)
             case DeleteClaim(uid):
                 cluster.delete(PVCS, cache.claim_name, cache.namespace, uid=uid)

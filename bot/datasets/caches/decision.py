@@ -65,9 +65,10 @@ class Follow:
 
 @dataclass(frozen=True)
 class Again:
-    """It is filled, but nobody heard how: the Job is made once more, and finds all there."""
+    """All is copied, but nobody heard how: the Job is made once more, and finds all there.
 
-    uid: str
+    This is written before the Job goes, so that nobody else is taken for having deleted it.
+    """
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
     said = seen.said
     is_open = said is not None and bool(cache.layout and said.files)
     if said is None or said.event != "done" or not (said.ready or is_open):
-        return Again(job.uid)
+        return Again() if cache.job_uid is not None else DeleteJob(job.uid)
     if said.digest != cache.digest:
         return Fail(f"What was copied is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
     return Filled(said) if said.ready else Arrange(said)

@@ -44,7 +44,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
     if cache is None:
         return
     before = _shown(cache)
-    _note_objects(cache, found.seen)
+    _note_objects(cache, found)
     _apply(cache, found)
     match found.decision:
         case Filled(said):
@@ -70,20 +70,19 @@ def _apply(cache: Cache, found: Findings) -> None:
             cache.job_uid = None
         case Arrange(said):
             _arrange(cache, said, found.now)
-        case DeleteJob() if cache.phase == Phase.ARRANGING:
-            cache.job_uid = None  # the one that copied makes room for that of the layout
         case Cleared(retained):
             _clear(cache, retained)
         case _:
             pass
 
 
-def _note_objects(cache: Cache, seen: Seen) -> None:
+def _note_objects(cache: Cache, found: Findings) -> None:
     """Which objects are ours, so that others of the same name later are not."""
+    seen, is_going = found.seen, isinstance(found.decision, DeleteJob)
     if seen.claim is not None and not seen.taken:
         cache.claim_uid = seen.claim.uid
         cache.volume_name = seen.claim.spec.volume_name or cache.volume_name
-    if seen.job is not None and not seen.taken:
+    if seen.job is not None and not seen.taken and not is_going:
         cache.job_uid = seen.job.uid
 
 

@@ -123,9 +123,11 @@ def test_a_step_that_was_never_saved_repeats(filling: Filling) -> None:
     assert filling.effects() == MADE
 
 
-def test_an_end_nobody_heard_is_asked_again(filling: Filling) -> None:
+@pytest.mark.parametrize("faults", [[], [Fault.LOSE_ANSWER], [Fault.REFUSE]])
+def test_an_end_nobody_heard_is_asked_again(filling: Filling, faults: list[Fault]) -> None:
     """The pod's log is gone; the worker finds everything there and says so."""
     filling.fills(last={"event": "progress"}, seconds=10)
+    filling.outside.ledger.by_name["delete jobs"] = list(faults)
     cache_id = filling.cache()
     filling.pass_time(seconds=12)
     filling.fills(last=DONE | {"copied_files": 0, "verified_by": {}}, seconds=10)
