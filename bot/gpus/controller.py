@@ -22,6 +22,8 @@ from bot.training.tables import Run
 
 KIND = "gpu-use"
 _SOON = timedelta(seconds=2)
+# Servers refuse more than 11,000 points, which are 38 days.
+_FARTHEST = timedelta(days=30)
 # More names in one query would be longer than servers take.
 _MOST_NAMES = 50
 
@@ -105,7 +107,7 @@ def _by_namespace(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _sights(prometheus: Prometheus, runs: Sequence[Run], until: datetime) -> dict[str, Sight]:
-    begun = last_moment(min(run.since for run in runs))
+    begun = max(last_moment(min(run.since for run in runs)), until - _FARTHEST)
     if until <= begun:
         return {}
     roots = [run.job_name for run in runs]
