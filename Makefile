@@ -4,6 +4,8 @@
 PYTHON := .venv/bin/python
 READY := .venv/.ready
 PYTEST_ARGS ?=
+# All tests are shared out among processes, so that what waits in one leaves room for the others.
+ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-cluster postgres prometheus lint types docs migration bench ci clean
@@ -18,7 +20,7 @@ demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
 	@$(PYTHON) -m bot playground --headless --scenario first-run
 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
-	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),$(ALL_TESTS))
 
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
 	@sh scripts/control_plane.sh $(PYTHON)

@@ -38,6 +38,12 @@ class Right(StrEnum):
     DATASET_UNPIN_ANY = "dataset.unpin_any"
     DATASET_USAGE = "dataset.usage"
     DATASET_CLEAN = "dataset.clean"
+    ANF_READ = "anf.read"
+    ANF_POOLS = "anf.pools"
+    SNAPSHOT_READ = "snapshot.read"
+    SNAPSHOT_CREATE = "snapshot.create"
+    SNAPSHOT_RESTORE = "snapshot.restore"
+    SNAPSHOT_DELETE_ANY = "snapshot.delete_any"
     DECIDE = "decide"
     VOTE = "vote"
     BREAK_GLASS = "break_glass"
@@ -95,6 +101,13 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_UNPIN_ANY: Rule(_HEADS, _DESKS),
     Right.DATASET_USAGE: Rule(_EVERYBODY | {Role.APPROVER}, _READING),
     Right.DATASET_CLEAN: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.ANF_READ: Rule(_EVERYBODY, _DESKS),
+    # Pools are shared: what is in them, and what they cost, is told to those who answer for it.
+    Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),
+    Right.SNAPSHOT_READ: Rule(_EVERYBODY, _DESKS),
+    Right.SNAPSHOT_CREATE: Rule(_EVERYBODY, _DESKS),
+    Right.SNAPSHOT_RESTORE: Rule(_EVERYBODY, _DESKS),
+    Right.SNAPSHOT_DELETE_ANY: Rule(_HEADS, _DESKS),
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
     # Who may vote is a matter of each request's policy; a click by anybody else is told so.
     Right.VOTE: Rule(None, frozenset(Place)),

@@ -10,15 +10,19 @@ from pathlib import Path
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals
 from bot.clock import Clock
-from bot.cluster.cluster import WATCHED, WATCHED_WITH_KAI, Cluster
-from bot.cluster.connection import Connection
-from bot.config import ConfigurationFile, Settings
+from bot.cluster.cluster import Cluster
+from bot.cluster.following import Following
+from bot.cluster.opening import follow
+from bot.config import ConfigurationFile
 from bot.controller import Controller
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
+from bot.datasets.caches.anf_orphans import AnfOrphans
 from bot.datasets.caches.controller import CacheController
+from bot.datasets.caches.fsx_orphans import FsxOrphans
 from bot.datasets.caches.keeping import KeepingService
+from bot.datasets.caches.orphan_sources import OrphanSource
 from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.refreshing import refresh
@@ -50,8 +54,18 @@ from bot.quotas.standing import Item
 from bot.quotas.watching import QueueChanges, recover
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
+from bot.snapshots.controller import SnapshotController
+from bot.snapshots.controller import World as SnapshotWorld
+from bot.snapshots.renderer import SnapshotRenderer
+from bot.snapshots.restore_controller import RestoreController
+from bot.snapshots.restore_renderer import RestoreRenderer
+from bot.snapshots.restoring import RestoreService
+from bot.snapshots.service import SnapshotService
+from bot.snapshots.watching import SnapshotEar
 from bot.training.controller import RunController, World
 from bot.training.idling import IdlingService
+from bot.training.makers import makers_of
+from bot.training.offers import OfferService
 from bot.training.reads import TrainingReads
 from bot.training.removal import RemovalController
 from bot.training.renderer import RemovalRenderer, RunRenderer
@@ -59,6 +73,9 @@ from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
 from bot.training.watching import RunEar
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.reads import VolumeReads
+from bot.volumes.sightings import PoolController, look_at_pools
 from bot.wakeups import Ear
 from handlers.context import Services
 from handlers.declared import COMMANDS
@@ -89,7 +106,8 @@ def migrate(path: Path) -> None:
 def open_application(path: Path) -> Iterator["Application"]:
     """An application that sees the clusters, for commands beside a running server."""
     file = ConfigurationFile(path)
-    application = Application(CurrentSettings(file, file.load()))
+    settings = file.load()
+    application = Application(CurrentSettings(file, settings), follow(settings))
     try:
         application.start_watching()
         application.wait_for_views()
@@ -101,13 +119,13 @@ def open_application(path: Path) -> Iterator["Application"]:
 class Application:
     """Everything that decides and knows; it has no thread of its own and never calls Slack."""
 
-    def __init__(self, settings: CurrentSettings) -> None:
+    def __init__(self, settings: CurrentSettings, followed: Mapping[str, Following]) -> None:
         now = settings()
         self.settings = settings
         self.clock = Clock()
         self.database = Database(now.database.url)
         self.database.read(lambda session: schema.refuse_misfit(session, version()))
-        self.clusters = _clusters(now, self.database.transaction(schema.installation))
+        self.clusters = _clusters(followed, self.database.transaction(schema.installation))
         self.registry = commands(now.slack.command_prefix)
         self.access = Access(settings)
         self.approvals = Approvals(settings, self.access)
@@ -118,24 +136,8 @@ class Application:
             self.access, self.training, self.engines.get, self.registry.slash.of
         )
         self.idling = IdlingService(settings, self.training.stop_jobs, self.registry.slash.of)
-        self.services = Services(
-            settings=settings,
-            access=self.access,
-            approvals=self.approvals,
-            training=self.training,
-            training_reads=TrainingReads(self.database, self.clusters),
-            sessions=SessionService(self.registry.slash.of),
-            idling=self.idling,
-            scaling=self.scaling,
-            quotas=self.quotas,
-            datasets=DatasetService(settings, self.registry.slash.of),
-            dataset_reads=DatasetReads(settings),
-            caches=CacheService(settings, self.clusters, self.registry.slash.of),
-            pushes=PushService(settings, self.clusters, self.registry.slash.of),
-            keeping=KeepingService(settings, self.registry.slash.of),
-            cache_reads=CacheReads(self.database, self.clock, self.clusters),
-            usage=UsageService(settings, self.clusters),
-        )
+        self.netapp_files = NetAppFiles(settings)
+        self.services = self._services()
         self.desk = Desk(self.database, self.clock, self.registry, self.services)
         self.timetable = Timetable(self.database, self.clock, declared(self._works()))
 
@@ -147,6 +149,9 @@ class Application:
             self.scaling.again,
         )  # fmt: skip
         of_datasets = DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
+        of_snapshots = SnapshotWorld(
+            database, clock, self.settings, clusters, self.registry.slash.of
+        )
         neighbours = Neighbours(_Stopping(self.training), read_anew)
         return (
             RunController(world),
@@ -160,9 +165,12 @@ class Application:
             VersionController(of_datasets),
             CacheController(of_datasets),
             ShareController(of_datasets),
-            PushController(of_datasets),
+            PushController(of_datasets, makers_of),
             SweepController(of_datasets),
-            OrphanController(of_datasets),
+            SnapshotController(of_snapshots),
+            RestoreController(of_snapshots),
+            PoolController(clock, self.netapp_files, self.settings),
+            OrphanController(of_datasets, self._clouds()),
         )
 
     def renderers(self) -> Mapping[str, Renderer]:
@@ -174,6 +182,8 @@ class Application:
             VersionRenderer(self.clock),
             CacheRenderer(self.clock),
             PushRenderer(self.clock),
+            SnapshotRenderer(self.clock),
+            RestoreRenderer(self.clock),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -185,6 +195,7 @@ class Application:
             CacheEar(self.clusters),
             ShareEar(self.clusters),
             PushEar(self.clusters),
+            SnapshotEar(self.clusters),
             UseEar(self.clusters),
             QueueChanges(self.database).changes,
         )
@@ -206,7 +217,41 @@ class Application:
         """Ends the watches and gives the database back."""
         for cluster in self.clusters.values():
             cluster.stop()
+        self.netapp_files.close()
         self.database.close()
+
+    def _services(self) -> Services:
+        settings = self.settings
+        caches = CacheService(settings, self.clusters, self.registry.slash.of)
+        return Services(
+            settings=settings,
+            access=self.access,
+            approvals=self.approvals,
+            training=self.training,
+            training_reads=TrainingReads(self.database, self.clusters),
+            sessions=SessionService(self.registry.slash.of),
+            idling=self.idling,
+            scaling=self.scaling,
+            offers=OfferService(self.training, caches, self.registry.slash.of),
+            quotas=self.quotas,
+            datasets=DatasetService(settings, self.registry.slash.of),
+            dataset_reads=DatasetReads(settings),
+            caches=caches,
+            pushes=PushService(settings, self.clusters, self.registry.slash.of),
+            keeping=KeepingService(settings, self.registry.slash.of),
+            cache_reads=CacheReads(self.database, self.clock, self.clusters),
+            usage=UsageService(settings, self.clusters),
+            snapshots=SnapshotService(settings, self.clusters, self.registry.slash.of),
+            restoring=RestoreService(settings, self.clusters),
+            volume_reads=VolumeReads(self.netapp_files, self.clusters),
+        )
+
+    def _clouds(self) -> Sequence[OrphanSource]:
+        """Where volumes may be left over outside of clusters."""
+        return (
+            FsxOrphans(self.database, self.settings),
+            AnfOrphans(self.database, self.netapp_files, self.settings),
+        )
 
     def _training(self) -> TrainingService:
         installation = self.database.transaction(schema.installation)
@@ -221,6 +266,7 @@ class Application:
             look_at_caches=lambda session, now: look_through(settings(), session, now),
             look_for_orphans=lambda session, now: look_for_orphans(settings(), session, now),
             refresh_datasets=lambda session, now: refresh(settings(), session, now),
+            look_at_pools=lambda session, now: look_at_pools(settings(), session, now),
         )
 
     def _recover_quotas(self, session: Session, now: datetime) -> None:
@@ -242,13 +288,5 @@ class _Stopping:
         self._training.stop_jobs(session, owners, why, now)
 
 
-def _clusters(settings: Settings, installation: str) -> dict[str, Cluster]:
-    return {
-        name: Cluster(
-            name,
-            Connection.to(at.kubeconfig, at.context),
-            installation,
-            watched=WATCHED_WITH_KAI if at.engine == "kai" else WATCHED,
-        )
-        for name, at in settings.clusters.items()
-    }
+def _clusters(followed: Mapping[str, Following], installation: str) -> dict[str, Cluster]:
+    return {name: Cluster.of(each, installation) for name, each in followed.items()}

@@ -72,7 +72,7 @@ def serve(path: Path) -> None:
     """Run the bot until SIGTERM or Ctrl-C, which let it finish what it is doing."""
     # What a start makes stays: looking for garbage in it would take a sixth of the time.
     gc.disable()
-    from bot.serving import serve as run
+    from bot.starting import serve as run
 
     run(path)
 
@@ -225,6 +225,27 @@ def fill(**options: Any) -> None:
     from bot.datasets.worker.command import run_fill
 
     run_fill(options)
+
+
+@main.command(
+    epilog=_examples(
+        "verify --manifest s3://state/manifests/1/ --digest sha256:... --target /data/files ..."
+    )
+)
+@_stores
+@click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
+@click.option("--target", required=True, type=click.Path(path_type=Path), help="The folder.")
+@_WORKERS
+def verify(**options: Any) -> None:
+    """Read every file of a version, and compare it; run by the bot in a Job.
+
+    For files that were not copied by `fill`, as those of FSx, which are loaded at their first
+    reading. Nothing is written. Progress goes to standard output, one JSON object a line. Exits 65
+    when trying again is of no use, 75 when it may be.
+    """
+    from bot.datasets.worker.command import run_verify
+
+    run_verify(options)
 
 
 @main.command(epilog=_examples("finish --target /data --digest sha256:..."))

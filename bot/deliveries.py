@@ -58,8 +58,8 @@ class Earlier:
 def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earlier:
     """Whether this very delivery was taken already, and when its like was in the last minute."""
     asked = {"key": key, "alike": alike, "since": real_now - _REPEAT}
-    found = _EARLIER(session, asked).all()
-    return Earlier(any(row.key == key for row in found), moment_of(found[0].at if found else None))
+    found = _EARLIER(session, asked).rows
+    return Earlier(any(each == key for each, _ in found), moment_of(found[0][1] if found else None))
 
 
 def remember(session: Session, key: str, alike: str, real_now: datetime) -> None:

@@ -1,18 +1,14 @@
 """Looks at everything the bot depends on, and says what to do about what is wrong."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from bot.app import version
-from bot.cluster import resources
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
-from bot.cluster.kai import Queue, Resources
 from bot.cluster.resources import KAI, KUEUE, VISIBILITY
 from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
@@ -20,9 +16,14 @@ from bot.database.database import Database
 from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
 from bot.errors import ChatError, QuartermasterError
+from bot.findings import Finding, Findings
 from bot.gpus.prometheus import Prometheus
+from bot.quotas.checking import engine_finding, queue_findings
 from bot.slack.client import SlackClient
 from bot.slack.manifest import SCOPES
+from bot.snapshots import checking as snapshots
+from bot.volumes import checking as volumes
+from bot.volumes.anf import NetAppFiles
 
 _SKEW_SECONDS = 60.0
 _BATCH, _CORE = "batch", ""
@@ -53,40 +54,14 @@ _WITH_KUEUE: tuple[_Right, ...] = (
     ("watch", KUEUE, "localqueues", ""),
     ("get", VISIBILITY, "clusterqueues", "pendingworkloads"),
 )
+_WITHOUT_ENGINE: tuple[_Right, ...] = (("watch", "scheduling.k8s.io", "priorityclasses", ""),)
 _WITH_KAI: tuple[_Right, ...] = (
     ("watch", KAI, "podgroups", ""),
     ("watch", KAI, "queues", ""),
     ("patch", KAI, "queues", ""),
     ("watch", "scheduling.k8s.io", "priorityclasses", ""),
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; `remedy` says what to do when it is not well."""
-
-    about: str
-    state: Literal["ok", "warning", "failed"]
-    says: str
-    remedy: str = ""
-
-    @property
-    def failed(self) -> bool:
-        """Whether the bot cannot work like this."""
-        return self.state == "failed"
-
-    def as_dict(self) -> dict[str, str]:
-        """The finding for machines."""
-        return asdict(self)
-
-    def as_line(self) -> str:
-        """The finding for a terminal."""
-        mark = {"ok": "ok     ", "warning": "warning", "failed": "FAILED "}[self.state]
-        remedy = f"\n{'':>9}-> {self.remedy}" if self.remedy else ""
-        return f"{mark}  {self.about}: {self.says}{remedy}"
-
-
-Findings = Iterator[Finding]
+_WITH = {"kueue": _WITH_KUEUE, "kai": _WITH_KAI, "none": _WITHOUT_ENGINE}
 
 
 def examine(path: Path) -> list[Finding]:
@@ -101,6 +76,8 @@ def examine(path: Path) -> list[Finding]:
         findings += _tried(f"{about} GPUs", partial(_gpus, settings, name, f"{about} GPUs"))
     if settings.datasets is not None:
         findings += _tried("datasets", partial(_datasets, settings, settings.datasets))
+    if settings.anf is not None:
+        findings += _tried("azure netapp files", partial(_anf, settings))
     return findings
 
 
@@ -169,14 +146,10 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
     yield _skew(cluster, about)
     teams = {key: team for key, team in settings.teams.items() if name in team.reach}
-    if at.engine == "kai":
-        yield _engine(cluster, about, ("KAI", KAI), ("kueue", KUEUE))
-        yield _rights(cluster, about, (*_EVERYWHERE, *_WITH_KAI), teams)
-        yield from _kai_queues(teams, cluster, about)
-    else:
-        yield _engine(cluster, about, ("Kueue", KUEUE), ("kai", KAI))
-        yield _rights(cluster, about, (*_EVERYWHERE, *_WITH_KUEUE), teams)
-        yield from _local_queues(teams, cluster, about)
+    yield engine_finding(at.engine, cluster, about)
+    yield _rights(cluster, about, (*_EVERYWHERE, *_WITH[at.engine]), teams)
+    yield from queue_findings(at.engine, teams, cluster, about)
+    yield from snapshots.checks(settings, cluster)
 
 
 def _gpus(settings: Settings, name: str, about: str) -> Findings:
@@ -192,22 +165,12 @@ def _gpus(settings: Settings, name: str, about: str) -> Findings:
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:
     at = settings.clusters[datasets.cluster]
     cluster = Cluster(datasets.cluster, Connection.to(at.kubeconfig, at.context), "doctor")
-    yield from (Finding(*check) for check in checks(settings, datasets, cluster))
+    yield from checks(settings, datasets, cluster)
 
 
-def _engine(
-    cluster: Cluster, about: str, wanted: tuple[str, str], other: tuple[str, str]
-) -> Finding:
-    """Whether the engine is there; `other` is the word of the setting for what may be instead."""
-    name, group = wanted
-    served = cluster.served(group)
-    if served:
-        return Finding(f"{about} {name}", "ok", f"serves {', '.join(served)}")
-    remedy = f"Install {name}, see docs."
-    if cluster.served(other[1]):
-        remedy = f"Set clusters.{cluster.name}.engine: {other[0]}, which is there."
-    says = "is not served; runs would never start"
-    return Finding(f"{about} {name}", "failed", says, remedy)
+def _anf(settings: Settings) -> Findings:
+    with closing(NetAppFiles(lambda: settings)) as files:
+        yield from volumes.checks(files)
 
 
 def _skew(cluster: Cluster, about: str) -> Finding:
@@ -241,45 +204,3 @@ def _spelled(right: _Right, namespace: str | None) -> str:
     verb, _, plural, sub = right
     place = f" in {namespace}" if namespace else ""
     return f"{verb} {plural}{'/' + sub if sub else ''}{place}"
-
-
-def _local_queues(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
-    for name, team in teams.items():
-        queue = cluster.get(resources.LOCAL_QUEUES, team.queue, team.namespace)
-        place = f"{team.namespace}/{team.queue}"
-        if queue is None:
-            remedy = f"Create LocalQueue {place}, or set teams.{name}.queue."
-            yield Finding(f"{about} {name}", "failed", f"LocalQueue {place} is missing", remedy)
-        else:
-            says = f"LocalQueue {place} leads to ClusterQueue {queue.spec.cluster_queue}"
-            yield Finding(f"{about} {name}", "ok", says)
-
-
-def _kai_queues(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
-    queues = {each.name: each for each in cluster.list(resources.KAI_QUEUES)}
-    parents = {each.spec.parent_queue for each in queues.values()}
-    for name, team in teams.items():
-        queue, which = queues.get(team.queue), f"Queue {team.queue}"
-        if queue is None:
-            remedy = f"Create {which}, or set teams.{name}.queue."
-            yield Finding(f"{about} {name}", "failed", f"{which} is missing", remedy)
-        elif queue.name in parents:
-            remedy = f"Set teams.{name}.queue to one of them."
-            yield Finding(f"{about} {name}", "failed", f"{which} has Queues below it", remedy)
-        elif queue.spec.parent_queue not in queues:
-            remedy = "Set its parentQueue to a Queue that is there."
-            yield Finding(f"{about} {name}", "failed", f"{which} has no parent", remedy)
-        else:
-            yield _limits(queue, f"{about} {name}", which)
-
-
-def _limits(queue: Queue, about: str, which: str) -> Finding:
-    """A limit that is not set is 0, for GPUs, cores and memory alike."""
-    found = queue.spec.resources or Resources()
-    shares = {"cpu": found.cpu, "memory": found.memory, "gpu": found.gpu}
-    unset = [name for name, share in shares.items() if share is None or not share.limit]
-    if unset:
-        says = f"{which} has no limit for {', '.join(unset)}, which KAI takes for a limit of 0"
-        remedy = "Set them; -1 is no limit."
-        return Finding(about, "warning", says, remedy)
-    return Finding(about, "ok", f"{which} is below {queue.spec.parent_queue}")

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 _PARTS = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _NAMES = ("weeks", "days", "hours", "minutes", "seconds")
+_UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def parse_duration(text: str) -> timedelta:
@@ -22,8 +23,8 @@ def format_duration(duration: timedelta) -> str:
     """The duration in at most two units, as people say it: 3d, 1d 12h, 4m 10s, 12s."""
     seconds = int(duration.total_seconds())
     parts: list[str] = []
-    for letter, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
-        count, seconds = divmod(seconds, size)
-        if count or (letter == "s" and not parts):
-            parts.append(f"{count}{letter}")
-    return " ".join(parts[:2])
+    for letter, size in _UNITS:
+        if seconds >= size:
+            parts.append(f"{seconds // size}{letter}")
+            seconds %= size
+    return " ".join(parts[:2]) or "0s"

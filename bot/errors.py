@@ -67,7 +67,25 @@ class ClusterError(OutsideError):
 
 
 class StorageError(OutsideError):
-    """An object store request failed."""
+    """A request of an object store, or of whoever provides volumes, failed.
+
+    `status` is the HTTP status, None when nobody answered; `code` is the server's own word;
+    `retry_after_seconds` is how long it asked us to wait.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        status: int | None = None,
+        code: str = "",
+        retry_after_seconds: float = 0.0,
+    ) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.code = code
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ChatError(OutsideError):

@@ -8,6 +8,9 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
 
+# What a thing is called that more than one area holds.
+SNAPSHOT = "snapshot"
+
 
 class Hold(SQLModel, table=True):
     """One subject (a run) needs one thing (a cache, a snapshot); until None: until released."""

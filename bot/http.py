@@ -97,6 +97,7 @@ class Server:
             log_config=None,
             access_log=False,
             lifespan="off",
+            ws="none",  # Slack's WebSocket is one that we open
             timeout_graceful_shutdown=5,
         )
         self._server = uvicorn.Server(config)

@@ -84,11 +84,11 @@ def known(session: Session, workspace_id: str, user_id: str) -> Person | None:
 def standing(session: Session, workspace_id: str, user_id: str) -> Standing | None:
     """The person's standing as Slack last told it, or None while it has yet to be asked."""
     asked = {"workspace": workspace_id, "user": user_id}
-    rows = _STANDING(session, asked).all()
+    rows = _STANDING(session, asked).rows
     if not rows:
         return None
-    groups = frozenset(row.group_id for row in rows if row.group_id is not None)
-    return Standing(bool(rows[0].is_out), groups)
+    groups = frozenset(group for _, group in rows if group is not None)
+    return Standing(bool(rows[0][0]), groups)
 
 
 def get_to_know(session: Session, workspace_id: str, user_id: str, now: datetime) -> None:

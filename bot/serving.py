@@ -2,19 +2,17 @@
 
 import gc
 import signal
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Protocol
 
 import structlog
 
 from bot import due, people
 from bot.app import Application, version
-from bot.config import ConfigurationFile, Secrets
-from bot.config.environment import read_secrets
+from bot.cluster.following import Following
+from bot.config import Secrets
 from bot.controller import Loop
 from bot.current import CurrentSettings
 from bot.database.database import Session
@@ -23,7 +21,6 @@ from bot.directory import Directory, GroupController, PersonController
 from bot.errors import DatabaseError
 from bot.health import Health
 from bot.http import Pages, Server, application
-from bot.logs import configure
 from bot.pulse import ClockFollower, pulse
 from bot.slack.client import SlackClient
 from bot.slack.sender import Sender
@@ -31,8 +28,6 @@ from bot.slack.transports import Transport
 from bot.wakeups import Wakeups
 
 log = structlog.get_logger()
-
-_SWITCH_SECONDS = 0.0005
 
 
 class Part(Protocol):
@@ -47,30 +42,26 @@ class Part(Protocol):
         ...
 
 
-def serve(path: Path) -> None:
+def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]) -> None:
     """Runs the bot until it is told to stop, then lets it finish what it is doing."""
-    configure()
-    file = ConfigurationFile(path)
-    settings = file.load()
-    secrets = read_secrets(settings.slack.transport)
-    stopping = threading.Event()
+    stopping, at_start = threading.Event(), settings()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
-    # A thread that has waited for a row gets on at once, instead of behind others' 5 ms.
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    with alone(settings.database.url), running(CurrentSettings(file, settings), secrets):
+    with alone(at_start.database.url), running(settings, secrets, followed):
         # What is there now stays: looking through it again would stop every thread for 75 ms.
         gc.freeze()
         gc.enable()
-        log.info("serving", listen=settings.http.listen, version=version())
+        log.info("serving", listen=at_start.http.listen, version=version())
         stopping.wait()
         log.info("stopping")
 
 
 @contextmanager
-def running(settings: CurrentSettings, secrets: Secrets) -> Iterator[Application]:
+def running(
+    settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]
+) -> Iterator[Application]:
     """The bot at work; what is under way is finished when the context ends."""
-    bot = Application(settings)
+    bot = Application(settings, followed)
     with ExitStack() as stack:
         stack.callback(bot.close)
         _take_up(bot)

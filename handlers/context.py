@@ -17,11 +17,15 @@ from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
+from bot.snapshots.restoring import RestoreService
+from bot.snapshots.service import SnapshotService
 from bot.training.idling import IdlingService
+from bot.training.offers import OfferService
 from bot.training.reads import TrainingReads
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
+from bot.volumes.reads import VolumeReads
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Services:
     sessions: SessionService
     idling: IdlingService
     scaling: ScalingService
+    offers: OfferService
     quotas: QuotaService
     datasets: DatasetService
     dataset_reads: DatasetReads
@@ -44,6 +49,9 @@ class Services:
     keeping: KeepingService
     cache_reads: CacheReads
     usage: UsageService
+    snapshots: SnapshotService
+    restoring: RestoreService
+    volume_reads: VolumeReads
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,11 @@ class Context:
         return self.services.scaling
 
     @property
+    def offers(self) -> OfferService:
+        """Runs that wait for somebody to have their data cached."""
+        return self.services.offers
+
+    @property
     def quotas(self) -> QuotaService:
         """GPU quota."""
         return self.services.quotas
@@ -125,6 +138,21 @@ class Context:
     def usage(self) -> UsageService:
         """What caches take."""
         return self.services.usage
+
+    @property
+    def volume_reads(self) -> VolumeReads:
+        """Volumes of Azure NetApp Files."""
+        return self.services.volume_reads
+
+    @property
+    def snapshots(self) -> SnapshotService:
+        """Snapshots of PVCs."""
+        return self.services.snapshots
+
+    @property
+    def restoring(self) -> RestoreService:
+        """PVCs that are made from snapshots."""
+        return self.services.restoring
 
     @property
     def approvals(self) -> Approvals:

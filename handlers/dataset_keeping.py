@@ -56,12 +56,13 @@ def evict(
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """What that would do, with a button; who needs it is looked up after the acknowledgement."""
-    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class)
     ctx.keeping.refuse_evicting(ctx.caller, cache)
     reads, words, now = ctx.cache_reads, ctx.words, ctx.now
     return Reply(
         (join("Looking who needs ", code(cache.reference), "…"),),
         later=lambda: answers.question(cache, reads.consequence(cache), words, now),
+        is_question=True,
     )
 
 
@@ -87,7 +88,7 @@ def pin(
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Until when it stays."""
-    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class)
     asked = Pinning(reason, ctx.now + time)
     return _pinned(ctx, ctx.caller, cache, asked)
 
@@ -112,7 +113,7 @@ def unpin(
     everybody: bool,
 ) -> Reply:
     """Whose pins ended."""
-    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class)
     people = ctx.keeping.unpin(ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now)
     return answers.unpinned(cache, people)
 
@@ -136,7 +137,7 @@ def extend(
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Until when it stays."""
-    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class)
     return answers.extended(ctx.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now))
 
 
@@ -157,7 +158,7 @@ def touch(
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Until when it stays."""
-    cache = ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class)
     return answers.extended(ctx.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
 
 
@@ -212,11 +213,17 @@ def _moment(value: str) -> datetime:
     return datetime.fromtimestamp(int(value.partition(" ")[2]), UTC)
 
 
+def _chosen(ctx: Context, reference: Reference, storage_class: str | None) -> Cache:
+    return ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+
+
 def _acting(ctx: Context, cache_id: str, right: Right) -> tuple[Caller, Cache]:
-    """Who clicks, as who they are to their team, or in a direct message to the cache's."""
-    caller = ctx.caller
-    if caller.team is None:
-        access, team = ctx.services.access, ctx.keeping.team_of(ctx.session, cache_id)
-        caller = access.caller(ctx.session, caller.person, caller.channel, team=team)
-        access.require(caller, right)
+    """Who clicks, as who they are to the cache's team if they may do it there, else here."""
+    caller, access = ctx.caller, ctx.services.access
+    team = ctx.keeping.team_of(ctx.session, cache_id)
+    if team is not None and caller.team != team:
+        theirs = access.caller(ctx.session, caller.person, caller.channel, team=team)
+        if caller.team is None or theirs.may(right):
+            access.require(theirs, right)
+            caller = theirs
     return caller, ctx.keeping.get(ctx.session, caller, cache_id)

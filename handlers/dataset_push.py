@@ -22,27 +22,32 @@ __all__ = ["dataset"]
 
 
 class Folder(NamedTuple):
-    """A folder of a PVC, by its path from the top of the volume."""
+    """A folder of a PVC or else of a snapshot, by its path from the top of the volume."""
 
     claim: str
     path: str
+    snapshot: str = ""
 
 
 class ClaimFolder:
-    """`results:/run-7`, or `results:/` for all that is on the volume."""
+    """`results:/run-7`, `results:/` for all of it, or `snapshot:monday:/run-7`."""
 
     word = "CLAIM:/PATH"
-    form = "a PVC and a folder on its volume such as `results:/run-7`, or `results:/` for all"
+    form = (
+        "a PVC and a folder on its volume such as `results:/run-7`, or `results:/` for all, or a"
+        " VolumeSnapshot such as `snapshot:monday:/run-7`"
+    )
     example = "results:/run-7"
-    rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{0,500})")
+    rule = re.compile(r"(snapshot:)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{0,500})")
 
     def read(self, text: str) -> Folder:
-        """The claim and the path, without a slash at its end."""
-        claim, path = matched(self.rule, text).groups()
+        """The claim or snapshot, and the path without a slash at its end."""
+        sort, name, path = matched(self.rule, text).groups()
         parts = [each for each in path.split("/") if each]
         if {".", ".."} & set(parts):
             raise ValueError(text)
-        return Folder(claim, f"/{'/'.join(parts)}")
+        folder = f"/{'/'.join(parts)}"
+        return Folder("", folder, name) if sort else Folder(name, folder)
 
 
 class TargetUrl(SourceUrl):
@@ -77,17 +82,18 @@ class Asked:
 
 @dataset.verb(
     "push",
-    "Copy a folder of a PVC into an object store, and record it as a version",
+    "Copy a folder of a PVC or snapshot into an object store, and record it as a version",
     right=Right.DATASET_PUSH,
     mutates=True,
     repeats=True,
     into=Asked,
     examples=(
         "push results:/run-7 s3://lake/run-7/",
+        "push snapshot:monday:/run-7 s3://lake/run-7/",
         'push prep:/chest s3://lake/chest-xray/ --as chest-xray --name v4 --note "new labels"',
     ),
 )
-@dataset.argument("source", ClaimFolder(), help="Which PVC of the team, and which folder on it")
+@dataset.argument("source", ClaimFolder(), help="Which PVC or snapshot, and which folder")
 @dataset.argument("target", TargetUrl(), help="Where to")
 @dataset.option("--as", "dataset", DatasetName(), help="The dataset that it is, or becomes")
 @dataset.option("--name", "version", VersionName(), help="What you call the version")
@@ -100,6 +106,7 @@ def push(ctx: Context, asked: Asked) -> Reply:
     """What would be pushed, with a button."""
     wish = Wish(
         claim=asked.source.claim,
+        snapshot=asked.source.snapshot,
         folder=asked.source.path,
         target=asked.target,
         store=asked.store,

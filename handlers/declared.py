@@ -1,9 +1,11 @@
 """Everything that people can say."""
 
+from handlers.anf import anf
 from handlers.approvals import approval
 from handlers.dataset_usage import dataset
 from handlers.gpu import gpu
 from handlers.quota import quota
-from handlers.train_records import train
+from handlers.snapshot import snapshot
+from handlers.train_offers import train
 
-COMMANDS = (train, dataset, quota, gpu, approval)
+COMMANDS = (train, dataset, snapshot, quota, gpu, anf, approval)

@@ -86,8 +86,10 @@ class Desk:
         is_once = isinstance(asked, Parsed) and not asked.verb.repeats
         if earlier.alike_at and isinstance(asked, Parsed) and is_once and not meant:
             return _ask_whether_meant(incoming, asked, (real_now - earlier.alike_at).seconds)
-        deliveries.remember(session, incoming.delivery, alike, real_now)
-        return self._reply(session, incoming, asked)
+        reply = self._reply(session, incoming, asked)
+        like = "" if reply.is_question else alike
+        deliveries.remember(session, incoming.delivery, like, real_now)
+        return reply
 
     def _reply(self, session: Session, incoming: Incoming, asked: Asked) -> Reply:
         named = asked.values.get("team") if isinstance(asked, Parsed) else None

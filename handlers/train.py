@@ -33,10 +33,9 @@ from bot.slack.parameters import (
     TeamName,
     WholeNumber,
 )
-from bot.training.answers import list_card, log_card, receipt, stranger_card, why_card
+from bot.training.answers import list_card, log_card, stranger_card, why_card
 from bot.training.card import run_card
 from bot.training.kinds import NAMES
-from bot.training.new_run import Submitted
 from bot.training.presets import presets_of, with_preset
 from bot.training.record import details
 from bot.training.renderer import people_of
@@ -45,6 +44,7 @@ from bot.training.strangers import Stranger
 from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.context import Context
+from handlers.starting import resubmitted, started
 from handlers.submissions import SUBMISSIONS
 
 BUTTON_TAIL = 50
@@ -125,7 +125,9 @@ def submit(ctx: Context, asked: Submission) -> Reply:
     """A receipt; the card in the channel shows the rest."""
     presets = presets_of(ctx.settings, ctx.team()[1])
     whole = with_preset(asked, presets, train.verbs["submit"].parameters)
-    return _receipt(ctx, ctx.training.submit(ctx.session, ctx.caller, whole, ctx.now))
+    return started(
+        ctx, ctx.caller, lambda: ctx.training.submit(ctx.session, ctx.caller, whole, ctx.now)
+    )
 
 
 @train.verb(
@@ -203,7 +205,7 @@ def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 def resubmit(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """A receipt for the new run."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    return _receipt(ctx, ctx.training.resubmit(ctx.session, ctx.caller, found, ctx.now))
+    return resubmitted(ctx, ctx.caller, found)
 
 
 @train.verb(
@@ -240,7 +242,7 @@ def click_resubmit(ctx: Context, run_id: str) -> Reply:
     """Starts the card's run again."""
     run = ctx.training.get(ctx.session, run_id)
     caller = acting_for(ctx, run, Right.RUN_SUBMIT)
-    return _receipt(ctx, ctx.training.resubmit(ctx.session, caller, run, ctx.now))
+    return resubmitted(ctx, caller, run)
 
 
 def _find(ctx: Context, reference: Reference) -> Run | Stranger:
@@ -274,11 +276,6 @@ def acting_for(ctx: Context, run: Run, right: Right) -> Caller:
             f"{run.reference} is a run of {run.team}.", "Use the card in that team's channel."
         )
     return caller
-
-
-def _receipt(ctx: Context, submitted: Submitted) -> Reply:
-    undo = ctx.words(f"train stop {submitted.name}")
-    return Reply(receipt(submitted, undo))
 
 
 def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:

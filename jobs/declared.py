@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 
 from bot.schedule import ScheduledJob, Work
-from jobs import cache_expiry, dataset_orphans, dataset_refresh, gpu_use, quota_recovery, retention
+from jobs import (
+    anf_pools,
+    cache_expiry,
+    dataset_orphans,
+    dataset_refresh,
+    gpu_use,
+    quota_recovery,
+    retention,
+    snapshot_expiry,
+)
 
 
 @dataclass(frozen=True)
@@ -11,7 +20,8 @@ class Works:
     """What the jobs do that need more than the database.
 
     Quotas are put back of which only a queue's annotation still knows, the use of GPUs is asked
-    for, and caches are looked through, as are what they left over and the sources of datasets.
+    for, as is the room of capacity pools, and caches are looked through, as are what they left over
+    and the sources of datasets.
     """
 
     recover_quotas: Work
@@ -19,15 +29,18 @@ class Works:
     look_at_caches: Work
     look_for_orphans: Work
     refresh_datasets: Work
+    look_at_pools: Work
 
 
 def declared(works: Works) -> tuple[ScheduledJob, ...]:
     """The jobs."""
     return (
         retention.job,
+        snapshot_expiry.job,
         quota_recovery.job(works.recover_quotas),
         gpu_use.job(works.look_at_gpus),
         cache_expiry.job(works.look_at_caches),
         dataset_orphans.job(works.look_for_orphans),
         dataset_refresh.job(works.refresh_datasets),
+        anf_pools.job(works.look_at_pools),
     )

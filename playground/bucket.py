@@ -51,6 +51,15 @@ class Bucket:
         """Removes an object of the data."""
         self._s3.delete_object(Bucket=LAKE, Key=key)
 
+    def objects(self, prefix: str) -> dict[str, bytes]:
+        """What is in the data below a prefix: contents by their keys from there on."""
+        pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=LAKE, Prefix=prefix)
+        keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
+        return {key.removeprefix(prefix): self._read(key) for key in keys}
+
+    def _read(self, key: str) -> bytes:
+        return self._s3.get_object(Bucket=LAKE, Key=key)["Body"].read()
+
     def settings(self) -> dict[str, Any]:
         """What the bot is told of it."""
         store = {

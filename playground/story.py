@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from playground.arm.estate import Estate
 from playground.bucket import Bucket
 from playground.cluster.control.training import Training
 from playground.cluster.nature import Nature
@@ -108,6 +109,13 @@ class Story(Stage):
         """Says how runs of an image behave, in fields of `Training`."""
         for cluster in self.world.clusters.values():
             cluster.behaviours[image] = Training(**behaviour)
+
+    @property
+    def azure(self) -> Estate:
+        """What there is in Azure NetApp Files."""
+        if self.world.azure is None:
+            self.fail("this story has no Azure: Setup(azure=...)")
+        return self.world.azure.estate
 
     @property
     def bucket(self) -> Bucket:

@@ -1,6 +1,7 @@
 """The outside world in one process: Slack, a cluster, time, and the bot as its child."""
 
 import asyncio
+import contextlib
 import secrets
 import shutil
 import sys
@@ -13,15 +14,14 @@ from typing import TypeVar
 
 from typing_extensions import override
 
+from playground.arm.azure import Azure
 from playground.bot_process import BotProcess, Pulse
 from playground.bucket import WORKER_IMAGE, Bucket
 from playground.changes import Changes
 from playground.clock import VirtualClock
-from playground.cluster.cluster import Cluster
-from playground.cluster.kai_story import kai_cluster
-from playground.cluster.story import GPU, NODE_RESOURCES, PRODUCT, add_node, story_cluster
+from playground.clusters import cluster_of
 from playground.ledger import Ledger
-from playground.loopback import App, Loopback, free_port
+from playground.loopback import App, Loopback, reserved_port
 from playground.pace import Pace
 from playground.settings import (
     CONFIG,
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 LOG = "bot.log"
 DATABASE = "quartermaster.db"
-BUCKET, PODS = "bucket", "kubelet"
+BUCKET, PODS, TEMPORARY = "bucket", "kubelet", "tmp"
 _OURS = (CONFIG, f"{KUBECONFIG}*", LOG, f"{DATABASE}*", "bot-*.log", "quartermaster-*.yaml")
 # A person who mentions the bot while it is away is heard soon after, not a minute later.
 _RETRIES = (0.0, 0.5, 2.0)
@@ -95,14 +95,13 @@ class World:
         self.slack = _Workspace(self.clock, self.ledger, self.changes)
         self.slack.courier.retry_seconds = _RETRIES
         self.clusters = {
-            name: _cluster(self.clock, self.ledger, options.setup, engine)
+            name: cluster_of(self.clock, self.ledger, options.setup, engine)
             for name, engine in options.setup.clusters.items()
         }
         self.cluster = next(iter(self.clusters.values()))
         self.bucket = Bucket(options.out.resolve() / BUCKET) if options.setup.bucket else None
-        if self.bucket is not None:
-            self.bucket.prepare(self.cluster)
-        options.setup.arrange(self.cluster, self.slack)
+        self.azure = Azure(self.ledger, self.clock.now) if options.setup.azure else None
+        self._arrange(options.setup)
         for cluster in self.clusters.values():
             cluster.programs.folder = options.out / PODS
             cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
@@ -113,6 +112,7 @@ class World:
         self.addresses = Addresses("", "", "", "")
         self.last_pulses: dict[str, Pulse | None] = {}
         self._servers = Loopback()
+        self._ports = contextlib.ExitStack()
         self._revivals: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self.pace = Pace(
@@ -123,6 +123,14 @@ class World:
             self._is_settled,
             self._check,
         )
+
+    def _arrange(self, setup: Setup) -> None:
+        """Puts into the world what a story finds there."""
+        if self.bucket is not None:
+            self.bucket.prepare(self.cluster)
+        if self.azure is not None and setup.azure is not None:
+            setup.azure(self.cluster, self.azure.estate)
+        setup.arrange(self.cluster, self.slack)
 
     @property
     def bot(self) -> BotProcess:
@@ -144,6 +152,8 @@ class World:
             files=out.resolve(),
         )
         self.slack.base_url = at.slack
+        if self.azure is not None:
+            self.azure.url = self._servers.serve(self.azure.app)
         token = secrets.token_hex(16)
         for name, cluster in self.clusters.items():
             if cluster is not self.cluster:
@@ -202,6 +212,7 @@ class World:
         await self.slack.close()
         await asyncio.gather(*(cluster.stop() for cluster in self.clusters.values()))
         await self._servers.close()
+        self._ports.close()
         if self.bucket is not None:
             self.bucket.close()
 
@@ -233,12 +244,14 @@ class World:
 
     def _bot(self, at: Addresses, number: int) -> BotProcess:
         out = self.options.out.resolve()
-        url = f"http://127.0.0.1:{free_port()}"
+        url = f"http://127.0.0.1:{self._ports.enter_context(reserved_port())}"
         database_url = self.options.database_url or f"sqlite:///{out / DATABASE}"
         config = out / (f"quartermaster-{number + 1}.yaml" if number else CONFIG)
         document = configuration(replace(at, bot=url), self.options.setup, "sqlite://")
         if self.bucket is not None:
             document = merged(self.bucket.settings(), document)
+        if self.azure is not None:
+            document = merged(self.azure.settings(), document)
         del document["database"]
         write_yaml(config, document)
         credentials = self.slack.credentials
@@ -249,19 +262,11 @@ class World:
             "SLACK_API_URL": f"{at.slack}/api/",
             "KUBECONFIG": str(out / KUBECONFIG),
             "QUARTERMASTER_DATABASE_URL": database_url,
+            "TMPDIR": str(out / TEMPORARY),
+            **(self.azure.identity() if self.azure is not None else {}),
         }
         log = out / (f"bot-{number + 1}.log" if number else LOG)
         return BotProcess(config, url, log, environment)
-
-
-def _cluster(clock: VirtualClock, ledger: Ledger, setup: Setup, engine: str) -> Cluster:
-    """The cluster of the stories; a folder with its resource definitions is not needed."""
-    cluster = kai_cluster(clock, ledger) if engine == "kai" else story_cluster(clock, ledger)
-    for number, gpus in enumerate(setup.big_nodes, start=3):
-        resources = {**NODE_RESOURCES, GPU: str(gpus)}
-        add_node(cluster, f"gpu-{number}", resources, PRODUCT)
-    cluster.switch_kueue(on=setup.kueue and engine == "kueue")
-    return cluster
 
 
 def _clean(out: Path) -> None:
@@ -270,5 +275,6 @@ def _clean(out: Path) -> None:
     for pattern in _OURS:
         for path in out.glob(pattern):
             path.unlink()
-    for folder in (BUCKET, PODS):
+    for folder in (BUCKET, PODS, TEMPORARY):
         shutil.rmtree(out / folder, ignore_errors=True)
+    (out / TEMPORARY).mkdir()

@@ -1,13 +1,33 @@
 """Fixtures that any test may ask for."""
 
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.arm import arm
 from tests.databases import database, database_url
 from tests.object_stores import lake
 from tests.postgres import postgres_server, postgres_url
 
-__all__ = ["database", "database_url", "lake", "postgres_server", "postgres_url"]
+__all__ = ["arm", "database", "database_url", "lake", "postgres_server", "postgres_url"]
 
 # That a machine is busy is no failure.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What programs that a test kills leave in TMPDIR stays among the files of the tests."""
+    tempfile.gettempdir()  # where this process keeps its own, whatever comes
+    environment = os.environ  # noqa: TID251  # programs find TMPDIR there alone
+    before = environment.get("TMPDIR")
+    environment["TMPDIR"] = str(tmp_path_factory.mktemp("temporary"))
+    yield
+    if before is None:
+        del environment["TMPDIR"]
+    else:
+        environment["TMPDIR"] = before

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,6 +12,8 @@ from typing import NoReturn
 
 import psycopg
 import pytest
+
+from playground.loopback import reserved_port
 
 _FOLDERS = (
     "/usr/lib/postgresql/*/bin",
@@ -58,16 +59,16 @@ def postgres_server() -> Iterator[PostgresServer]:
     data = folder / "data"
     try:
         run = _runner(folder)
-        port = _free_port()
         run(f"{programs}/initdb", "-D", f"{data}", "-U", "app", "-A", "trust", "-E", "UTF8",
             "--locale=C", "--no-sync")  # fmt: skip
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} {_NO_DISK}"
         control = (f"{programs}/pg_ctl", "-D", f"{data}", "-w")
-        run(*control, "-l", f"{folder}/log", "-o", options, "start")
-        try:
-            yield PostgresServer(port)
-        finally:
-            run(*control, "-m", "immediate", "stop")
+        with reserved_port() as port:
+            options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} {_NO_DISK}"
+            run(*control, "-l", f"{folder}/log", "-o", options, "start")
+            try:
+                yield PostgresServer(port)
+            finally:
+                run(*control, "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder)
 
@@ -126,10 +127,3 @@ def _runner(folder: Path) -> Callable[..., None]:
             raise RuntimeError(f"{' '.join(command)} failed: {done.stderr}")
 
     return run
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port

@@ -80,12 +80,13 @@ def prometheus(folder: Path, scraped: Scraped, *options: str) -> Iterator[str]:
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    address = ""
+    address, is_ready = "", False
     assert process.stderr is not None
     for line in process.stderr:
         found = _ADDRESS.search(line)
         address = found["address"] if found else address
-        if "Server is ready to receive web requests" in line:
+        is_ready = is_ready or "Server is ready to receive web requests" in line
+        if address and is_ready:
             return address
     raise RuntimeError("Prometheus ended before it was ready")
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from bot.cluster.hiding import hide_secrets
-from bot.cluster.objects import ObjectMeta, Part
+from bot.cluster.objects import ClusterObject, ObjectMeta, Part
 from bot.cluster.quantities import Quantity
 from bot.errors import ClusterError
 
@@ -91,6 +91,13 @@ def decode_page(body: bytes, type_: type[T], doing: str) -> Page[T]:
     page: Any = Page
     answer: Page[T] = decode(body, page[type_], doing)
     return answer
+
+
+def meet(type_: type[ClusterObject]) -> None:
+    """Looks into a class, so that no thread has to do it when its first objects come."""
+    page: Any = Page
+    for each in (type_, page[type_]):
+        decoder(each)
 
 
 @cache

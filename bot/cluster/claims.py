@@ -1,4 +1,4 @@
-"""PVCs, their volumes, snapshots and storage classes, reduced to the fields the bot looks at."""
+"""PVCs, their volumes and storage classes, reduced to the fields the bot looks at."""
 
 from collections.abc import Mapping
 
@@ -194,21 +194,3 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
 
 class VolumeReference(ClusterObject, frozen=True, kw_only=True):
     """Trident's leave for the PVCs of a namespace to be on the volume of one in another."""
-
-
-class SnapshotSource(Part, frozen=True, kw_only=True):
-    """What a snapshot is of."""
-
-    persistent_volume_claim_name: str = ""
-
-
-class SnapshotSpec(Part, frozen=True, kw_only=True):
-    """What a snapshot is to be."""
-
-    source: SnapshotSource = SnapshotSource()
-
-
-class VolumeSnapshot(ClusterObject, frozen=True, kw_only=True):
-    """A snapshot of a PVC."""
-
-    spec: SnapshotSpec = SnapshotSpec()

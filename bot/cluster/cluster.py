@@ -1,11 +1,9 @@
 """A Kubernetes cluster, as the rest of the bot sees it."""
 
 import builtins
-import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Self
 from urllib.parse import quote
 
 import msgspec
@@ -14,17 +12,13 @@ from bot.cluster import labels, resources
 from bot.cluster.answers import decode, decode_page
 from bot.cluster.client import Client
 from bot.cluster.connection import Connection, Request
-from bot.cluster.listing import Listing
-from bot.cluster.objects import ClusterObject, Part
+from bot.cluster.following import Following, Listener
+from bot.cluster.objects import Part
 from bot.cluster.queues import PendingWorkload
 from bot.cluster.resources import VISIBILITY, Resource
-from bot.cluster.view import Change, Kind, View
-from bot.cluster.watch import Pace, Watch, WatchState
+from bot.cluster.watch import Pace, WatchState
 from bot.errors import ClusterError
 
-T = TypeVar("T", bound=ClusterObject)
-
-STOP_SECONDS = 3.0
 PENDING_PAGE = 1000
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -37,6 +31,8 @@ _EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.PVCS: "",
     resources.VOLUMES: "",
     resources.STORAGE_CLASSES: "",
+    resources.SNAPSHOTS: "",
+    resources.SNAPSHOT_CLASSES: "",
     resources.ALLOWANCES: "",
 }
 _OF_KUEUE: tuple[Resource[Any], ...] = (
@@ -54,6 +50,8 @@ _OF_KAI: tuple[Resource[Any], ...] = (
 )
 WATCHED: Mapping[Resource[Any], str] = {**_EVERYWHERE, **dict.fromkeys(_OF_KUEUE, "")}
 WATCHED_WITH_KAI: Mapping[Resource[Any], str] = {**_EVERYWHERE, **dict.fromkeys(_OF_KAI, "")}
+WATCHED_ALONE: Mapping[Resource[Any], str] = {**_EVERYWHERE, resources.SYSTEM_PRIORITIES: ""}
+WATCHED_WITH = {"kueue": WATCHED, "kai": WATCHED_WITH_KAI, "none": WATCHED_ALONE}
 
 
 class Verdict(Part, frozen=True, kw_only=True):
@@ -81,42 +79,45 @@ class Cluster(Client):
     ) -> None:
         super().__init__(name, connection)
         self.installation = installation
-        known = {**WATCHED, **WATCHED_WITH_KAI}
-        self.view = View(watched, unwatched=[each for each in known if each not in watched])
-        self._watched = watched
-        self._listeners: builtins.list[Callable[[Change], None]] = []
-        self._watches = [self._watch(resource, pace or Pace()) for resource in watched]
+        self._take(following(name, connection, watched, pace))
+
+    @classmethod
+    def of(cls, begun: Following, installation: str) -> Self:
+        """A cluster that is followed already."""
+        cluster = cls(begun.name, begun.connection, installation, watched={})
+        cluster._take(begun)
+        return cluster
+
+    def _take(self, known: Following) -> None:
+        self._following = known
+        self._discovery = known.discovery
+        self.view = known.view
 
     def start(self) -> None:
-        """Begins to watch; returns at once."""
-        for watch in self._watches:
-            watch.start()
+        """Begins to watch unless that has begun; returns at once."""
+        self._following.start()
 
     def stop(self) -> None:
         """Ends the watches; returns when they ended, after 3 s at the latest."""
-        for watch in self._watches:
-            watch.stop()
-        deadline = time.monotonic() + STOP_SECONDS
-        for watch in self._watches:
-            watch.join(max(0.0, deadline - time.monotonic()))
+        self._following.stop()
 
-    def on_change(self, listener: Callable[[Change], None]) -> None:
+    def on_change(self, listener: Listener) -> None:
         """Has `listener` called, in a watch's thread, after the view took a change in.
 
         The first list of a resource is one "synced"; later lists tell how they differ first.
-        Listeners are added before `start` and are quick: the watch waits for them.
+        Listeners are added before `start`, unless the cluster `of` a following has begun; they
+        are quick: the watch waits for them.
         """
-        self._listeners.append(listener)
+        self._following.on_change(listener)
 
     def watches(self) -> builtins.list[WatchState]:
         """How each watch is doing, for readiness and for people."""
-        return [watch.state() for watch in self._watches]
+        return self._following.watches()
 
     @property
     def trouble(self) -> str:
         """What goes wrong with watching, as the server or the connection says; empty if nothing."""
-        states = (watch.state() for watch in self._watches)
-        return next((each.error for each in states if each.served and each.error), "")
+        return self._following.trouble
 
     def may(
         self,
@@ -159,22 +160,14 @@ class Cluster(Client):
             if len(page) < PENDING_PAGE:
                 return found
 
-    def _watch(self, resource: Resource[T], pace: Pace) -> Watch[T]:
-        return Watch(
-            self._connection,
-            self._discovery,
-            Listing(
-                resource,
-                f"Watching {resource.plural} on cluster {self.name}",
-                None,
-                self._watched[resource],
-            ),
-            self.view.store(resource),
-            partial(self._announce, resource),
-            pace,
-        )
 
-    def _announce(self, resource: Resource[Any], kind: Kind, object_: ClusterObject | None) -> None:
-        change = Change(self.name, resource, kind, object_)
-        for listener in self._listeners:
-            listener(change)
+def following(
+    name: str,
+    connection: Connection,
+    watched: Mapping[Resource[Any], str] = WATCHED,
+    pace: Pace | None = None,
+) -> Following:
+    """What is watched of a cluster; nothing is until it is started."""
+    known = {**WATCHED, **WATCHED_WITH_KAI}
+    unwatched = [each for each in known if each not in watched]
+    return Following(name, connection, watched, unwatched, pace)

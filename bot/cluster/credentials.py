@@ -44,9 +44,14 @@ def load_access(kubeconfig: str | None = None, context: str | None = None) -> Ac
         return open_access(partial(_fill, kubeconfig, context))
 
 
+def prepare() -> None:
+    """Loads the client, for who is about to need it in several threads."""
+    import kubernetes  # noqa: F401, PLC0415 - as below
+
+
 def open_access(fill: Callable[[Any], None]) -> Access:
     """Access by a client Configuration that `fill` completes."""
-    # Importing the client takes half a second and 40 MB: only who talks to a cluster pays.
+    # Importing the client takes a tenth of a second: only who talks to a cluster pays.
     import kubernetes  # noqa: PLC0415 - see above
 
     configuration = kubernetes.client.Configuration(connection_pool_maxsize=POOL_SIZE)

@@ -16,6 +16,7 @@ from bot.cluster import (
     queues,
     secrets,
     services,
+    snapshots,
 )
 
 T = TypeVar("T", bound=objects.ClusterObject)
@@ -23,6 +24,7 @@ T = TypeVar("T", bound=objects.ClusterObject)
 KUEUE = "kueue.x-k8s.io"
 VISIBILITY = "visibility.kueue.x-k8s.io"
 KAI = "scheduling.run.ai"
+SNAPSHOT = "snapshot.storage.k8s.io"
 
 
 @dataclass(frozen=True, eq=False)  # one of each is made; to compare their fields takes longer
@@ -65,14 +67,23 @@ ALLOWANCES = Resource("", ("v1",), "resourcequotas", "ResourceQuota", allowances
 NAMESPACES = _core("namespaces", namespaces.Namespace, namespaced=False)
 SERVICE_ACCOUNTS = _core("serviceaccounts", namespaces.ServiceAccount)
 SERVICES = _core("services", services.Service)
+DEPLOYMENTS = Resource("apps", ("v1",), "deployments", "Deployment", services.Deployment)
 INGRESSES = Resource("networking.k8s.io", ("v1",), "ingresses", "Ingress", services.Ingress)
 STORAGE_CLASSES = Resource(
     "storage.k8s.io", ("v1",), "storageclasses", "StorageClass", claims.StorageClass,
     namespaced=False,
 )  # fmt: skip
 SNAPSHOTS = Resource(
-    "snapshot.storage.k8s.io", ("v1",), "volumesnapshots", "VolumeSnapshot", claims.VolumeSnapshot
+    SNAPSHOT, ("v1",), "volumesnapshots", "VolumeSnapshot", snapshots.VolumeSnapshot
 )
+SNAPSHOT_CLASSES = Resource(
+    SNAPSHOT, ("v1",), "volumesnapshotclasses", "VolumeSnapshotClass",
+    snapshots.VolumeSnapshotClass, namespaced=False,
+)  # fmt: skip
+SNAPSHOT_CONTENTS = Resource(
+    SNAPSHOT, ("v1",), "volumesnapshotcontents", "VolumeSnapshotContent",
+    snapshots.VolumeSnapshotContent, namespaced=False,
+)  # fmt: skip
 VOLUME_REFERENCES = Resource(
     "trident.netapp.io", ("v1",), "tridentvolumereferences", "TridentVolumeReference",
     claims.VolumeReference,

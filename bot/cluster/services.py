@@ -1,4 +1,4 @@
-"""How pods are reached: Services and Ingresses, of which the bot only knows that they exist."""
+"""What stands beside runs, and of which the bot only knows that it exists."""
 
 from bot.cluster.objects import ClusterObject
 
@@ -9,3 +9,7 @@ class Service(ClusterObject, frozen=True, kw_only=True):
 
 class Ingress(ClusterObject, frozen=True, kw_only=True):
     """An Ingress."""
+
+
+class Deployment(ClusterObject, frozen=True, kw_only=True):
+    """A Deployment."""

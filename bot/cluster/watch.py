@@ -102,6 +102,11 @@ class Watch(Generic[T]):
         """Whether it was started and has not ended."""
         return self._thread.is_alive()
 
+    @property
+    def trouble(self) -> str:
+        """What goes wrong with what the cluster serves; empty if nothing."""
+        return "" if self._store.absent else self._error
+
     def state(self) -> WatchState:
         """How it is doing."""
         resource = self._listing.resource

@@ -1,5 +1,6 @@
 """The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
 
+from bot.config.anf import Anf
 from bot.config.clusters import (
     ClusterSettings,
     Fractions,
@@ -11,6 +12,7 @@ from bot.config.clusters import (
 from bot.config.datasets import CacheClass, Datasets, Layout, Store
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
+from bot.config.fsx import FsxFolder, FsxService
 from bot.config.models import (
     Approvals,
     Clock,
@@ -29,10 +31,12 @@ from bot.config.models import (
 )
 from bot.config.presets import Preset
 from bot.config.section import Circle
+from bot.config.snapshots import Snapshots
 from bot.config.teams import Admission, Limits, RunDefaults, Team
 
 __all__ = [
     "Admission",
+    "Anf",
     "Approvals",
     "CacheClass",
     "Circle",
@@ -42,6 +46,8 @@ __all__ = [
     "Database",
     "Datasets",
     "Fractions",
+    "FsxFolder",
+    "FsxService",
     "GpuUnits",
     "Hami",
     "Http",
@@ -60,6 +66,7 @@ __all__ = [
     "Secrets",
     "Settings",
     "Slack",
+    "Snapshots",
     "Store",
     "Team",
     "Training",

@@ -49,6 +49,10 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _two_ways_to_share(settings)
     yield from _unknown_teams_of_stores(settings)
     yield from _misplaced_datasets(settings)
+    yield from _unlinked_classes(settings)
+    if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
+        words = "Resource Manager without TLS is for the playground only; take https://."
+        yield ("anf", "endpoint"), words
     if settings.clock.url and not settings.playground:
         yield ("clock", "url"), "a shifted clock is for the playground only; remove clock.url."
     if not (settings.admins.people or settings.admins.groups):
@@ -121,6 +125,21 @@ def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
         if team.namespace == datasets.namespace:
             words = f"{team.namespace} is the namespace of {name}, whose runs could read the keys"
             yield ("datasets", "namespace"), f"{words} of stores; take one for nothing else."
+
+
+def _unlinked_classes(settings: Settings) -> Iterator[Mistake]:
+    """Classes on FSx need a region, and have no volumes that are made for them."""
+    datasets = settings.datasets
+    for name, known in datasets.classes.items() if datasets is not None else ():
+        if known.fsx is None:
+            continue
+        if datasets is not None and datasets.fsx is None:
+            hint = "say where FSx is: fsx: {region: eu-central-1}"
+            yield ("datasets", "classes", name, "fsx"), f"datasets.fsx is missing; {hint}"
+        for key in ("least_size", "throughput_mib_per_tib"):
+            if getattr(known, key) is not None:
+                words = "is for classes that make a volume for each cache; leave it out with fsx."
+                yield ("datasets", "classes", name, key), f"{key} {words}"
 
 
 def _hopeless_policies(settings: Settings) -> Iterator[Mistake]:

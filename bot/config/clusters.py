@@ -87,8 +87,8 @@ class ClusterSettings(Section):
     context: str | None = None
     """The context in that file; without it the current one."""
 
-    engine: Literal["kueue", "kai"] = "kueue"
-    """What admits runs there: Kueue, or KAI Scheduler."""
+    engine: Literal["kueue", "kai", "none"] = "kueue"
+    """What admits runs there: Kueue, KAI Scheduler, or nothing: they start as nodes have room."""
 
     excluded_resources: tuple[str, ...] = ()
     """Beginnings of resources that need no quota: Kueue's excludeResourcePrefixes."""

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from bot.config.fsx import FsxFolder, FsxService
 from bot.config.kinds import BucketUrl, ClassName, Duration, Keep, Name, Size, StoreUrl
 from bot.config.section import Section
 
@@ -56,6 +57,9 @@ class CacheClass(Section):
 
     watermark_percent: Annotated[int, Field(ge=1, le=100)] | None = None
     """Above this part of its room the caches unused for longest are evicted."""
+
+    fsx: FsxFolder | None = None
+    """Then it is no storage class: versions are imported into this file system, not copied."""
 
 
 class Layout(Section):
@@ -137,6 +141,9 @@ class Datasets(Section):
         "filestore.csi.storage.gke.io",
     )
     """CSI drivers of which a volume can be mounted in other namespaces by its handle."""
+
+    fsx: FsxService | None = None
+    """Where FSx is asked; without it nothing of FSx is."""
 
     layouts: dict[Name, Layout] = Field(default_factory=dict)
     """What `--layout` may name."""

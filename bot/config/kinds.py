@@ -108,6 +108,10 @@ def _is_open(value: str) -> bool:
     return parts is not None and "@" not in parts.netloc and not parts.query
 
 
+def _is_arm(value: str) -> bool:
+    return _is_endpoint(value) and (value.startswith("https://") or _is_loopback(value))
+
+
 def with_slash(value: str) -> str:
     """The URL ending with a slash, as Slack's libraries need it."""
     return value if value.endswith("/") else f"{value}/"
@@ -186,6 +190,27 @@ BucketUrl = Annotated[
 LoopbackUrl = Annotated[
     str,
     AfterValidator(Kind("a URL on this machine like http://127.0.0.1:9000/clock", _is_loopback)),
+]
+SubscriptionId = Annotated[
+    str,
+    _shape(
+        "the id of a subscription like 01234567-89ab-cdef-0123-456789abcdef",
+        r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    ),
+]
+AccountName = Annotated[
+    str,
+    _shape(
+        "a resource group and a NetApp account in it, like ml-platform/anf-ml",
+        r"[A-Za-z0-9_().-]{0,89}[A-Za-z0-9_()-]/[A-Za-z0-9][A-Za-z0-9_-]{0,127}",
+    ),
+]
+ArmAddress = Annotated[
+    str,
+    AfterValidator(
+        Kind("the address of Resource Manager like https://management.azure.com", _is_arm)
+    ),
+    AfterValidator(lambda value: value.rstrip("/")),
 ]
 Pattern = Annotated[
     str,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from bot.config.document import Document, Path
+from bot.config.explaining import explanations
 from bot.config.models import Settings
 from bot.errors import ConfigurationError
 
@@ -51,7 +52,7 @@ def _mistake(details: ErrorDetails) -> Mistake:
     path = tuple(part for part in details["loc"] if part != "[key]")
     match details["type"]:
         case "missing":
-            words = _model(path[:-1]).model_fields[str(path[-1])].description or ""
+            words = explanations(_model(path[:-1])).get(str(path[-1]), "")
             return path, f"{name(path[:-1])} needs {path[-1]}. {words}".rstrip()
         case "extra_forbidden":
             known = _model(path[:-1]).model_fields

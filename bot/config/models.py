@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, StringConstraints
 
+from bot.config.anf import Anf
 from bot.config.clusters import ClusterSettings
 from bot.config.datasets import Datasets, Store
 from bot.config.kinds import (
@@ -22,6 +23,7 @@ from bot.config.kinds import (
 )
 from bot.config.presets import Preset
 from bot.config.section import Circle, Section
+from bot.config.snapshots import Snapshots
 from bot.config.teams import Team
 
 
@@ -193,6 +195,8 @@ class Settings(Section):
     training: Training = Training()
     stores: dict[Name, Store] = Field(default_factory=dict)
     datasets: Datasets | None = None
+    snapshots: Snapshots = Snapshots()
+    anf: Anf | None = None
 
     def keep_caches(self, team: str) -> timedelta | None:
         """How long a team's caches stay when nobody uses them; None when for ever."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from bot.config.explaining import explanations
 from bot.config.kinds import Kind
 from bot.config.models import Settings
 from bot.durations import format_duration
@@ -66,13 +67,14 @@ def _collect(place: str, model: type[BaseModel], places: dict[type[BaseModel], l
 
 def _section(places: list[str], model: type[BaseModel]) -> str:
     heading = ", ".join(places) or "The file"
-    rows = "".join(_row(key, field) for key, field in model.model_fields.items())
+    what = explanations(model)
+    rows = "".join(_row(key, field, what.get(key, "")) for key, field in model.model_fields.items())
     return f"\n## {heading}\n\n{model.__doc__}\n\n{_HEAD}{rows}"
 
 
-def _row(key: str, field: FieldInfo) -> str:
+def _row(key: str, field: FieldInfo, explanation: str) -> str:
     below = _model(field.annotation)
-    what = field.description or (below.__doc__ if below else "")
+    what = explanation or (below.__doc__ if below else "")
     return f"| `{key}` | {_value(field)} | {_default(field)} | {what} |\n"
 
 

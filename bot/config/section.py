@@ -8,7 +8,7 @@ from bot.config.kinds import GroupId, UserId
 class Section(BaseModel):
     """A part of the file; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Circle(Section):

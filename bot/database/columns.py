@@ -1,6 +1,7 @@
 """Column types and ids shared by every table."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import DateTime, Dialect, MetaData
@@ -9,6 +10,8 @@ from sqlmodel import SQLModel
 from typing_extensions import override
 from uuid6 import uuid7
 
+# Rows come from our own code and the database: what would check them is never asked for.
+SQLModel.model_config["defer_build"] = True
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -44,6 +47,7 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+@lru_cache(maxsize=4096)  # a list reads the same moments each time, and reading one takes long
 def moment_of(kept: str | datetime | None) -> datetime | None:
     """A `Moment` as the driver gives it, where a statement is run without its types."""
     moment = datetime.fromisoformat(kept) if isinstance(kept, str) else kept

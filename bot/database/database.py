@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlmodel import Session
 
 from bot.database.connection import BUSY_MILLISECONDS, engines
+from bot.database.prepared import session_on
 from bot.errors import DatabaseError
 from bot.turns import Courtesy, Turns
 
@@ -70,7 +71,7 @@ class Database:
     def read(self, work: Work[T]) -> T:
         """What `work` returns from one consistent view of the database; it must not write."""
         try:
-            with Session(self._read, expire_on_commit=False) as session:
+            with self._read.connect() as connection, session_on(connection) as session:
                 return work(session)
         except SQLAlchemyError as error:
             raise _failed(error) from error
@@ -94,15 +95,16 @@ class Database:
     def _attempt(self, work: Work[T], limit: float, *, hurried: bool) -> T:
         with (
             self._turn(limit, hurried=hurried),
-            Session(self._write, expire_on_commit=False) as session,
+            self._write.connect() as connection,
+            session_on(connection) as session,
         ):
-            if hurried and not self.is_sqlite:
-                session.connection().exec_driver_sql(_HURRY)
-            result = work(session)
-            session.flush()
-            if time.monotonic() >= limit:
-                raise DatabaseError("This took too long.", _NOTHING_DONE)
-            session.commit()
+            with connection.begin():
+                if hurried and not self.is_sqlite:
+                    connection.exec_driver_sql(_HURRY)
+                result = work(session)
+                session.flush()
+                if time.monotonic() >= limit:
+                    raise DatabaseError("This took too long.", _NOTHING_DONE)
             topics = frozenset(session.info.get(TOPICS, ()))
         for listener in self._listeners if topics else ():
             listener(topics)

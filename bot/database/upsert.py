@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
 
-from bot.database.prepared import Prepared
+from bot.database.prepared import Prepared, connection_of
 
 
 class Upsert:
@@ -34,4 +34,4 @@ class Upsert:
 
     def __call__(self, session: Session, row: Mapping[str, object]) -> None:
         """Inserts the row, or changes the one that is there."""
-        self._statements[session.connection().dialect.name](session, row)
+        self._statements[connection_of(session).dialect.name](session, row)

@@ -33,10 +33,14 @@ _LONGEST_NOTE = 60
 
 @dataclass(frozen=True)
 class Around:
-    """What a version's card says besides its row: names of people and of other versions."""
+    """What a version's card says besides its row: names of people and of other versions.
+
+    `parents` are those of the same dataset, `made_from` those of others.
+    """
 
     person: str
     parents: tuple[str, ...] = ()
+    made_from: tuple[str, ...] = ()
     same_as: str = ""
     caches: tuple[Cache, ...] = ()
     uses: tuple[Sequence[Use], int] = ((), 0)
@@ -172,13 +176,22 @@ def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[st
         yield "Took", plain(format_duration(version.ended_at - version.started_at))
     if version.digest:
         yield "Digest", code(version.digest)
-    if around.parents:
-        yield "After", plain(", ".join(around.parents))
-    if version.note:
-        yield "Note", plain(version.note)
+    yield from _origin(version, around)
     newest, count = around.uses
     if newest:
         yield "Read by", join(*_readers_of(newest, count - len(newest)))
+
+
+def _origin(version: Version, around: Around) -> Iterator[tuple[str, Markup]]:
+    """What it came from, and what its people say about it."""
+    if around.parents:
+        yield "After", plain(", ".join(around.parents))
+    if around.made_from:
+        yield "Made from", join(*_joined(around.made_from))
+    if version.made_by:
+        yield "Made by", plain(", ".join(version.made_by))
+    if version.note:
+        yield "Note", plain(version.note)
 
 
 def _readers_of(newest: Sequence[Use], others: int) -> Iterator[Markup]:

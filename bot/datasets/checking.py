@@ -1,6 +1,6 @@
 """Whether datasets can work as they are set up: for `quartermaster doctor`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -10,18 +10,22 @@ from bot.cluster.resources import (
     JOBS,
     PVCS,
     SECRETS,
+    SNAPSHOT_CONTENTS,
     SNAPSHOTS,
     STORAGE_CLASSES,
     VOLUME_REFERENCES,
     VOLUMES,
     Resource,
 )
-from bot.config import Datasets, Settings, Store
+from bot.config import Datasets, FsxFolder, FsxService, Settings, Store
+from bot.datasets.fsx.client import Fsx
+from bot.datasets.fsx.linking import link_of
 from bot.datasets.job import survey_job
 from bot.datasets.location import Location
 from bot.datasets.object_store import ObjectStore
 from bot.datasets.tables import Version
 from bot.errors import ClusterError, StorageError
+from bot.findings import Finding, Findings
 
 _RIGHTS = (
     ("create", "batch", "jobs", ""),
@@ -36,15 +40,6 @@ _MANY = "ReadWriteMany"
 _APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
 
 
-class Check(NamedTuple):
-    """One thing that was looked at; `remedy` says what to do when it is not well."""
-
-    about: str
-    state: Literal["ok", "warning", "failed"]
-    says: str
-    remedy: str = ""
-
-
 class Needed(NamedTuple):
     """A right, in one namespace or in all."""
 
@@ -56,11 +51,13 @@ class Needed(NamedTuple):
 _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
 
 
-def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator[Check]:
+def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
     """Everything of datasets; ClusterError when the cluster cannot be asked."""
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
     yield _pushing(settings, datasets, cluster)
+    if cluster.served(SNAPSHOTS.group):
+        yield _pushing_snapshots(datasets, cluster)
     if datasets.classes:
         yield _sharing(settings, datasets, cluster)
         yield from _classes(settings, datasets, cluster)
@@ -72,7 +69,7 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator
     yield _state(settings, datasets)
 
 
-def _rights(datasets: Datasets, cluster: Cluster) -> Check:
+def _rights(datasets: Datasets, cluster: Cluster) -> Finding:
     missing = [
         f"{verb} {plural}{'/' + part if part else ''}"
         for verb, group, plural, part in _RIGHTS
@@ -80,19 +77,19 @@ def _rights(datasets: Datasets, cluster: Cluster) -> Check:
     ]
     if missing:
         says = f"missing in {datasets.namespace}: {', '.join(missing)}"
-        return Check("datasets rights", "failed", says, _APPLY)
-    return Check("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
+        return Finding("datasets rights", "failed", says, _APPLY)
+    return Finding("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
 
 
-def _snapshots(cluster: Cluster) -> Check:
+def _snapshots(cluster: Cluster) -> Finding:
     """Whether snapshots of caches can be seen; without that nothing is evicted."""
     if cluster.may("list", SNAPSHOTS.group, SNAPSHOTS.plural):
-        return Check("dataset snapshots", "ok", "the bot sees which volumes have some")
+        return Finding("dataset snapshots", "ok", "the bot sees which volumes have some")
     says = "the bot may not list VolumeSnapshots, and evicts nothing without looking for them"
-    return Check("dataset snapshots", "failed", says, _APPLY)
+    return Finding("dataset snapshots", "failed", says, "Apply deploy/kubernetes/10-access.yaml.")
 
 
-def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
+def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
     """Whether runs in other namespaces can be given what is cached."""
     needed = [*_VOLUME_RIGHTS, Needed("patch", PVCS, datasets.namespace)]
     if cluster.served(VOLUME_REFERENCES.group):
@@ -104,11 +101,11 @@ def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
         where = "from Trident's volumes" if is_of_trident else "from teams' namespaces"
         says = f"runs cannot read caches {where}: missing {_spelled(missing)}"
         state: Literal["warning", "failed"] = "warning" if is_of_trident else "failed"
-        return Check("datasets sharing", state, says, _APPLY_ALL)
-    return Check("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
+        return Finding("datasets sharing", state, says, _APPLY_ALL)
+    return Finding("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
 
 
-def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
+def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
     """Whether the PVCs of teams can be read where pushes run."""
     needed = [*_VOLUME_RIGHTS]
     if cluster.served(VOLUME_REFERENCES.group):
@@ -117,8 +114,21 @@ def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
     missing = _missing(cluster, needed)
     if missing:
         says = f"PVCs of teams cannot be pushed: missing {_spelled(missing)}"
-        return Check("datasets pushing", "warning", says, _APPLY_ALL)
-    return Check("datasets pushing", "ok", f"all {len(needed)} rights for it are granted")
+        return Finding("datasets pushing", "warning", says, _APPLY_ALL)
+    return Finding("datasets pushing", "ok", f"all {len(needed)} rights for it are granted")
+
+
+def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
+    """Whether snapshots of teams' PVCs can be read where pushes run."""
+    needed = [
+        *(Needed(verb, SNAPSHOT_CONTENTS) for verb in ("create", "delete", "get", "list")),
+        *(Needed(verb, SNAPSHOTS, datasets.namespace) for verb in ("create", "delete", "get")),
+    ]
+    missing = _missing(cluster, needed)
+    if missing:
+        says = f"snapshots cannot be pushed: missing {_spelled(missing)}"
+        return Finding("pushing snapshots", "warning", says, _APPLY)
+    return Finding("pushing snapshots", "ok", f"all {len(needed)} rights for it are granted")
 
 
 def _namespaces(settings: Settings, datasets: Datasets) -> list[str]:
@@ -148,7 +158,7 @@ def _spelled(rights: Iterable[Needed]) -> str:
     )
 
 
-def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Check:
+def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
     """Whether the Job of a survey would be admitted there; nothing is made."""
     about = "datasets namespace"
     job = survey_job(_sample(datasets), datasets, settings.stores, "doctor")
@@ -156,54 +166,69 @@ def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Chec
         cluster.create(JOBS, job, datasets.namespace, is_trial=True)
     except ClusterError as error:
         if error.reason == "NotFound":
-            return Check(about, "failed", f"{datasets.namespace} is missing", _APPLY)
-        return Check(about, "failed", error.message, error.hint)
-    return Check(about, "ok", f"{datasets.namespace} takes the Job of a survey")
+            return Finding(about, "failed", f"{datasets.namespace} is missing", _APPLY)
+        return Finding(about, "failed", error.message, error.hint)
+    return Finding(about, "ok", f"{datasets.namespace} takes the Job of a survey")
 
 
-def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Iterator[Check]:
+def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
     """Whether the storage classes for caches are there, and their volumes for many nodes."""
     found = {each.name: each for each in cluster.list(STORAGE_CLASSES)}
     told = settings.clusters[datasets.cluster].access_modes
-    for name in datasets.classes:
+    for name, known in datasets.classes.items():
         about, kind = f"cache class {name}", found.get(name)
-        if kind is None:
+        if known.fsx is not None and datasets.fsx is not None:
+            yield _linked(about, known.fsx, datasets.fsx)
+        elif kind is None:
             remedy = f"Make storage class {name}, or take it out of datasets.classes."
-            yield Check(about, "failed", "the cluster does not have it", remedy)
+            yield Finding(about, "failed", "the cluster does not have it", remedy)
         elif told.get(name, "ReadWriteOnce" if kind.makes_disks else _MANY) != _MANY:
             says = "its volumes are for one node at a time"
-            yield Check(about, "failed", says, "Take a class of files and not of disks, as of NFS.")
+            remedy = "Take a class of files and not of disks, as of NFS."
+            yield Finding(about, "failed", says, remedy)
         else:
-            yield Check(about, "ok", "its volumes are for many nodes")
+            yield Finding(about, "ok", "its volumes are for many nodes")
 
 
-def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Check:
+def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
+    """Whether FSx shows what the class says, and its changes only when it is asked."""
+    try:
+        with closing(Fsx(service)) as fsx:
+            link = link_of(fsx, folder)
+    except StorageError as error:
+        return Finding(about, "failed", error.message, error.hint)
+    if link is None:
+        return Finding(about, "warning", f"file system {folder.file_system} is being made")
+    return Finding(about, "ok", f"{folder.path} of {folder.file_system} shows {folder.repository}")
+
+
+def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Finding:
     """Whether the Secret exists; the bot itself needs no right to read it, and had better not."""
     about, place = f"store {name}", f"{datasets.namespace}/{store.secret}"
     if store.secret is None:
-        return Check(about, "ok", "has no Secret: pods have an identity of their own")
+        return Finding(about, "ok", "has no Secret: pods have an identity of their own")
     try:
         found = cluster.get(SECRETS, store.secret, datasets.namespace)
     except ClusterError as error:
         if error.reason != "Forbidden":
             raise
         look = f"kubectl get secret -n {datasets.namespace} {store.secret}"
-        return Check(about, "warning", f"the bot may not see Secret {place}", f"Look: {look}")
+        return Finding(about, "warning", f"the bot may not see Secret {place}", f"Look: {look}")
     if found is None:
         remedy = f"Create it with access-key-id and secret-access-key, or set stores.{name}.secret."
-        return Check(about, "failed", f"Secret {place} is missing", remedy)
-    return Check(about, "ok", f"Secret {place} is there")
+        return Finding(about, "failed", f"Secret {place} is missing", remedy)
+    return Finding(about, "ok", f"Secret {place} is there")
 
 
-def _state(settings: Settings, datasets: Datasets) -> Check:
+def _state(settings: Settings, datasets: Datasets) -> Finding:
     """Whether the bot can read where manifests are kept."""
     store = ObjectStore(datasets.state_store, settings.stores[datasets.state_store])
     try:
         with closing(store):
             store.look(Location.of(datasets.state))
     except StorageError as error:
-        return Check("datasets state", "failed", error.message, error.hint)
-    return Check("datasets state", "ok", f"{datasets.state} can be read")
+        return Finding("datasets state", "failed", error.message, error.hint)
+    return Finding("datasets state", "ok", f"{datasets.state} can be read")
 
 
 def _sample(datasets: Datasets) -> Version:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bot.cluster.objects import Job, has_condition
-from bot.datasets.job import ATTEMPTS, LONGEST_SECONDS
+from bot.datasets.ending import silent_end, took_too_long
+from bot.datasets.job import LONGEST_SECONDS
 from bot.datasets.saying import Said
 from bot.datasets.tables import ENDS, Phase, Version
 from bot.durations import format_duration
@@ -131,16 +132,13 @@ def _failed(job: Job, seen: Seen) -> Decision:
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys)
-    found = next((each for each in job.status.conditions if each.type == "Failed"), None)
-    if found is not None and found.reason == "DeadlineExceeded":
+    if took_too_long(job):
         lasted = format_duration(timedelta(seconds=LONGEST_SECONDS))
         return Fail(
             f"It was not done after {lasted}. {seen.obstacle}".strip(),
             "Split the dataset by folders into several, or ask an admin why the store is slow.",
         )
-    tries = f" in {ATTEMPTS + 1} attempts" if job.status.failed > ATTEMPTS else ""
-    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
-    return Fail(f"Its pod ended{tries} without saying why.{why}", _ASK_ADMIN)
+    return Fail(silent_end(job), _ASK_ADMIN)
 
 
 _ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then record it again."

@@ -61,8 +61,8 @@ def _amount(version: Version) -> str:
 
 def _ready(session: Session, version: Version, words: Callable[[str], str]) -> list[Markup]:
     said = [plain(f"{version.reference} is recorded: {_amount(version)}.")]
-    for each in version.parents[:1]:
-        parent = session.get_one(Version, each)
+    parents = (session.get_one(Version, each) for each in version.parents)
+    for parent in [each for each in parents if each.dataset_id == version.dataset_id][-1:]:
         compare = words(f"dataset diff {parent.reference} {version.reference}")
         said.append(join("What changed: ", code(compare)))
     return said

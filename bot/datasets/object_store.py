@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.config import Store
+from bot.datasets.keys import read_keys
 from bot.datasets.location import Location
 from bot.errors import StorageError
 
@@ -22,11 +22,6 @@ _REFUSED = {
     "SignatureDoesNotMatch",
     "ExpiredToken",
     "InvalidToken",
-}
-_KEYS = {
-    "access-key-id": "aws_access_key_id",
-    "secret-access-key": "aws_secret_access_key",
-    "session-token": "aws_session_token",
 }
 
 
@@ -86,22 +81,8 @@ class ObjectStore:
 
     def _keys(self) -> dict[str, Any]:
         """The bot's keys; none where it has an identity of its own."""
-        if self._store.credentials is None:
-            return {}
-        folder = Path(self._store.credentials)
-        try:
-            found = {
-                word: (folder / file).read_text(encoding="utf-8").strip()
-                for file, word in _KEYS.items()
-                if file != "session-token" or (folder / file).exists()
-            }
-        except OSError as error:
-            raise StorageError(
-                f"The keys of store {self._name} cannot be read: {error.strerror}.",
-                f"stores.{self._name}.credentials names a folder with access-key-id and"
-                " secret-access-key.",
-            ) from error
-        return found
+        setting = f"stores.{self._name}.credentials"
+        return read_keys(self._store.credentials, f"store {self._name}", setting)
 
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:

@@ -50,11 +50,11 @@ def obstacle(cluster: Cluster, pods: Sequence[Pod]) -> str:
         return ""
     scheduled = find_condition(newest.status.conditions, "PodScheduled")
     if scheduled is not None and scheduled.status == "False":
-        return _quoted("No node takes its pod", scheduled.message or scheduled.reason)
+        return quoted("No node takes its pod", scheduled.message or scheduled.reason)
     for status in newest.status.container_statuses:
         waiting = status.state.waiting
         if waiting is not None and waiting.reason not in _BEGINNING:
-            return _quoted("Its pod does not start", f"{waiting.reason}. {waiting.message}")
+            return quoted("Its pod does not start", f"{waiting.reason}. {waiting.message}")
     return warning(cluster, newest.namespace, newest.uid)
 
 
@@ -63,7 +63,7 @@ def warning(cluster: Cluster, namespace: str, uid: str) -> str:
     found = cluster.list(EVENTS, namespace, fields=f"involvedObject.uid={uid},type=Warning")
     warnings = [each for each in found if each.type == "Warning" and each.message]
     last = max(warnings, key=lambda each: each.last_seen or _LONG_AGO, default=None)
-    return _quoted("Kubernetes warns", last.message) if last is not None else ""
+    return quoted("Kubernetes warns", last.message) if last is not None else ""
 
 
 def has_started(pod: Pod) -> bool:
@@ -82,7 +82,8 @@ def started_at(pod: Pod) -> datetime | None:
     return next((part.started_at for part in parts if part is not None), None)
 
 
-def _quoted(said: str, words: str) -> str:
+def quoted(said: str, words: str) -> str:
+    """Words of others behind ours, as one sentence that is short enough for a card."""
     flat = " ".join(hide_secrets(words).split())
     flat = flat if len(flat) <= _LONGEST_QUOTE else f"{flat[:_LONGEST_QUOTE]}…"
     return f"{said}: {flat.rstrip('. ')}."

@@ -34,6 +34,11 @@ class Push(SQLModel, table=True):
     where the Job runs, which sees it by the share `share_id`. `dataset` is what the target becomes
     a version of, as `version` or the next free name; empty where it is to be none.
 
+    What is pushed from a `snapshot` has no share: a PVC is made of it in `namespace`, called as the
+    Job, on the volume `volume_name`. `claim_name` and `claim_uid` are then those of the PVC that
+    it is of, as far as that is known, and `snapshot_at` is the moment that it shows. `retained` is
+    a volume that its class did not let go.
+
     `others` are objects below the target that are no files of the folder, `links` are symbolic
     links, which are left out. `version_id` is the version that was recorded, `unrecorded` says why
     none was. It `is_cleared` once none of its objects is left.
@@ -62,6 +67,9 @@ class Push(SQLModel, table=True):
     claim_uid: str
     storage_class: str
     capacity_bytes: int = Field(sa_type=BigInteger)
+    snapshot: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    snapshot_uid: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    snapshot_at: datetime | None = Field(default=None, sa_type=Moment)
     folder: str
     store: str
     target: str
@@ -78,6 +86,8 @@ class Push(SQLModel, table=True):
     phase: str = Phase.ASKED
     since: datetime = Field(sa_type=Moment)
     job_uid: str | None = None
+    volume_name: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    retained: str = Field(default="", sa_column_kwargs={"server_default": ""})
     started_at: datetime | None = Field(default=None, sa_type=Moment)
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
     stage: str = ""
@@ -108,10 +118,15 @@ class Push(SQLModel, table=True):
 
     @property
     def source(self) -> str:
-        """What is pushed, as people write it: `results:/run-7`."""
-        return f"{self.claim_name}:{self.folder}"
+        """What is pushed, as people write it: `results:/run-7`, `snapshot:monday:/run-7`."""
+        return spelled(self.claim_name, self.snapshot, self.folder)
 
     @property
     def subject(self) -> Subject:
         """What its messages are about."""
         return Subject(self.workspace_id, PUSH, self.id)
+
+
+def spelled(claim: str, snapshot: str, folder: str) -> str:
+    """A folder of a PVC or of a snapshot, as people write it."""
+    return f"snapshot:{snapshot}:{folder}" if snapshot else f"{claim}:{folder}"

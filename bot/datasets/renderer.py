@@ -32,17 +32,20 @@ class VersionRenderer:
 def around(session: Session, version: Version) -> Around:
     """What a version's card says besides its row."""
     same = [version.same_as] if version.same_as else []
+    parents = list(_found(session, version.parents))
+    own = version.dataset_id
     return Around(
         person=name_of(session, version.workspace_id, version.person),
-        parents=tuple(_names(session, version.parents)),
-        same_as=next(_names(session, same), ""),
+        parents=tuple(each.name for each in parents if each.dataset_id == own),
+        made_from=tuple(each.reference for each in parents if each.dataset_id != own),
+        same_as=next((each.name for each in _found(session, same)), ""),
         caches=tuple(caching.of_version(session, version.id, version.cluster)),
         uses=caching.uses(session, version.id),
     )
 
 
-def _names(session: Session, ids: Iterable[str]) -> Iterator[str]:
+def _found(session: Session, ids: Iterable[str]) -> Iterator[Version]:
     for each in ids:
         found = session.get(Version, each)
         if found is not None:
-            yield found.name
+            yield found

@@ -74,7 +74,8 @@ class Version(SQLModel, table=True):
     the survey writes, in the store `manifest_store`. Once it is ready `digest`, `objects` and
     `size_bytes` tell what it holds, `problems` how many of its keys cannot be files, and nothing of
     it changes any more. One that found the content of another version is `unchanged` and names it
-    in `same_as`; its own name is free again. `parents` are the ids of the versions it came from.
+    in `same_as`; its own name is free again. `parents` are the ids of the versions it came from:
+    those that the runs read that made it, and the one before it. `made_by` names these runs.
     `reason` says why it failed, `unblock` what to do then, `keys` which objects it is about,
     `obstacle` what keeps its pod from starting. It `is_cleared` once its Job is gone.
 
@@ -126,6 +127,9 @@ class Version(SQLModel, table=True):
     manifest_store: str
     manifest: str
     parents: list[str] = Field(default_factory=list, sa_type=JSON)
+    made_by: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     asked_at: datetime = Field(sa_type=Moment)
 
     phase: str = Phase.ASKED

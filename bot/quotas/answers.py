@@ -104,6 +104,8 @@ def _footer(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
     clusters = {each.cluster: each for each in statuses}
     for cluster, each in clusters.items():
         where = f" ({cluster})" if len(clusters) > 1 else ""
+        if each.unchangeable:
+            yield plain(f"Cluster {cluster} has {each.unchangeable}.")
         if each.age_seconds == inf:
             said = f" {cluster} does not answer." if each.trouble else ""
             yield plain(f"The queues of cluster {cluster} were not read yet.{said}")

@@ -27,7 +27,8 @@ class Words:
     cluster; `setting` is the key that names it. `lost` says of a run, from its queue and
     namespace, that it waits in none. `causes` say what something waits for, and what would
     unblock it. `growing` says when a run that wants more nodes gets them. With `shares_gpus` parts
-    of a GPU need no resource of their own.
+    of a GPU need no resource of their own. `unchangeable` says what a cluster has, where its quotas
+    cannot be changed from here.
     """
 
     engine: str
@@ -39,6 +40,7 @@ class Words:
     causes: Mapping[Cause, tuple[str, str]]
     growing: str
     shares_gpus: bool = False
+    unchangeable: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from bot.quotas.kai_runs import KaiRuns
 from bot.quotas.kueue import KueueQueues
 from bot.quotas.kueue_figures import KueueOverrides
 from bot.quotas.kueue_runs import KueueRuns
+from bot.quotas.plain import PlainOverrides, PlainQueues
+from bot.quotas.plain_runs import PlainRuns
 
 _USUAL = ClusterSettings()
 
@@ -50,6 +52,8 @@ class Engines:
 def _made(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
     if settings.engine == "kai":
         return _kai(cluster, resource)
+    if settings.engine == "none":
+        return _plain(cluster, resource)
     return _kueue(cluster, resource, settings)
 
 
@@ -65,3 +69,9 @@ def _kai(cluster: Cluster, resource: str) -> Engine:
     queues = KaiQueues(cluster.view, resource)
     runs = KaiRuns(cluster, queues)
     return Engine(cluster.name, queues, KaiOverrides(cluster), runs, lambda: cluster.trouble)
+
+
+def _plain(cluster: Cluster, resource: str) -> Engine:
+    queues = PlainQueues(cluster.view, resource)
+    runs = PlainRuns(cluster.view, queues)
+    return Engine(cluster.name, queues, PlainOverrides(), runs, lambda: cluster.trouble)

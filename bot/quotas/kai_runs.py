@@ -1,6 +1,6 @@
 """What KAI has to do with runs: how they are dressed for it, and how they stand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,7 @@ from bot.errors import ClusterError, ConflictError
 from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
 from bot.quotas.kai import DEFAULT_POOL, NODE_POOL, KaiQueues
 from bot.quotas.kai_items import standing_of
+from bot.quotas.manifests import policy_of, started_at_once, templates
 from bot.quotas.priorities import refuse_priority
 from bot.quotas.standing import Standing
 
@@ -46,14 +47,10 @@ class KaiRuns:
         if dress.pods > 1 and "parallelism" in spec:
             least = str(dress.pods if dress.least is None else dress.least)
             dressed["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
-        policy = spec.get("runPolicy", spec)
-        policy.pop("suspend", None)
-        limit = policy.pop("activeDeadlineSeconds", None)
-        for template in _templates(spec):
+        started_at_once(dressed)
+        for template in templates(spec):
             _dress_pods(template, queueing, dress.gpus, self._queues.resource)
-            if limit is not None:
-                # A Job's own time limit would count while it waits.
-                template["spec"]["activeDeadlineSeconds"] = limit
+        policy = policy_of(dressed)
         attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * dress.pods)
         if attempts:
             # What counts are the pods that failed by themselves, and those we count.
@@ -168,16 +165,6 @@ def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:
         for each in groups
         if run and each.labels.get(labels.RUN) == run and each.namespace == root.namespace
     ]
-
-
-def _templates(part: Any) -> Iterator[Manifest]:
-    """Every pod template inside a manifest."""
-    spec = part.get("spec") if isinstance(part, dict) else None
-    if isinstance(spec, dict) and "containers" in spec:
-        yield part
-    elif isinstance(part, dict | list):
-        for each in part.values() if isinstance(part, dict) else part:
-            yield from _templates(each)
 
 
 def _dress_pods(template: Manifest, queueing: Manifest, gpus: Decimal, resource: str) -> None:

@@ -47,6 +47,7 @@ class KueueQueues:
             None,
             {},
         )
+        self._told: dict[str, tuple[ClusterQueue, Queue]] = {}
         self._within: dict[tuple[str, str], tuple[object, object, Sequence[Workload]]] = {}
 
     def behind(self, namespace: str, door: str) -> Queue | None:
@@ -57,15 +58,7 @@ class KueueQueues:
     def named(self, queue: str) -> Queue | None:
         """A ClusterQueue, None when not seen."""
         found = self.view.get(CLUSTER_QUEUES, queue)
-        if found is None:
-            return None
-        groups = found.spec.resource_groups
-        return Queue(
-            name=found.name,
-            figures=self._figures_of(found),
-            is_judged=bool(found.status.conditions or found.status.flavors_usage),
-            covered=frozenset(name for group in groups for name in group.covered_resources),
-        )
+        return self._queue_of(found) if found else None
 
     def figures(self) -> tuple[Figures, ...]:
         """Every ClusterQueue with each of its flavors."""
@@ -138,10 +131,25 @@ class KueueQueues:
         return self.view.store(CLUSTER_QUEUES).absent
 
     def _figures_of(self, queue: ClusterQueue) -> tuple[Figures, ...]:
-        return tuple(
-            self._figures(queue, flavor, quota)
-            for flavor, quota in quotas_in(queue.spec.resource_groups, self.resource)
+        return self._queue_of(queue).figures
+
+    def _queue_of(self, queue: ClusterQueue) -> Queue:
+        """Worked out once for each state of a queue, since every submission asks several times."""
+        told = self._told.get(queue.name)
+        if told is not None and told[0] is queue:
+            return told[1]
+        groups = queue.spec.resource_groups
+        found = Queue(
+            name=queue.name,
+            figures=tuple(
+                self._figures(queue, flavor, quota)
+                for flavor, quota in quotas_in(groups, self.resource)
+            ),
+            is_judged=bool(queue.status.conditions or queue.status.flavors_usage),
+            covered=frozenset(name for group in groups for name in group.covered_resources),
         )
+        self._told[queue.name] = (queue, found)
+        return found
 
     def _figures(self, queue: ClusterQueue, flavor: str, quota: ResourceQuota) -> Figures:
         used = _usage(queue.status.flavors_usage, flavor, self.resource)

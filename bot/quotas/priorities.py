@@ -7,7 +7,9 @@ from bot.errors import UsageError
 
 def refuse_priority(priority: str | None, known: Iterable[str]) -> None:
     """UsageError when a priority class is not among those of the cluster."""
+    if priority is None:
+        return
     names = sorted(known)
-    if priority is not None and priority not in names:
+    if priority not in names:
         there = f"It has: {', '.join(names)}." if names else "It has none; leave --priority out."
         raise UsageError(f"The cluster has no priority class {priority}.", there)

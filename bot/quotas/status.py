@@ -21,7 +21,8 @@ class TypeStatus:
 class TeamStatus:
     """A team's quota; `queue` is empty when the team's queue, a `queue_kind`, was not seen.
 
-    `trouble` says why the cluster is not heard, if it is not.
+    `trouble` says why the cluster is not heard, if it is not. `unchangeable` says what the cluster
+    has, where there are no quotas to change.
     """
 
     team: str
@@ -34,6 +35,7 @@ class TeamStatus:
     overrides: tuple[Override, ...] = ()
     queue_kind: str = "ClusterQueue"
     trouble: str = ""
+    unchangeable: str = ""
 
 
 def team_status(
@@ -64,6 +66,7 @@ def team_status(
         overrides=tuple(overrides),
         queue_kind=kind,
         trouble=trouble,
+        unchangeable=queues.words.unchangeable,
     )
 
 

@@ -119,6 +119,11 @@ def _target(facts: Facts, wish: Wish) -> Figures:
 
 def _queue(facts: Facts, team: str) -> Queue:
     found, words = facts.settings.teams[team], facts.queues.words
+    if words.unchangeable:
+        raise ConflictError(
+            f"Cluster {facts.cluster} has {words.unchangeable}.",
+            f"A platform admin can change the ResourceQuota of namespace {found.namespace} there.",
+        )
     queue = facts.queues.behind(found.namespace, found.queue)
     if queue is not None:
         return queue

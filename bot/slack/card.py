@@ -89,10 +89,12 @@ class Reply:
     """An answer that only the person who asked sees.
 
     `later` is a read that must look outside: it runs after the acknowledgement, in a bounded
-    pool, and its own reply follows this one.
+    pool, and its own reply follows this one. A question did nothing yet, so that whoever says the
+    same again is not asked whether they mean it.
     """
 
     lines: tuple[Markup, ...] = ()
     card: Card | None = None
     buttons: tuple[Button, ...] = ()
     later: "Callable[[], Reply] | None" = None
+    is_question: bool = False

@@ -222,6 +222,21 @@ def say_once(session: Session, subject: Subject, channel: str, note: Note, now: 
     touch(session, TOPIC)
 
 
+def is_coming(session: Session, subject: Subject, purpose: str) -> bool:
+    """Whether the newest message of a purpose that begins so is not in Slack yet, but will be."""
+    newest = session.scalars(
+        select(Message)
+        .where(
+            col(Message.subject_kind) == subject.kind,
+            col(Message.subject_id) == subject.id,
+            col(Message.purpose).startswith(purpose, autoescape=True),
+        )
+        .order_by(col(Message.id).desc())
+        .limit(1)
+    ).first()
+    return newest is not None and newest.ts is None and not newest.is_dead
+
+
 def refresh_interval(session: Session) -> timedelta:
     """How often a live card may be refreshed so that all of them fit Slack's budget."""
     live = session.scalar(
@@ -253,7 +268,8 @@ def _find(session: Session, subject: Subject, purpose: str, channel: str) -> str
     """The id of the message, None where there is none."""
     session.flush()  # it may have been said a moment ago
     sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
-    return _FIND(session, sought).scalar()
+    found = _FIND(session, sought).rows
+    return str(found[0][0]) if found else None
 
 
 def _new(subject: Subject, purpose: str, channel: str, now: datetime) -> Message:

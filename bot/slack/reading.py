@@ -49,10 +49,14 @@ def _values(verb: Verb, words: Sequence[str]) -> dict[str, object]:
     raw = _told_apart(verb, [_held(word) for word in words[:end]], parted=parted)
     if parted and verb.rest is None:
         raise UsageError(f"`{verb.name}` takes nothing after ` -- `.")
-    given = {p.name: _given(verb, p, raw, rest) for p in verb.parameters if p.shape != "argument"}
+    named = [p for p in verb.parameters if p.dashed and p.name in raw]
+    given = {p.name: _given(verb, p, raw[p.name]) for p in named}
     given |= _placed(verb, [_freed(word) for word in raw[_POSITIONAL]], parted=parted)
+    if verb.rest and rest:
+        given[verb.rest.name] = rest
     _refuse_missing(verb, given)
-    return {p.name: _value(p, given[p.name]) for p in verb.parameters}
+    written = {p.name: _value(p, given[p.name]) for p in verb.parameters if p.name in given}
+    return {**_unwritten(verb), **written}
 
 
 def _told_apart(verb: Verb, words: list[str], *, parted: bool) -> dict[str, Any]:
@@ -98,15 +102,19 @@ def _unknown_option(verb: Verb, name: str, words: Sequence[str], *, parted: bool
     return UsageError(f"`{verb.name}` has no option `{shown(written)}`.", " ".join(hints))
 
 
-def _given(verb: Verb, parameter: Parameter, raw: dict[str, Any], rest: tuple[str, ...]) -> object:
-    """What was written for an option, flag or rest; None where nothing was."""
-    if parameter.shape == "rest":
-        return rest or None
+@functools.cache
+def _unwritten(verb: Verb) -> dict[str, object]:
+    """The values of what nobody wrote."""
+    values: dict[str, object] = {p.name: p.default for p in verb.parameters}
+    values |= {p.name: () for p in verb.parameters if p.multiple and p.default is None}
+    return values | {p.name: False for p in verb.parameters if p.shape == "flag"}
+
+
+def _given(verb: Verb, parameter: Parameter, raw: Any) -> object:
+    """What was written for an option or flag."""
     if parameter.shape == "flag":
-        return parameter.name in raw
-    if parameter.name not in raw:
-        return None
-    texts = [_freed(text) for text in raw[parameter.name]]
+        return True
+    texts = [_freed(text) for text in raw]
     for swallowed in {each.dashed for each in verb.parameters}.intersection(texts):
         raise UsageError(f"`{parameter.dashed}` needs a value; `{swallowed}` is the next option.")
     if len(texts) > 1 and not parameter.multiple:
@@ -122,7 +130,8 @@ def _placed(verb: Verb, words: list[str], *, parted: bool) -> dict[str, object]:
     for parameter in verb.parameters:
         if parameter.shape == "argument":
             count = len(left) if parameter.multiple else 1
-            placed[parameter.name], left = left[:count] or None, left[count:]
+            if left:
+                placed[parameter.name], left = left[:count], left[count:]
     if left:
         raise _too_many(verb, left, parted=parted)
     return placed
@@ -139,7 +148,7 @@ def _too_many(verb: Verb, left: list[str], *, parted: bool) -> UsageError:
 
 
 def _refuse_missing(verb: Verb, given: dict[str, object]) -> None:
-    missing = [p for p in verb.parameters if p.required and given[p.name] is None]
+    missing = [p for p in verb.parameters if p.required and p.name not in given]
     if missing:
         names = " and ".join(f"`{parameter.spelled}`" for parameter in missing)
         is_are = "is" if len(missing) == 1 else "are"
@@ -150,8 +159,6 @@ def _refuse_missing(verb: Verb, given: dict[str, object]) -> None:
 
 
 def _value(parameter: Parameter, given: object) -> object:
-    if given is None:
-        return () if parameter.multiple and parameter.default is None else parameter.default
     if not isinstance(given, list):
         return given
     values = [_converted(parameter, text) for text in given]

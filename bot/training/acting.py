@@ -8,6 +8,7 @@ from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import TRAINJOBS, Resource
 from bot.errors import ClusterError
 from bot.quotas import Engine
+from bot.quotas.manifests import templates
 from bot.training.decision import (
     Await,
     Clear,
@@ -95,6 +96,8 @@ def _make(
 def _furnish(cluster: Cluster, run: Run, seen: Seen, companion: Companion) -> Decision | None:
     """Makes a companion; what else there is to record when that did not go well."""
     body = {"metadata": _metadata(cluster, run, seen.root, companion), **companion.body()}
+    for template in templates(body):
+        template["metadata"]["labels"] |= owner_labels(run, cluster.installation)
     try:
         cluster.create(companion.resource, body, run.namespace)
     except ClusterError as error:

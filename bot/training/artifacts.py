@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bot.errors import UsageError
-from bot.slack.container_parameters import Artifact, NewVolume, VolumeMount
+from bot.slack.container_parameters import Artifact, DataMount, NewVolume, VolumeMount
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import SHM_PATH, RunSpec
 
@@ -17,11 +17,24 @@ class Kept(NamedTuple):
     within: str
 
 
-def refuse_lost(artifacts: Sequence[Artifact], volumes: Sequence[VolumeMount | NewVolume]) -> None:
+def refuse_lost(
+    artifacts: Sequence[Artifact],
+    volumes: Sequence[VolumeMount | NewVolume],
+    data: Sequence[DataMount] = (),
+) -> None:
     """UsageError when something that is to be kept is on no volume that the run can write to."""
-    mounts = {each.path.rstrip("/"): each for each in volumes}
+    mounts: dict[str, VolumeMount | NewVolume | DataMount] = {
+        each.path.rstrip("/"): each for each in (*volumes, *data)
+    }
     for artifact in artifacts:
         found = mounts.get(_mount(artifact.path, mounts) or "")
+        if isinstance(found, DataMount):
+            name = artifact.path.rpartition("/")[2]
+            raise UsageError(
+                f"`--artifact {artifact.path}` is below {found.path.rstrip('/')}, where the run"
+                f" reads {found.reference}: nothing can be written there.",
+                f"Write it to a PVC, for example `--pvc results:/out --artifact /out/{name}`.",
+            )
         if found is None:
             is_memory = _is_below(artifact.path, SHM_PATH)
             gone = "in memory" if is_memory else "on no PVC of the run"

@@ -22,6 +22,7 @@ _LONGEST_LINE = 300
 _SHOWN_NODES = 8
 _LATE = {
     Phase.ASKED: "it should have reached the cluster by now.",
+    Phase.DATA: "it has waited for its data for longer than a day.",
     Phase.PENDING: "it has waited for longer than a day.",
     Phase.PREEMPTED: "it has waited for longer than a day.",
     Phase.CREATING: "its pod should have started by now.",

@@ -191,10 +191,14 @@ class RunController:
 
 def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: datetime) -> Mishap:
     """What Kubernetes warns of while a pod does not come up and does not say why itself."""
-    if not isinstance(decision, Follow) or decision.state.phase is not Phase.CREATING:
+    if not isinstance(decision, Follow) or seen.root is None:
         return FINE
-    is_new = run.phase != Phase.CREATING or now - run.since < _QUIET
-    if seen.root is None or is_new:
+    phase, is_made = decision.state.phase, not seen.root.fate.is_suspended
+    # What may start and has no pods is kept from having any.
+    is_kept = phase is Phase.PENDING and is_made and not seen.pods
+    if phase is not Phase.CREATING and not is_kept:
+        return FINE
+    if run.phase != phase or now - run.since < _QUIET:
         return FINE
     if decision.state.obstacle and not is_about_volumes(cluster, seen.pods):
         return FINE

@@ -1,6 +1,7 @@
 """The data of runs: versions of datasets, held in their caches while a run needs them."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,11 +9,16 @@ from msgspec.structs import replace
 from sqlmodel import Session
 
 from bot import holds
-from bot.config import Settings, Team
+from bot.config import ClusterSettings, Settings, Team
 from bot.datasets.caches import using
-from bot.datasets.caches.using import THERE, Standing, User
+from bot.datasets.caches.using import THERE, NotCachedError, Standing, Taken, User
 from bot.datasets.finding import Reference
+from bot.datasets.tables import Version
 from bot.errors import ConflictError
+from bot.quotas import Engine
+from bot.training.kinds.kind import Site
+from bot.training.new_run import AskedRun, UncachedRunError
+from bot.training.reach import refuse_unreachable
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
 from bot.training.tables import KIND, Phase, Run
@@ -26,6 +32,8 @@ class Reader:
     reference: str
     team_name: str
     team: Team
+    asked: AskedRun
+    engine: Engine | None
 
 
 def with_data(
@@ -40,26 +48,30 @@ def with_data(
 
     Raises:
         NotFoundError: the team may use no such dataset, or it has no such version.
-        ConflictError: it is not cached, or not what an earlier run of this spec has read.
+        UncachedRunError: it is not cached, and can be.
+        ConflictError: it is about to go, cannot be mounted or reached, or is not what an earlier
+            run of this spec has read.
     """
     if not spec.data:
         return spec
-    user = _user(reader, settings)
-    found = []
-    for each in spec.data:
-        name, _, version = each.reference.partition("@")
-        taken = using.take(session, Reference(name, version or None), user, words, now)
+    wanted = [_reference(each) for each in spec.data]
+    try:
+        found = using.take(session, wanted, _user(reader, settings), words, now)
+    except NotCachedError as error:
+        asked = _pinned(reader.asked, error.wanted)
+        raise UncachedRunError(error, asked, reader.team.namespace) from None
+    for each, taken in zip(spec.data, found, strict=True):
         _refuse_other(each, taken.digest)
-        found.append(
-            replace(
-                each,
-                reference=taken.reference,
-                digest=taken.digest,
-                cache=taken.cache_id,
-                claim=taken.claim,
-            )
+    data = tuple(_resolved(*pair) for pair in zip(spec.data, found, strict=True))
+    if reader.engine is not None:
+        caches = {each.reference: using.storage_of(session, each.cache) for each in data}
+        site = Site(
+            reader.team,
+            reader.engine.queues.view,
+            settings.clusters.get(reader.team.cluster, ClusterSettings()),
         )
-    return replace(spec, data=tuple(found))
+        refuse_unreachable(spec, site, reader.engine, caches)
+    return replace(spec, data=data)
 
 
 def standing_of(session: Session, run: Run) -> Standing:
@@ -85,6 +97,29 @@ def let_go(session: Session, run: Run, now: datetime) -> None:
         using.left(session, (each.cache for each in asked_spec(run).data), now)
 
 
+def _reference(data: Data) -> Reference:
+    """What it is called, the version None where it names none."""
+    name, _, version = data.reference.partition("@")
+    return Reference(name, version or None)
+
+
+def _resolved(data: Data, taken: Taken) -> Data:
+    reference, digest, cache, claim, folder = taken
+    return replace(
+        data, reference=reference, digest=digest, cache=cache, claim=claim, folder=folder
+    )
+
+
+def _pinned(asked: AskedRun, versions: Sequence[Version]) -> AskedRun:
+    """The run with its data as what it means now: a version of each, and what that holds."""
+    data = []
+    for each, version in zip(asked.spec.data, versions, strict=True):
+        digest = version.digest or ""
+        _refuse_other(each, digest)
+        data.append(replace(each, reference=version.reference, digest=digest))
+    return dataclasses.replace(asked, spec=replace(asked.spec, data=tuple(data)))
+
+
 def _user(reader: Reader, settings: Settings) -> User:
     team = reader.team
     return User(
@@ -95,6 +130,8 @@ def _user(reader: Reader, settings: Settings) -> User:
         namespace=team.namespace,
         home=settings.datasets.cluster if settings.datasets else team.cluster,
         reach=tuple(team.reach),
+        view=reader.engine.queues.view if reader.engine is not None else None,
+        drivers=settings.datasets.static_drivers if settings.datasets else (),
     )
 
 

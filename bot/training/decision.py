@@ -20,8 +20,7 @@ UNMANAGED_AFTER = timedelta(seconds=30)
 # After this a run that is still so is late, and its card says why.
 LONGEST = {
     Phase.ASKED: timedelta(minutes=2),
-    Phase.PENDING: timedelta(hours=24),
-    Phase.PREEMPTED: timedelta(hours=24),
+    **dict.fromkeys((Phase.DATA, Phase.PENDING, Phase.PREEMPTED), timedelta(hours=24)),
     Phase.CREATING: timedelta(minutes=15),
 }
 LONGEST_STOP = timedelta(minutes=5)

@@ -12,7 +12,7 @@ from bot.audit import Actor, record
 from bot.config import Settings
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError
-from bot.slack.messages import refresh_cards
+from bot.slack.messages import is_coming, refresh_cards
 from bot.training import notes
 from bot.training.kinds import gpus_of
 from bot.training.lasting import is_session
@@ -22,6 +22,8 @@ from bot.training.tables import KIND, Phase, Run, Wanted
 NOTICE = timedelta(minutes=30)
 KEPT_FOR = timedelta(hours=4)
 MOST_AT_ONCE = 5
+# So often somebody looks; a notice that is not in Slack at one look may be there right after.
+_LOOK = timedelta(minutes=5)
 _MEASURED_WITHIN = timedelta(days=1)
 # Metrics arrive a little after what they are of.
 _MEASURED_AFTER = timedelta(minutes=2)
@@ -129,7 +131,10 @@ class IdlingService:
         return run.kept_until
 
     def _warn_or_stop(self, session: Session, run: Run, limit: timedelta, now: datetime) -> None:
-        """Nobody is stopped without a notice of this idleness, however long ago the time was."""
+        """Nobody is stopped without a notice of this idleness, however long ago the time was.
+
+        It counts from when people could read it.
+        """
         if run.idle_since is None:
             return
         ends_at = max(run.idle_since + limit, run.kept_until or run.idle_since)
@@ -138,6 +143,8 @@ class IdlingService:
             if now >= notice_at:
                 run.warned_at = now
                 notes.is_idle(session, run, max(ends_at, now + NOTICE), now)
+        elif is_coming(session, run.subject, notes.IDLE):
+            run.warned_at = now + _LOOK
         elif now >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
             lasted = format_duration(now - run.idle_since)
             self._stop(session, [run.job_uid], f"Its GPUs did nothing for {lasted}.", now)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, String, and_, bindparam, cast, func, select, union_all
@@ -44,7 +45,7 @@ class Listed(NamedTuple):
     @property
     def all_gpus(self) -> str:
         """The GPUs of all its nodes together, and their type where one was asked for."""
-        amount = f"{Decimal(self.gpus) * int(self.nodes):f}"
+        amount = _product(self.gpus, self.nodes)
         return f"{amount} {self.gpu_type}" if self.gpu_type else amount
 
 
@@ -61,13 +62,18 @@ class Listing(NamedTuple):
 def listing(session: Session, team: str) -> Listing:
     """The team's 40 newest live runs, and the ten that ended last."""
     asked = {"team": team}
-    rows = [_listed(row) for row in _LISTED(session, asked).all()]
+    rows = [_listed(row) for row in _LISTED(session, asked).rows]
     live = [row for row in rows if row.ended_at is None]
     ended = rows[len(live) :]
     count = len(live)
     if count == SHOWN_LIVE:
-        count = _COUNTED(session, asked).scalar_one()
+        ((count,),) = _COUNTED(session, asked).rows
     return Listing((*reversed(live), *ended), count - len(live))
+
+
+@lru_cache(maxsize=1024)
+def _product(gpus: str, nodes: str) -> str:
+    return f"{Decimal(gpus) * int(nodes):f}"
 
 
 def _listed(row: Sequence[Any]) -> Listed:

@@ -11,10 +11,12 @@ from sqlmodel import Session, col, select
 from bot.cluster.objects import Node
 from bot.cluster.resources import NODES
 from bot.cluster.view import View
-from bot.config import NetworkTest, Team
+from bot.config import NetworkTest, Settings, Team
 from bot.errors import ConflictError
+from bot.quotas import Engine
 from bot.slack.parameters import Nodes
 from bot.training.bandwidth import AVERAGE, NETWORK
+from bot.training.gpu_types import chosen_type, nodes_of
 from bot.training.spec import EFA
 from bot.training.submission import Submission
 from bot.training.tables import Phase, Run
@@ -25,6 +27,23 @@ _LONGEST = timedelta(minutes=30)
 _SHOWN_NODES = 4
 # So many tests of a cluster are looked through for one on the same nodes.
 _REMEMBERED = 200
+
+
+def filled_up(
+    asked: Submission, settings: Settings, team: Team, engine: Engine | None
+) -> Submission:
+    """A submission with its GPU type, and a test of the network with all that was left out.
+
+    ConflictError when there are too few nodes for a test, or when nobody knows them yet.
+    """
+    gpus = asked.gpus or int(asked.kind == TEST)
+    gpu_type = chosen_type(asked.gpu_type, gpus, team, engine)
+    if gpu_type != asked.gpu_type:
+        asked = replace(asked, gpu_type=gpu_type)
+    if asked.kind != TEST:
+        return asked
+    test, resource = settings.training.network_test, settings.quotas.resource
+    return completed(asked, test, team, resource, nodes_of(gpu_type, team, engine))
 
 
 def completed(
@@ -40,8 +59,6 @@ def completed(
     was asked for stays as it is. ConflictError when there are too few nodes, or when nobody knows
     them yet.
     """
-    if asked.kind != TEST:
-        return asked
     nodes = asked.nodes or Nodes(1, 1)
     gpus = asked.gpus or _of_each(there, gpu_resource, nodes.most)
     adapters = asked.efa if asked.efa is not None else _least(there, EFA, nodes.most)

@@ -11,6 +11,8 @@ from sqlmodel import Session, col
 from bot.access import Caller
 from bot.config import Team
 from bot.database.prepared import Prepared
+from bot.datasets.caches.using import NotCachedError
+from bot.errors import ConflictError
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
@@ -41,6 +43,29 @@ class Submitted:
     def root_name(self) -> str:
         """The name of its root."""
         return object_name(self.name, self.run_id)
+
+
+@dataclass(frozen=True)
+class AskedRun:
+    """A run that somebody wants, before its cluster and its data were looked at."""
+
+    name: str
+    cluster: str
+    spec: RunSpec
+
+
+class UncachedRunError(ConflictError):
+    """A run would be submitted if what it reads were cached: `versions`, which nobody has cached.
+
+    What `asked` reads is resolved, so that it stays the same however long somebody thinks. Its
+    pods are in `namespace`.
+    """
+
+    def __init__(self, cause: NotCachedError, asked: AskedRun, namespace: str) -> None:
+        super().__init__(cause.message, cause.hint)
+        self.versions = cause.versions
+        self.asked = asked
+        self.namespace = namespace
 
 
 @dataclass(frozen=True)
@@ -82,8 +107,8 @@ _INSERT = Prepared(insert(Run))
 
 def present(session: Session, team: str, name: str) -> Present:
     """What there is before another run of that name."""
-    found = _PRESENT(session, {"team": team, "name": name}).one()
-    return Present(found.live_runs, found.newest or 0, bool(found.is_live))
+    ((live_runs, newest, is_live),) = _PRESENT(session, {"team": team, "name": name}).rows
+    return Present(live_runs, newest or 0, bool(is_live))
 
 
 def row_of(run: Submitted, caller: Caller, team: Team, now: datetime) -> dict[str, object]:

@@ -15,6 +15,7 @@ from bot.training.wording import block, duration, name_of, results
 
 Words = Callable[[str], str]
 EXTEND, KEEP = "train.extend", "train.keep"
+IDLE = "idle-"
 
 
 def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) -> None:
@@ -86,7 +87,7 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
                    " gone, and what it kept outside of PVCs.")),
     ]  # fmt: skip
     buttons = [Button(KEEP, "Keep it for 4h", run.id)]
-    note = Note(f"idle-{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
+    note = Note(f"{IDLE}{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
     say_once(session, run.subject, run.channel, note, now)
 
 

@@ -1,11 +1,13 @@
 """Whether the nodes that a run may be on can reach its volumes, which may be of one zone only."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from bot.cluster.claims import Requirement
 from bot.cluster.objects import Node
 from bot.cluster.resources import NODES, PVCS, STORAGE_CLASSES, VOLUMES
+from bot.datasets.caches.shareable import Storage
 from bot.errors import ConflictError
 from bot.quotas import Engine
 from bot.training.gpu_types import nodes_open_to
@@ -14,14 +16,23 @@ from bot.training.spec import RunSpec
 
 _SHOWN = 5
 _ZONE = "/zone"
+_NONE: Mapping[str, Storage] = MappingProxyType({})
+
+
+_ANOTHER_PVC = "Use a PVC that can be reached from there: copy the data into one, from a snapshot."
+_ANOTHER_CLASS = "Cache it on a storage class that can be reached from there."
 
 
 @dataclass(frozen=True)
 class _Reach:
-    """What a volume is called, and the terms of which its nodes have to meet one."""
+    """What a volume is called, and the terms of which its nodes have to meet one.
+
+    `way` says what to use instead.
+    """
 
     what: str
     terms: Sequence[Sequence[Requirement]]
+    way: str = _ANOTHER_PVC
 
     def from_node(self, node: Node) -> bool:
         """Whether pods on the node can mount it."""
@@ -33,14 +44,17 @@ class _Reach:
         return " or ".join(dict.fromkeys(map(_place, self.terms)))
 
 
-def refuse_unreachable(spec: RunSpec, site: Site, engine: Engine) -> None:
+def refuse_unreachable(
+    spec: RunSpec, site: Site, engine: Engine, caches: Mapping[str, Storage] = _NONE
+) -> None:
     """ConflictError when no node that could take the run can reach all its volumes.
 
-    Nodes that are not there yet, as autoscalers add them, are no reason to refuse.
+    `caches` are what it reads, by reference. Nodes that are not there yet, as autoscalers add
+    them, are no reason to refuse.
     """
-    reaches = list(_reaches(spec, site))
-    nodes = _with_gpus(spec, nodes_open_to(spec, site, engine))
-    if not nodes or not reaches:
+    reaches = [*_reaches(spec, site), *_of_caches(caches, site)]
+    nodes = _with_gpus(spec, nodes_open_to(spec, site, engine)) if reaches else ()
+    if not nodes:
         return
     for each in reaches:
         if not any(map(each.from_node, nodes)):
@@ -69,6 +83,16 @@ def _reaches(spec: RunSpec, site: Site) -> Iterator[_Reach]:
         yield from _of_class(f"A volume of {new.storage_class}", new.storage_class, site)
 
 
+def _of_caches(caches: Mapping[str, Storage], site: Site) -> Iterator[_Reach]:
+    for reference, storage in caches.items():
+        what = f"The cache of {reference}"
+        volume = site.view.get(VOLUMES, storage.volume) if storage.volume else None
+        terms = volume.spec.node_affinity.required.node_selector_terms if volume else ()
+        known = _known(what, (each.match_expressions for each in terms))
+        found = known if volume else _of_class(what, storage.storage_class, site)
+        yield from (replace(each, way=_ANOTHER_CLASS) for each in found)
+
+
 def _of_class(what: str, name: str, site: Site) -> Iterator[_Reach]:
     found = site.view.get(STORAGE_CLASSES, name)
     topologies = found.allowed_topologies if found else ()
@@ -90,7 +114,7 @@ def _unreachable(reach: _Reach, nodes: Sequence[Node], spec: RunSpec, site: Site
     where = _listed(dict.fromkeys(_place(_same_keys(reach, node)) for node in nodes))
     others = _with_gpus(spec, site.view.all(NODES))
     near = [node.name for node in others if reach.from_node(node)]
-    ways = ["Use a PVC that can be reached from there: copy the data into one, from a snapshot."]
+    ways = [reach.way]
     if near and spec.gpu_type:
         ways.append(f"Or another GPU type: {_listed(near)} can reach it.")
     elif near:

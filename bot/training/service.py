@@ -1,6 +1,5 @@
 """The verbs of training: what people want of runs is checked and written; nothing is called."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import inf
@@ -22,11 +21,18 @@ from bot.training import finding
 from bot.training.admission import refuse_forbidden
 from bot.training.claims import reused
 from bot.training.data import Reader, with_data
-from bot.training.gpu_types import chosen_type, nodes_of
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
-from bot.training.network import TEST, completed
-from bot.training.new_run import Present, Submitted, audited, insert_run, present, row_of
+from bot.training.network import filled_up
+from bot.training.new_run import (
+    AskedRun,
+    Present,
+    Submitted,
+    audited,
+    insert_run,
+    present,
+    row_of,
+)
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.strangers import Stranger, Strangers
 from bot.training.submission import (
@@ -40,6 +46,9 @@ from bot.training.submission import (
     warnings,
 )
 from bot.training.tables import KIND, REMOVAL, Phase, Removal, Run, Wanted, lane, reference
+
+# Made once: that takes longer than most of what a submission does.
+_USUAL = ClusterSettings()
 
 
 class TrainingService:
@@ -69,7 +78,7 @@ class TrainingService:
         refuse_secrets(asked)
         refuse_clashes(asked)
         engine = self._engines(team.cluster)
-        asked = self._completed(asked, team, engine)
+        asked = filled_up(asked, self._settings(), team, engine)
         refuse_gaps(asked)
         is_shared = engine is not None and engine.words.shares_gpus
         shares = None if is_shared else self._cluster(team).fractions
@@ -90,6 +99,11 @@ class TrainingService:
             site = Site(team, engine.queues.view, self._cluster(team))
             spec = reused(spec, run.job_name, site)
         return self._record(session, (caller, team), run.name, spec, now)
+
+    def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
+        """Records a run that was refused before for want of a cache only."""
+        team = bound(caller.team or "", self._team(caller), asked.cluster)
+        return self._record(session, (caller, team), asked.name, asked.spec, now)
 
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
         """Has a run stopped: one's own, or anybody's for leads and admins."""
@@ -197,13 +211,14 @@ class TrainingService:
         refuse_forbidden(spec, team_name, team.admission)
         refuse_excess(spec, team_name, team)
         engine = self._engines(team.cluster)
+        whole = AskedRun(name, team.cluster, spec)
         if engine is not None:
             spec = fitted(spec, Site(team, engine.queues.view, self._cluster(team)), engine)
         there = present(session, team_name, name)
         self._refuse_live(name, there)
         self._refuse_many(team_name, there, team)
         run_id, number = new_id(), there.newest + 1
-        reader = Reader(run_id, reference(name, number), team_name, team)
+        reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
         spec = with_data(session, spec, reader, self._settings(), self._words, now)
         warned = warnings(spec, team, engine) if engine else ()
         run = Submitted(run_id, team_name, name, number, spec, warned)
@@ -214,15 +229,8 @@ class TrainingService:
         wake(session, KIND, run_id, lane(team.cluster), now)
         return run
 
-    def _completed(self, asked: Submission, team: Team, engine: Engine | None) -> Submission:
-        settings = self._settings()
-        test, resource = settings.training.network_test, settings.quotas.resource
-        gpus = asked.gpus or int(asked.kind == TEST)
-        asked = dataclasses.replace(asked, gpu_type=chosen_type(asked.gpu_type, gpus, team, engine))
-        return completed(asked, test, team, resource, nodes_of(asked.gpu_type, team, engine))
-
     def _cluster(self, team: Team) -> ClusterSettings:
-        return self._settings().clusters.get(team.cluster, ClusterSettings())
+        return self._settings().clusters.get(team.cluster, _USUAL)
 
     def _stop(self, session: Session, actor: Actor, run: Run, why: str, now: datetime) -> Run:
         if run.wanted != Wanted.STOP:

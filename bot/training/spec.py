@@ -2,11 +2,13 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from bot.cluster.quantities import format_quantity, parse_quantity
+from bot.datasets.caches.using import FILES
 from bot.quotas.engine import Placement
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.tables import Run
@@ -30,7 +32,7 @@ class Data(msgspec.Struct, frozen=True, kw_only=True):
 
     `reference` is `chest-xray@v3`; as somebody typed it the version may be missing, and all that
     follows. `cache` is the id of the cache that is held for the run, `claim` the PVC by which its
-    pods see that.
+    pods see that, `folder` where it is on the volume.
     """
 
     reference: str
@@ -38,6 +40,7 @@ class Data(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     cache: str = ""
     claim: str = ""
+    folder: str = FILES
 
 
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +108,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def memory_with_shm(self) -> str:
         """The memory its pod requests; /dev/shm is part of it."""
-        return format_quantity(parse_quantity(self.memory) + self.shm_bytes, binary=True)
+        return _sum(self.memory, self.shm)
 
     @property
     def shm_bytes(self) -> Decimal:
@@ -139,6 +142,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     def nodes_allowed(self) -> tuple[int, int]:
         """The fewest and the most nodes that it may have."""
         return self.nodes_range or (self.nodes, self.nodes)
+
+
+@lru_cache(maxsize=4096)
+def _sum(memory: str, shm: str) -> str:
+    return format_quantity(parse_quantity(memory) + parse_quantity(shm), binary=True)
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes;

@@ -186,7 +186,7 @@ def refuse_secrets(asked: Submission) -> None:
 
 def refuse_clashes(asked: Submission) -> None:
     """UsageError when a variable or a path is given twice, or an artifact is on no volume."""
-    refuse_lost(asked.artifact, asked.pvc)
+    refuse_lost(asked.artifact, asked.pvc, asked.data)
     names = [*(each.name for each in asked.env), *(each.name for each in asked.secret)]
     name = _twice(names)
     if name:
@@ -200,6 +200,24 @@ def refuse_clashes(asked: Submission) -> None:
             f"{path} would be mounted twice.",
             "Give each its own path: `--pvc claim:/data`.",
         )
+    _refuse_nested(asked)
+
+
+def _refuse_nested(asked: Submission) -> None:
+    """UsageError where something would be mounted within data, or data within something else.
+
+    Data is for reading only, so that nothing can be put below it.
+    """
+    data = [each.path.rstrip("/") for each in asked.data]
+    paths = [SHM_PATH, *(each.path.rstrip("/") for each in asked.pvc), *data]
+    for path in data:
+        for other in paths:
+            outer, inner = sorted((path, other), key=len)
+            if path != other and inner.startswith(f"{outer}/"):
+                raise UsageError(
+                    f"{inner} lies below {outer}, and data is mounted for reading only.",
+                    "Give each a path of its own, as `--data chest-xray@v3:/data --pvc out:/out`.",
+                )
 
 
 def _twice(words: Sequence[str]) -> str | None:

@@ -218,6 +218,27 @@ class KeptLog(SQLModel, table=True):
     is_final: bool = False
 
 
+class RunOffer(SQLModel, table=True):
+    """A run that would be submitted together with the caches of what it reads, once confirmed.
+
+    `spec` is what was asked for, `plans` are the caches as they were shown; both are empty once
+    it was taken, and `run_id` is what became of it.
+    """
+
+    __tablename__: ClassVar[Any] = "run_offers"
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    cluster: str
+    name: str
+    spec: dict[str, Any] = Field(sa_type=JSON)
+    plans: list[str] = Field(sa_type=JSON)
+    asked_at: datetime = Field(sa_type=Moment, index=True)
+    run_id: str | None = None
+
+
 class Removal(SQLModel, table=True):
     """The wish to stop what somebody started without us; `outcome` says how that ended.
 

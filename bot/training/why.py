@@ -87,6 +87,9 @@ def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int
     spec = spec_of(run)
     own, pool = _figures(asking.queues, queue, spec.gpu_type)
     situation = _Situation(run, spec, said, queue, asking, own, pool, gpus_ahead)
+    if words.unchangeable:
+        # What a namespace has counts pods that wait, too, and more of it gives nobody a node.
+        return _plainly(situation)
     return _EXPLAIN.get(said.cause, _plainly)(situation)
 
 

@@ -216,7 +216,7 @@ class Cluster:
             self.inside.loop.settle()
 
     def install(self, *operators: str) -> None:
-        """Installs operators by name: mpi-operator, training-operator, trainer, trident."""
+        """Installs operators by name, as in playground/cluster/operators/catalogue.py."""
         with self.inside.lock:
             for operator in operators:
                 self.inside.install(operator)

@@ -8,6 +8,7 @@ from threading import RLock
 
 from playground.cluster.control.claims import Claims
 from playground.cluster.control.collector import Collector, Definitions, Namespaces
+from playground.cluster.control.contents import Contents
 from playground.cluster.control.deployments import Deployments, ReplicaSets
 from playground.cluster.control.jobs import Jobs, Tracking
 from playground.cluster.control.kubelet import Kubelet
@@ -15,6 +16,7 @@ from playground.cluster.control.loop import Controller, Loop
 from playground.cluster.control.nodes import Nodes
 from playground.cluster.control.scheduler import Scheduler
 from playground.cluster.control.services import EndpointSlices, Ingresses
+from playground.cluster.control.snapshots import Snapshots
 from playground.cluster.control.training import Training
 from playground.cluster.control.volumes import Volumes
 from playground.cluster.control.world import World
@@ -71,12 +73,17 @@ class Inside:
         self.kubelet = Kubelet(self.world, self.behaviours)
         self.nodes = Nodes(self.world, self.kubelet.lost_nodes)
         self.scheduler = Scheduler(self.world)
-        self.claims = Claims(self.world)
+        programs = self.kubelet.programs
+        contents = Contents(lambda: programs.folder / "volumes")
+        self.claims = Claims(self.world, contents)
+        self.snapshots = Snapshots(self.world, contents)
         self.operators: set[str] = set()
         self.frameworks = frameworks(self.store)
         self.kueue_on = engine == "kueue"
         self.kueue = Configuration()
         self._employ()
+        if engine != "kueue":
+            self._have_no_kueue()
         if engine == "kai":
             self._have_kai()
         self.store.listeners.append(self.loop.heard)
@@ -131,6 +138,7 @@ class Inside:
         ]
         for controller in own:
             self.loop.add(controller)
+        self.loop.add(self.snapshots, awake=partial(self._has, "snapshots"))
         for name, (_, operators) in OPERATORS.items():
             for operator in operators:
                 self.loop.add(operator(self.world), awake=partial(self._has, name))
@@ -150,10 +158,13 @@ class Inside:
     def _has(self, operator: str) -> bool:
         return operator in self.operators
 
-    def _have_kai(self) -> None:
-        """Serves KAI's kinds in place of Kueue's, with its controllers at work."""
+    def _have_no_kueue(self) -> None:
+        """Does not serve Kueue's kinds."""
         for kind in KUEUE_KINDS:
             self.kinds.forget(kind.group, kind.plural)
+
+    def _have_kai(self) -> None:
+        """Serves KAI's kinds, with its controllers at work."""
         for kind in KAI_KINDS:
             self.kinds.add(kind)
         kai: list[Controller] = [

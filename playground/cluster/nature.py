@@ -65,3 +65,21 @@ class Nature:
             self._inside.claims.failures.pop(storage_class, None)
             self._inside.claims.retry()
             self._inside.loop.settle()
+
+    def break_snapshots(self, kind: str, words: str, *, kept: str = "") -> None:
+        """Lets the driver answer with these words instead of taking snapshots of a class.
+
+        With `kept` it does not delete them either.
+        """
+        snapshots = self._inside.snapshots
+        for answers, said in ((snapshots.failures, words), (snapshots.kept, kept)):
+            if said:
+                answers[kind] = said
+
+    def mend_snapshots(self, kind: str) -> None:
+        """Lets the driver take and delete snapshots of a class again."""
+        with self._inside.lock:
+            self._inside.snapshots.failures.pop(kind, None)
+            self._inside.snapshots.kept.pop(kind, None)
+            self._inside.snapshots.retry()
+            self._inside.loop.settle()

@@ -8,6 +8,7 @@ from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster
 from playground.cluster.control.claims import SECONDS
 from playground.cluster.control.pod_status import host_address
+from playground.cluster.control.snapshot_checks import DEFAULT as DEFAULT_SNAPSHOTS
 from playground.cluster.objects.kinds import Object
 from playground.cluster.objects.operations import stamp
 from playground.cluster.objects.storage_rules import DEFAULT_CLASS
@@ -43,6 +44,22 @@ def story_cluster(
         cluster.create("namespaces", {"metadata": {"name": name}})
     for team, gpus in TEAMS.items():
         add_team(cluster, team, gpus)
+    return cluster
+
+
+def plain_cluster(
+    clock: VirtualClock, ledger: Ledger | None = None, schemas: Path | None = None
+) -> Cluster:
+    """The same nodes and teams where no quota engine admits runs."""
+    cluster = Cluster(clock, ledger, schemas, engine="none")
+    for number in (1, 2):
+        add_node(cluster, f"gpu-{number}", NODE_RESOURCES, PRODUCT)
+    cluster.create("storageclasses", storage_class("standard", seconds=0, default=True))
+    cluster.create("priorityclasses", {"metadata": {"name": "high"}, "value": 100})
+    for name in ("default", "kube-system", "quartermaster"):
+        cluster.create("namespaces", {"metadata": {"name": name}})
+    for team in TEAMS:
+        add_namespace(cluster, team)
     return cluster
 
 
@@ -82,6 +99,23 @@ def storage_class(
         "parameters": {SECONDS: str(seconds)},
         "allowVolumeExpansion": grows,
         "volumeBindingMode": "WaitForFirstConsumer" if waits else "Immediate",
+    }
+
+
+def snapshot_class(
+    name: str = "csi-snapclass",
+    driver: str = "csi.playground",
+    *,
+    seconds: float = 5,
+    default: bool = True,
+    policy: str = "Delete",
+) -> Object:
+    """A VolumeSnapshotClass whose driver takes that long until a snapshot is ready."""
+    return {
+        "metadata": {"name": name, "annotations": {DEFAULT_SNAPSHOTS: str(default).lower()}},
+        "driver": driver,
+        "deletionPolicy": policy,
+        "parameters": {SECONDS: str(seconds)},
     }
 
 

@@ -1,4 +1,4 @@
-"""Runs of two teams read one cache, each in its own namespace; what is not cached is refused."""
+"""Runs of two teams read one cache, each in its own namespace; what is not cached is offered."""
 
 import hashlib
 import re
@@ -35,7 +35,7 @@ SETUP = Setup(
 
 
 async def play(story: Story) -> None:
-    """Refused, cached, read by two teams with real bytes, and again by a run that is repeated."""
+    """Offered, cached, read by two teams with real bytes, and again by a run that is repeated."""
     story.allowed_writes |= {f"create {_CLAIMS}", f"create {_VOLUMES}"}
     alice, bob = story.person("Alice"), story.person("Bob")
     for key, content in _CONTENT.items():
@@ -44,10 +44,8 @@ async def play(story: Story) -> None:
     await alice.is_told("Added: chest-xray of team-a, readers: team-b.")
     await is_recorded(story, alice, "v1", "12 objects, 12 kB.")
     await _what_is_not_there_is_refused(alice, bob)
-    await alice.types("#team-a", "/dataset cache chest-xray@v1 --yes")
-    await alice.is_told("chest-xray@v1 is being cached on premium")
+    first = await _one_click_caches_and_runs(story, alice)
     cache = await story.card("#team-a", "chest-xray@v1 on premium")
-    first = await _submits(story, alice, "#team-a", "chest-xray@v1")
     second = await _submits(story, bob, "#team-b", "chest-xray")
     await alice.is_mentioned("#team-a", "chest-xray@v1 is cached on premium", thread=cache)
     for person, channel, card in ((alice, "#team-a", first), (bob, "#team-b", second)):
@@ -62,12 +60,31 @@ async def play(story: Story) -> None:
 
 async def _what_is_not_there_is_refused(alice: Person, bob: Person) -> None:
     words = f"/train submit reader --image {READER} --data"
-    await alice.types("#team-a", f"{words} chest-xray@v1:/data")
-    await alice.is_told("chest-xray@v1 is not cached.", "/dataset cache chest-xray@v1")
     await alice.types("#team-a", f"{words} chest-xray@v1")
     await alice.is_told("dataset@version:/path")
     await bob.types("#team-b", f"{words} chest-ray:/data")
     await bob.is_told("There is no dataset chest-ray for team-b.", "Did you mean chest-xray?")
+
+
+async def _one_click_caches_and_runs(story: Story, alice: Person) -> Card:
+    if story.unreliable:
+        # What only she sees may be lost with the bot, and a button with it.
+        await alice.types("#team-a", "/dataset cache chest-xray@v1 --yes")
+        return await _submits(story, alice, "#team-a", "chest-xray@v1")
+    submit = f"/train submit reader --image {READER} --data chest-xray:/data"
+    await alice.types("#team-a", submit)
+    offer = await alice.is_told(
+        "Cache chest-xray@v1 and run reader?",
+        "chest-xray@v1 is not cached. The run would wait for the copy by itself.",
+        "12 files, 12 kB (12,000 bytes)",
+        "1 GiB on premium",
+    )
+    assert offer is not None  # noqa: S101 - only an unreliable story has none
+    await alice.clicks(offer, "Cache it and run")
+    await alice.is_told(
+        "chest-xray@v1 is being cached on premium", "Recorded: reader", "chest-xray@v1 at /data."
+    )
+    return await story.card("#team-a", "reader", "chest-xray@v1 at /data, for reading only")
 
 
 async def _submits(story: Story, person: Person, channel: str, data: str) -> Card:

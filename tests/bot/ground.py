@@ -21,6 +21,7 @@ from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.slack.messages import Message
 from playground.clock import VirtualClock
+from playground.cluster.cluster import Cluster as PlaygroundCluster
 from playground.cluster.story import story_cluster
 from playground.ledger import Ledger
 from tests.bot.cluster.conftest import PATIENT
@@ -60,13 +61,17 @@ class SameClock(Clock):
 class Outside:
     """The playground's cluster, served from a thread of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        make: Callable[[VirtualClock, Ledger], PlaygroundCluster] = story_cluster,
+    ) -> None:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
         self.clock = WorldClock()
         self.ledger = Ledger()
-        self.cluster = story_cluster(self.clock, self.ledger)
+        self.cluster = make(self.clock, self.ledger)
         self.cluster.admit_bot("bot-token", (EVERYTHING, PATHS))
         self._await(self.cluster.start())
         self.kubeconfig = folder / "kubeconfig"

@@ -170,9 +170,10 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     [
         ("kai", 0, "Queue team-a is below research"),
         ("kueue", 1, "Set clusters.default.engine: kai, which is there."),
+        ("none", 0, "Set clusters.default.engine: kai, unless it is meant so."),
     ],
 )
-def test_the_doctor_knows_both_engines(
+def test_the_doctor_knows_all_engines(
     terminal: Terminal, slack: ServedSlack, engine: str, code: int, words: str
 ) -> None:
     credentials = slack.workspace.credentials

@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -139,6 +140,16 @@ def test_the_database_clock_is_real(database: Database) -> None:
     before = datetime.now(UTC)
     told = database.read(database.real_now)
     assert before <= told <= datetime.now(UTC)
+
+
+@pytest.mark.postgres
+def test_the_zone_of_a_server_does_not_matter(postgres_url: str) -> None:
+    order = f"ALTER DATABASE {postgres_url.rsplit('/', 1)[1]} SET timezone TO 'Europe/Berlin'"
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute(order.encode())
+    database = Database(postgres_url)
+    assert database.read(database.real_now).tzinfo is UTC
+    database.close()
 
 
 @pytest.mark.parametrize(

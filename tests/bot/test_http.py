@@ -10,24 +10,18 @@ import pytest
 
 from bot.errors import ConfigurationError
 from bot.http import Pages, Server, application
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from playground.loopback import reserved_port
 
 
 @contextmanager
 def served(pages: Pages) -> Iterator[str]:
-    listen = f"127.0.0.1:{free_port()}"
-    server = Server(application(pages), listen)
-    server.start()
-    try:
-        yield f"http://{listen}"
-    finally:
-        server.stop()
+    with reserved_port() as port:
+        server = Server(application(pages), f"127.0.0.1:{port}")
+        server.start()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.stop()
 
 
 def get(url: str) -> tuple[int, str]:

@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import psycopg
 import pytest
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, func, insert, select, text, update
 from sqlmodel import col
 
 from bot.audit import AuditLine
@@ -12,10 +13,15 @@ from bot.database.database import Database, Session
 from bot.database.prepared import Prepared
 from bot.due import Due
 from bot.errors import DatabaseError
+from tests.databases import create_tables
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LINE = {"at": NOON, "workspace_id": "T0QM", "verb": "run.submit", "subject_kind": "run",
         "subject_id": "one"}  # fmt: skip
+
+
+COUNT = Prepared(select(func.count()).select_from(AuditLine))
+WRITE = Prepared(insert(AuditLine))
 
 
 def lines(database: Database) -> list[AuditLine]:
@@ -67,7 +73,7 @@ def test_a_row_that_is_there_is_an_error(database: Database) -> None:
 def test_moments_come_back_with_their_zone(database: Database) -> None:
     database.transaction(lambda session: Prepared(insert(AuditLine))(session, LINE))
     find = Prepared(select(col(AuditLine.at)).where(col(AuditLine.verb) == bindparam("verb")))
-    kept = database.read(lambda session: find(session, {"verb": "run.submit"}).scalar_one())
+    ((kept,),) = database.read(lambda session: find(session, {"verb": "run.submit"}).rows)
     assert moment_of(kept) == NOON
     assert moment_of(None) is None
 
@@ -78,3 +84,62 @@ def test_a_value_that_is_missing_is_no_null(database: Database) -> None:
     )
     with pytest.raises(TypeError, match="no value for x"):
         database.read(lambda session: find(session, {"kind": "run"}))
+
+
+def test_a_read_has_one_view_of_all(database: Database) -> None:
+    def write() -> None:
+        database.transaction(lambda session: WRITE(session, LINE))
+
+    def work(session: Session) -> list[int]:
+        before = COUNT(session, {}).rows[0][0]
+        write()
+        by_session = len(session.scalars(select(AuditLine)).all())
+        write()
+        return [before, by_session, COUNT(session, {}).rows[0][0]]
+
+    assert database.read(work) == [0, 0, 0]
+    assert len(lines(database)) == 2
+
+
+@pytest.mark.postgres
+def test_a_conflict_in_one_is_tried_again(postgres_url: str) -> None:
+    create_tables(postgres_url)
+    database = Database(postgres_url)
+    count = Prepared(
+        update(Due).where(col(Due.id) == bindparam("row")).values(wakes=col(Due.wakes) + 1)
+    )
+    seen: list[int] = []
+
+    def work(session: Session) -> int:
+        seen.append(session.get_one(Due, ("run", "one")).wakes)
+        if len(seen) == 1:
+            database.transaction(lambda other: count(other, {"row": "one"}))
+        return count(session, {"row": "one"}).rowcount
+
+    database.transaction(
+        lambda session: session.add(Due(kind="run", id="one", lane="lane", wakes=1))
+    )
+    assert (database.transaction(work), seen) == (1, [1, 2])
+    assert database.read(lambda session: session.get_one(Due, ("run", "one")).wakes) == 3
+    database.close()
+
+
+@pytest.mark.postgres
+def test_a_connection_lost_in_one_is_said(postgres_url: str) -> None:
+    create_tables(postgres_url)
+    database = Database(postgres_url)
+
+    def lose(session: Session) -> None:
+        WRITE(session, LINE)
+        process = session.scalar(text("SELECT pg_backend_pid()"))
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 60000)", (process,))
+        WRITE(session, LINE)
+
+    for ask in (database.transaction, database.read):
+        with pytest.raises(DatabaseError) as caught:
+            ask(lose)
+        assert caught.value.message == "The database connection was lost."
+    database.transaction(lambda session: WRITE(session, LINE))
+    assert len(lines(database)) == 1
+    database.close()

@@ -36,7 +36,11 @@ PATIENCE_SECONDS = 150.0
 # between two changes of one course.
 STILL_LOOKS, REST_LOOKS, _PAUSE_LOOKS = 12, 5, 2
 _LOOK_SECONDS = 0.1
-_NAMED = {"jobs": JOBS, "ingresses": "ingresses.networking.k8s.io"}
+_NAMED = {
+    "deployments": "deployments.apps",
+    "jobs": JOBS,
+    "ingresses": "ingresses.networking.k8s.io",
+}
 _TICK = timedelta(milliseconds=1)
 _MINUTES_OFF = 3
 

@@ -1,8 +1,7 @@
 """A control plane on loopback: Kubernetes, Kueue and KWOK, with the bot's rights as deployed."""
 
 import json
-import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import httpx
 import yaml
 
+from playground.loopback import reserved_port
 from tests.cluster import kubernetes
 from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.building import Built
@@ -26,6 +26,7 @@ BOT_USER = f"system:serviceaccount:{BOT}:{BOT}"
 _BOT_DAYS = 86_400
 _VISIBILITY, _REMEMBERED = "visibility.kueue.x-k8s.io", timedelta(seconds=15)
 _API_SERVER = "kube-apiserver"
+_PORTS = 7
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Those that operators serve are there before Kueue starts, which else takes its time for them.
 _DEFINED = ("kueue", "kwok", "snapshots", "jobset", "mpi", "trainer", "training")
@@ -51,10 +52,9 @@ class ControlPlane:
 
     is_own = True
 
-    def __init__(self, built: Built, processes: Processes) -> None:
+    def __init__(self, built: Built, processes: Processes, ports: Sequence[int]) -> None:
         self._built = built
         self._processes = processes
-        ports = _free_ports(7)
         self._etcd_ports, self._port, kwok = ports[:2], ports[2], ports[3]
         self.url = f"https://127.0.0.1:{self._port}"
         self.folder = processes.folder
@@ -148,7 +148,7 @@ class ControlPlane:
 
     def _admit_bot(self) -> None:
         """Applies deploy/'s namespace and roles; the bot's token is its service account's."""
-        for name in ("00-namespace.yaml", "10-access.yaml", "15-kai.yaml"):
+        for name in ("00-namespace.yaml", "10-access.yaml", "15-kai.yaml", "16-no-engine.yaml"):
             for body in yaml.safe_load_all((DEPLOYED / name).read_text("utf-8")):
                 self.api.apply(body)
         path = f"/api/v1/namespaces/{BOT}/serviceaccounts/{BOT}/token"
@@ -159,17 +159,17 @@ class ControlPlane:
 @contextmanager
 def running(built: Built) -> Iterator[ControlPlane]:
     """A control plane that has started; nothing of it is left after the block."""
-    processes = Processes()
-    try:
-        plane = ControlPlane(built, processes)
+    with ExitStack() as held:
+        processes = Processes()
+        held.callback(processes.close)
+        ports = [held.enter_context(reserved_port()) for _ in range(_PORTS)]
+        plane = ControlPlane(built, processes, ports)
         try:
             plane.start()
             yield plane
         finally:
             plane.provisioner.stop()
             plane.api.close()
-    finally:
-        processes.close()
 
 
 def _audited(event: Object) -> Audited:
@@ -186,12 +186,3 @@ def _audited(event: Object) -> Audited:
         agent=event.get("userAgent", ""),
         at=datetime.fromisoformat(event["requestReceivedTimestamp"]),
     )
-
-
-def _free_ports(count: int) -> list[int]:
-    """So many different ports that nobody listens on now."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.cluster.api import wait_for
@@ -10,7 +11,8 @@ from tests.cluster.processes import Processes, clear_leftovers
 
 # A session that starts something which would outlive it, and is killed.
 _SESSION = """
-import os, signal, subprocess, sys
+import os, signal, subprocess, sys, tempfile
+tempfile.tempdir = sys.argv[1]
 from tests.cluster.processes import Processes
 processes = Processes()
 quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -33,7 +35,7 @@ def is_running(pid: int) -> bool:
 def test_killed_session_is_cleared_away_by_the_next() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", _SESSION],
+        [sys.executable, "-c", _SESSION, tempfile.gettempdir()],
         cwd=root,
         capture_output=True,
         text=True,

@@ -17,6 +17,7 @@ from tests.cluster.site import CLUSTER_QUEUES, Site
 
 # What is not told here, and why.
 EXCEPTED = {
+    "anf-volumes": "its PVCs stand for volumes of the playground's own Azure",
     "dataset-versions": "no pod really runs here, so nothing surveys its bucket",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",
@@ -26,6 +27,7 @@ EXCEPTED = {
     "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
+    "snapshots": "no pod really runs here, so nothing is in its volumes; test_snapshots tells it",
     "things-break": "it breaks nodes and volumes inside the playground (story.nature, story.pod)",
     "train-job": "no Trainer runs here; test_operators shows that Kueue admits its runs",
     "two-clusters": "there is one control plane; its second cluster is one with KAI",

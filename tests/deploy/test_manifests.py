@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from bot.cluster.cluster import WATCHED, WATCHED_WITH_KAI
+from bot.cluster.cluster import WATCHED, WATCHED_ALONE, WATCHED_WITH_KAI
 from bot.config import ConfigurationFile
 
 ROOT = Path(__file__).parents[2]
@@ -78,10 +78,14 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
     read |= {("kueue.x-k8s.io", plural) for plural in ("clusterqueues", "localqueues")}
     followed = read | {("", "nodes"), ("", "persistentvolumes"), ("", "pods")}
     followed |= {("storage.k8s.io", "storageclasses"), ("", "resourcequotas")}
+    snapshots = ("volumesnapshotclasses", "volumesnapshots")
+    followed |= {("snapshot.storage.k8s.io", plural) for plural in snapshots}
     followed |= {("kueue.x-k8s.io", plural) for plural in kueue}
     assert rights("quartermaster") == {
         *((group, plural, verb) for group, plural in followed for verb in ("list", "watch")),
         *((group, plural, "get") for group, plural in read),
+        ("snapshot.storage.k8s.io", "volumesnapshots", "get"),
+        ("snapshot.storage.k8s.io", "volumesnapshotcontents", "get"),
         ("kueue.x-k8s.io", "clusterqueues", "patch"),
         ("visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads", "get"),
         ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
@@ -96,9 +100,12 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
         *(("", "secrets", verb) for verb in ("create", "delete", "get")),
         *(("", "services", verb) for verb in ("create", "delete", "get")),
         *(("networking.k8s.io", "ingresses", verb) for verb in ("create", "delete", "get")),
+        *(("apps", "deployments", verb) for verb in ("create", "delete", "get")),
         ("", "events", "list"),
         ("", "persistentvolumeclaims", "create"),
         ("", "persistentvolumeclaims", "delete"),
+        ("snapshot.storage.k8s.io", "volumesnapshots", "create"),
+        ("snapshot.storage.k8s.io", "volumesnapshots", "delete"),
     }
 
 
@@ -123,6 +130,17 @@ def test_kai_may_be_watched_where_it_is() -> None:
         "scheduling.run.ai",
         "scheduling.k8s.io",
     }
+
+
+def test_all_may_be_watched_without_an_engine() -> None:
+    needed = {
+        (resource.group, resource.plural, verb)
+        for resource in WATCHED_ALONE
+        for verb in ("list", "watch")
+    }
+    own = {("scheduling.k8s.io", "priorityclasses", verb) for verb in ("list", "watch")}
+    assert rights("quartermaster-no-engine") == own
+    assert needed - (rights("quartermaster") | own) == set()
 
 
 def test_secrets_are_reached_in_teams_namespaces_only() -> None:
@@ -165,9 +183,18 @@ def test_datasets_need_jobs_claims_and_words_alone() -> None:
         ("", "persistentvolumeclaims", "patch"),
         ("batch", "jobs", "create"),
         ("batch", "jobs", "delete"),
+        ("snapshot.storage.k8s.io", "volumesnapshots", "create"),
+        ("snapshot.storage.k8s.io", "volumesnapshots", "delete"),
+        ("snapshot.storage.k8s.io", "volumesnapshots", "get"),
         ("", "pods/log", "get"),
         ("", "events", "list"),
     }
+
+
+def test_pushes_of_snapshots_need_contents_alone() -> None:
+    contents = ("snapshot.storage.k8s.io", "volumesnapshotcontents")
+    verbs = ("create", "delete", "get", "list")
+    assert rights("quartermaster-pushes") == {(*contents, verb) for verb in verbs}
 
 
 def test_shares_need_volumes_and_references_alone() -> None:
@@ -180,12 +207,6 @@ def test_shares_need_volumes_and_references_alone() -> None:
         ("trident.netapp.io", "tridentvolumereferences", "delete"),
         ("trident.netapp.io", "tridentvolumereferences", "get"),
         ("", "persistentvolumeclaims", "patch"),
-    }
-
-
-def test_snapshots_are_seen_and_not_made() -> None:
-    assert rights("quartermaster-snapshots") == {
-        ("snapshot.storage.k8s.io", "volumesnapshots", "list"),
     }
 
 

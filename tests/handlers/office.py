@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.app import Application
+from bot.cluster.opening import follow
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database import schema
@@ -95,7 +96,8 @@ def opened(folder: Path, url: str, served: Served, more: str = "") -> Iterator[O
     path.write_text(SETTINGS.replace("URL", url).replace("FOLDER", str(folder)) + more)
     schema.upgrade(url)
     file = ConfigurationFile(path)
-    application = Application(CurrentSettings(file, file.load()))
+    settings = file.load()
+    application = Application(CurrentSettings(file, settings), follow(settings))
     application.database.transaction(_meet_everybody)
     try:
         application.start_watching()

@@ -105,14 +105,16 @@ def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
             "/dataset push imagenet s3://lake/run-7/",
             (
                 "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
-                " `results:/` for all, not `imagenet`."
+                " `results:/` for all, or a VolumeSnapshot such as `snapshot:monday:/run-7`, not"
+                " `imagenet`."
             ),
         ),
         (
             "/dataset push imagenet:/a/../b s3://lake/run-7/",
             (
                 "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
-                " `results:/` for all, not `imagenet:/a/../b`."
+                " `results:/` for all, or a VolumeSnapshot such as `snapshot:monday:/run-7`, not"
+                " `imagenet:/a/../b`."
             ),
         ),
         (
@@ -120,6 +122,18 @@ def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
             NO_TARGET + "mine/../theirs/`.",
         ),
         ("/dataset push imagenet:/run-7 s3://lake/mine//run-7/", NO_TARGET + "mine//run-7/`."),
+        (
+            "/dataset push snapshot:imagenet s3://lake/run-7/",
+            (
+                "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
+                " `results:/` for all, or a VolumeSnapshot such as `snapshot:monday:/run-7`, not"
+                " `snapshot:imagenet`."
+            ),
+        ),
+        (
+            "/dataset push snapshot:monday:/run-7 s3://lake/run-7/",
+            "There is no VolumeSnapshot monday in namespace team-a.",
+        ),
         (
             "/dataset push imagnet:/run-7 s3://lake/run-7/",
             "There is no PVC imagnet in namespace team-a.",

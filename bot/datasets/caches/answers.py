@@ -19,25 +19,30 @@ Words = Callable[[str], str]
 
 def offered(offer: Offer) -> Reply:
     """What a cache costs, with the button that has it made; nothing was done yet."""
+    card = Card(
+        title=f"Cache {offer.estimate.version.reference}?",
+        lines=(plain("Nothing is done yet. This is what it takes:"),),
+        facts=costs(offer),
+    )
+    return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(offer.plan), "primary"),))
+
+
+def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
+    """What a cache takes, as facts of a card."""
     plan, estimate = offer.plan, offer.estimate
     version = estimate.version
-    facts: list[tuple[str, Markup]] = [
-        ("Copies", plain(f"{files(version.objects or 0)}, {size(version.size_bytes or 0)}"
-                         f" ({version.size_bytes or 0:,} bytes)")),
+    layout = (("Layout", code(plan.layout)),) if plan.layout else ()
+    amount = f"{files(version.objects or 0)}, {size(version.size_bytes or 0)}"
+    return (
+        ("Imports" if estimate.is_imported else "Copies",
+         plain(f"{amount} ({version.size_bytes or 0:,} bytes)")),
         ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.storage_class}")),
         ("Free there", plain(_room(estimate))),
         ("Takes", plain(_time(estimate))),
         ("For", plain(", ".join((plan.team, *plan.teams)))),
         ("Kept", plain(kept(plan.keep_seconds))),
-    ]  # fmt: skip
-    if plan.layout:
-        facts.append(("Layout", code(plan.layout)))
-    card = Card(
-        title=f"Cache {version.reference}?",
-        lines=(plain("Nothing is done yet. This is what it takes:"),),
-        facts=tuple(facts),
-    )
-    return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(plan), "primary"),))
+        *layout,
+    )  # fmt: skip
 
 
 def told(found: Found, words: Words) -> Reply:

@@ -21,6 +21,8 @@ _TONES = {
     Phase.EVICTED: Tone.QUIET,
     Phase.FAILED: Tone.BAD,
 }
+# On FSx names come first, and files when they are read.
+_DOING = {"importing": "Importing names", "verifying": "Reading"}
 _WAYS = {"md5": "by MD5", "checksum": "by a checksum", "size": "by size alone"}
 _MOST_KEYS = 10
 
@@ -46,7 +48,7 @@ def _state(cache: Cache, phase: Phase, now: datetime) -> str:
         case Phase.ASKED | Phase.STARTING:
             return "Starting"
         case Phase.FILLING:
-            return f"Copying for {lasted}"
+            return f"{_DOING.get(cache.stage, 'Copying')} for {lasted}"
         case Phase.ARRANGING:
             return f"Copied; arranging for {lasted}"
         case Phase.READY:
@@ -60,6 +62,8 @@ def _state(cache: Cache, phase: Phase, now: datetime) -> str:
 
 
 def _progress(cache: Cache) -> Progress:
+    if cache.stage == "importing":
+        return Progress(cache.files_done, cache.objects, "names of files")
     unit = f"files, {size(cache.bytes_done)} of {size(cache.size_bytes)}"
     return Progress(cache.files_done, cache.objects, unit)
 

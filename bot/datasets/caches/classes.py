@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import CacheClass, Datasets, Settings
+from bot.datasets.caches.shareable import Storage, unshareable
 from bot.errors import ConflictError, NotFoundError, UsageError
 from bot.slack.reading import closest
 
@@ -53,8 +54,21 @@ class Classes:
             near = closest(name, known)
             hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
             raise NotFoundError(f"Datasets are not cached on {name}.", hint)
-        self._refuse_disks(datasets, name)
+        if datasets.classes[name].fsx is None:
+            self._refuse_disks(datasets, name)
         return name
+
+    def refuse_unshareable(self, name: str, namespace: str) -> None:
+        """ConflictError when no volume of a class can be mounted in that namespace, too."""
+        datasets = self.datasets()
+        if namespace == datasets.namespace:
+            return
+        view = self._clusters[datasets.cluster].view
+        why = unshareable(view, Storage(name), datasets.static_drivers)
+        if why is not None:
+            raise ConflictError(
+                f"Namespace {namespace} could not mount it. {why.reason}", why.unblock
+            )
 
     def layout(self, name: str | None) -> str:
         """The layout that is meant, empty for none; NotFoundError where it is not configured."""

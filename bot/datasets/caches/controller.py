@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
 from bot.controller import Step, Trouble
-from bot.datasets.caches import eviction, shares
+from bot.datasets.caches import eviction, fsx_filling, fsx_leaving, shares
 from bot.datasets.caches.cost import best_time, longest_time
 from bot.datasets.caches.decision import (
     Cleared,
@@ -22,11 +22,13 @@ from bot.datasets.caches.decision import (
     Rest,
     decide,
 )
+from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
 from bot.datasets.caches.job import Place, claim_of, fill_job, layout_job
 from bot.datasets.caches.observing import observe
 from bot.datasets.caches.recording import Findings, record
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, Phase, Wanted
 from bot.datasets.controller import SOON, World, places_of
+from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
 from bot.errors import ClusterError, StorageError
@@ -57,12 +59,19 @@ class CacheController:
         if cache.is_live and cache.wanted == Wanted.EVICT:
             return eviction.step(self._world, cache, now)
         cluster = self._world.cluster(cache.cluster, "its caches are gone")
+        coming = fsx_filling.step(self._world, cluster, cache, now)
+        if coming is not None:
+            return coming
         best = self._best(cache)
         seen = observe(cluster, cache)
         if cache.phase in ENDS and self._is_shared(cache):
             decision: Decision = Follow(Phase(cache.phase))
         else:
             decision = self._act(cluster, cache, decide(cache, seen, best, now), best)
+        if isinstance(decision, Cleared):
+            leaving = fsx_leaving.step(self._world, cluster, cache, now)
+            if leaving is not None:
+                return leaving
         found = Findings(decision, seen, now)
         return Step(
             self._again(cache, decision, now),
@@ -85,7 +94,7 @@ class CacheController:
         """Takes the step; what is to be recorded once it was taken."""
         match decision:
             case CreateClaim():
-                body = claim_of(cache, cluster.installation)
+                body = self._claim(cluster, cache)
                 return _created(cluster, PVCS, body, cache) or decision
             case CreateJob():
                 body = self._job(cluster, cache, best)
@@ -98,11 +107,22 @@ class CacheController:
                 pass
         return decision
 
+    def _claim(self, cluster: Cluster, cache: Cache) -> Manifest:
+        made = claim_of_import if self._is_imported(cache) else claim_of
+        return made(cache, cluster.installation)
+
+    def _is_imported(self, cache: Cache) -> bool:
+        """Whether FSx shows its files, and nobody copies them."""
+        found = self._world.database.read(lambda session: session.get(Import, cache.id))
+        return found is not None
+
     def _job(self, cluster: Cluster, cache: Cache, best: timedelta | None) -> Manifest:
         version = self._world.database.read(lambda s: s.get_one(Version, cache.version_id))
         datasets, stores = places_of(self._world.settings(), version)
         longest = round(longest_time(cache.size_bytes, best).total_seconds())
         place = Place(cluster.installation, longest)
+        if self._is_imported(cache):
+            return reading_job(cache, version, datasets, stores, place)
         if cache.phase != Phase.ARRANGING:
             return fill_job(cache, version, datasets, stores, place)
         layout = datasets.layouts.get(cache.layout)
@@ -129,7 +149,8 @@ class CacheController:
             case Follow(Phase.FILLING):
                 return now + self._world.database.read(refresh_interval)
             case Follow(Phase.FAILED):
-                return now + _LOOK_AT_REST
+                lasted = now - (cache.ended_at or now)
+                return now + min(max(_LOOK_AT_REST, lasted / 10), _LOOK_AT_READY)
             case Follow():
                 return now + min(max(_STARTING, (now - cache.asked_at) / 10), _LONGEST)
             case Rest():

@@ -1,13 +1,14 @@
 """What a cache costs before it is made: how large a volume, whether there is room, how long."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 
 from bot.cluster.quantities import format_quantity
 from bot.config import CacheClass
+from bot.datasets.caches.plan import Plan
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watermark import Room
 from bot.datasets.tables import Version
@@ -27,6 +28,7 @@ class Estimate:
 
     `free` and `whole` are bytes of the class, None where nobody knows; `source` says who does.
     `best` is how long the fill takes when the volume alone is the limit, None where unknown.
+    `is_imported` says that a file system reads what a bucket has, instead of being written to.
     """
 
     version: Version
@@ -36,6 +38,7 @@ class Estimate:
     whole: int | None
     source: str
     best: timedelta | None
+    is_imported: bool = False
 
 
 def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
@@ -89,6 +92,15 @@ def left(room: Room, caches: Sequence[Cache], storage_class: str) -> int | None:
         if each.storage_class == storage_class and each.is_live and each.claim_uid is None
     )
     return max(room.free - sum(coming), 0)
+
+
+def without(estimate: Estimate, others: Iterable[Plan]) -> Estimate:
+    """The estimate once others are made, too: they take of what is free."""
+    alike = (each for each in others if each.storage_class == estimate.storage_class)
+    taken = sum(each.capacity_bytes for each in alike)
+    if estimate.free is None:
+        return estimate
+    return replace(estimate, free=max(estimate.free - taken, 0))
 
 
 def refuse_crowded(estimate: Estimate, usage: str) -> None:

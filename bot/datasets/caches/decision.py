@@ -9,7 +9,7 @@ from bot.cluster.objects import Job, has_condition
 from bot.datasets.caches.cost import late_after, longest_time
 from bot.datasets.caches.job import LAYOUT
 from bot.datasets.caches.tables import ENDS, Cache, Phase
-from bot.datasets.job import ATTEMPTS
+from bot.datasets.ending import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.durations import format_duration
 
@@ -18,6 +18,8 @@ LATE_AFTER = timedelta(minutes=15)
 STARTS_WITHIN = timedelta(hours=1)
 SILENT_AFTER = timedelta(minutes=15)
 ARRANGED_WITHIN = timedelta(hours=2)
+# After this what a failed cache leaves behind is for admins, who read of it every morning.
+GONE_WITHIN = timedelta(days=1)
 _RETAIN = "Retain"
 
 
@@ -111,9 +113,9 @@ class DeleteClaim:
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing is left of a cache that failed, but a volume that its class retains, by its name."""
+    """Nothing is left of a cache that failed, but what `remains`, as a sentence says."""
 
-    retained: str = ""
+    remains: str = ""
 
 
 Decision = (
@@ -128,7 +130,7 @@ def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> D
     `best` is how long its fill takes at the volume's throughput, None where nobody knows.
     """
     if cache.phase in ENDS:
-        return _after_the_end(cache, seen)
+        return _after_the_end(cache, seen, now)
     if seen.taken:
         return Fail(
             f"There is a {seen.taken} in namespace {cache.namespace} already that is not ours, so"
@@ -215,19 +217,35 @@ def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: date
     return ""
 
 
-def _after_the_end(cache: Cache, seen: Seen) -> Decision:
+def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
     """What failed leaves nothing behind; the Job goes first, so that no pod holds the PVC."""
     if cache.is_cleared:
         return Rest()
+    is_given_up = now - (cache.ended_at or now) > GONE_WITHIN
     if seen.job is not None:
         return DeleteJob(seen.job.uid)
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
         return DeleteClaim(seen.claim.uid)
     if seen.claim is None and seen.volume is None:
         return Cleared()
-    if seen.volume is not None and seen.volume.spec.persistent_volume_reclaim_policy == _RETAIN:
-        return Cleared(seen.volume.name)
-    return Follow(Phase.FAILED)
+    volume = seen.volume
+    if volume is not None and volume.spec.persistent_volume_reclaim_policy == _RETAIN:
+        return Cleared(
+            f"Its volume {volume.name} stays, because its reclaimPolicy is Retain: an admin"
+            " deletes it."
+        )
+    return Cleared(_still_there(cache, seen)) if is_given_up else Follow(Phase.FAILED)
+
+
+def _still_there(cache: Cache, seen: Seen) -> str:
+    """What did not go within a day, as a sentence."""
+    if seen.volume is None:
+        what = f"PVC {cache.claim_name} is still there, and being deleted"
+    else:
+        why = f" ({seen.volume.status.message})" if seen.volume.status.message else ""
+        what = f"volume {seen.volume.name} is still {seen.volume.status.phase}{why}"
+    within = format_duration(GONE_WITHIN)
+    return f"After {within} its {what}: an admin looks why, and `/dataset usage` names it."
 
 
 def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
@@ -245,8 +263,7 @@ def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decis
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys, said.reason)
-    found = next((each for each in job.status.conditions if each.type == "Failed"), None)
-    if found is not None and found.reason == "DeadlineExceeded":
+    if took_too_long(job):
         lasted = format_duration(longest_time(cache.size_bytes, best))
         return Fail(
             f"It was not filled after {lasted}. {seen.obstacle}".strip(),
@@ -254,9 +271,7 @@ def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decis
             " on many classes that is a faster one.",
             word="deadline",
         )
-    tries = f" in {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
-    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
-    return Fail(f"Its pod ended{tries} without saying why.{why}", _ASK_ADMIN)
+    return Fail(silent_end(job), _ASK_ADMIN)
 
 
 _CACHE_AGAIN = "Cache it again."

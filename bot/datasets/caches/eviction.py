@@ -9,7 +9,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, PVCS
 from bot.controller import Step
-from bot.datasets.caches import marking
+from bot.datasets.caches import fsx_leaving, marking
 from bot.datasets.caches import shares as sharing
 from bot.datasets.caches.ended_runs import clear_ended_runs
 from bot.datasets.caches.marking import Parting
@@ -17,6 +17,7 @@ from bot.datasets.caches.observing import is_ours, volume_of
 from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
 from bot.datasets.caches.users import holding, places, standing
 from bot.datasets.controller import SOON, World
+from bot.datasets.fsx.tables import Import
 from bot.datasets.wording import capacity
 
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
@@ -55,7 +56,7 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
     if seen.job is not None:
         cluster.delete(JOBS, cache.job_name, cache.namespace, uid=seen.job.uid)
         return Step(now + SOON)
-    return _watch_it_go(cluster, cache, seen, now)
+    return _watch_it_go(world, cluster, cache, seen, now)
 
 
 def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
@@ -76,12 +77,18 @@ def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: d
     return Step(now + SOON)
 
 
-def _watch_it_go(cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
+def _watch_it_go(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
     """Space is free when the volume is gone, not before."""
     if seen.claim is not None:
         clear_ended_runs(cluster, places(cache, ()))
         users = standing(cluster, cache, []) if now - cache.since > _PATIENCE else []
         return _wait(cache, now + _VOLUME, " ".join(users))
+    leaving = fsx_leaving.step(world, cluster, cache, now)
+    if leaving is not None:
+        return leaving
+    imported = world.database.read(lambda session: session.get(Import, cache.id))
+    if imported is not None:
+        return _finish(cache, _parting(cache, imported), now)
     volume = seen.volume
     if volume is None:
         freed = cache.capacity_bytes if cache.volume_name else 0
@@ -94,6 +101,15 @@ def _watch_it_go(cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> 
         f" {capacity(cache.capacity_bytes)} are not free yet."
     )
     return _wait(cache, now + _VOLUME, obstacle if now - cache.since > _PATIENCE else "")
+
+
+def _parting(cache: Cache, imported: Import) -> Parting:
+    """What FSx gave back: the space of files, never a volume."""
+    if imported.kept:
+        return Parting(None, f"Not all was released on {imported.file_system}: {imported.kept}")
+    if imported.imported_at is None:
+        return Parting(0)
+    return Parting(cache.capacity_bytes)
 
 
 def _look(cluster: Cluster, cache: Cache) -> _Seen:

@@ -27,7 +27,7 @@ class Place:
 def claim_of(cache: Cache, installation: str) -> Manifest:
     """The PVC that a cache is kept on; many nodes mount it."""
     return {
-        "metadata": _metadata(cache, cache.claim_name, installation),
+        "metadata": metadata_of(cache, cache.claim_name, installation),
         "spec": {
             "accessModes": ["ReadWriteMany"],
             "storageClassName": cache.storage_class,
@@ -54,9 +54,9 @@ def fill_job(
     if datasets.shards > 1:
         arguments += ["--shards", str(datasets.shards)]
     pod = worker_pod(datasets, used, arguments)
-    _mount(pod, cache.claim_name)
-    _give_processors(pod, datasets.fill_cpus)
-    metadata = _metadata(cache, cache.job_name, place.installation)
+    mount(pod, cache.claim_name)
+    give_processors(pod, datasets.fill_cpus)
+    metadata = metadata_of(cache, cache.job_name, place.installation)
     job = worker_job(metadata, pod, place.longest_seconds)
     if datasets.shards > 1:
         job["spec"] |= {
@@ -75,7 +75,7 @@ def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: Place) -
     layout sees the files and nothing else.
     """
     pod = worker_pod(datasets, {}, ["finish", "--target", TARGET, "--digest", cache.digest])
-    _mount(pod, cache.claim_name)
+    mount(pod, cache.claim_name)
     worker = pod["containers"][0]
     arranging = {key: worker[key] for key in ("resources", "securityContext")} | {
         "name": LAYOUT,
@@ -88,7 +88,7 @@ def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: Place) -
         ],
     }
     pod["initContainers"] = [arranging]
-    metadata = _metadata(cache, cache.job_name, place.installation)
+    metadata = metadata_of(cache, cache.job_name, place.installation)
     metadata["labels"] |= {labels.ROLE: LAYOUT}
     return worker_job(metadata, pod, place.longest_seconds)
 
@@ -98,7 +98,8 @@ def growing(digest: str) -> str:
     return f".filling-{digest.partition(':')[2][:_DIGEST_SHOWN]}/tree/files"
 
 
-def _metadata(cache: Cache, name: str, installation: str) -> Manifest:
+def metadata_of(cache: Cache, name: str, installation: str) -> Manifest:
+    """What an object of a cache is called, and whose it is."""
     ours = {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,
@@ -109,13 +110,14 @@ def _metadata(cache: Cache, name: str, installation: str) -> Manifest:
     return {"name": name, "namespace": cache.namespace, "labels": ours}
 
 
-def _mount(pod: Manifest, claim: str) -> None:
+def mount(pod: Manifest, claim: str) -> None:
+    """Lets a worker's pod see a PVC; its mount is the last one of the container."""
     pod["volumes"].append({"name": _VOLUME, "persistentVolumeClaim": {"claimName": claim}})
     pod["containers"][0]["volumeMounts"].append({"name": _VOLUME, "mountPath": TARGET})
     # To look through half a million files at each start, only to change none, takes minutes.
     pod["securityContext"]["fsGroupChangePolicy"] = "OnRootMismatch"
 
 
-def _give_processors(pod: Manifest, cpus: int) -> None:
-    """The worker reads as many objects at a time as its processors can check."""
+def give_processors(pod: Manifest, cpus: int) -> None:
+    """Limits the processors of a worker's pod, which reads as many objects as these can check."""
     pod["containers"][0]["resources"]["limits"]["cpu"] = str(cpus)

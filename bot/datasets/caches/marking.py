@@ -111,7 +111,8 @@ def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> 
     cache.phase, cache.since, cache.ended_at = Phase.EVICTED, now, now
     cache.freed_bytes, cache.is_cleared = parting.freed_bytes, True
     cache.obstacle = cache.trouble = ""
-    cache.reason = telling.outcome(cache, parting.retained)
+    left = shares.remains(session, cache_id)
+    cache.reason = f"{telling.outcome(cache, parting.retained)} {left}".strip()
     session.add(cache)
     session.connection().execute(
         delete(Hold).where(

@@ -1,7 +1,7 @@
 """What is said of things that caches left over: once a day, to those who look after the cluster."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -18,31 +18,41 @@ from bot.slack.messages import Note, Subject, say_once
 REMOVE = "dataset.remove_orphan"
 _MOST = 10
 _VOLUME = "PersistentVolume"
+_IN_CLUSTER = frozenset({"Job", "PersistentVolumeClaim", _VOLUME})
 _DELETE = """kubectl patch pv {} -p '{{"spec":{{"persistentVolumeReclaimPolicy":"Delete"}}}}'"""
 
 
 @dataclass(frozen=True)
 class Left:
-    """What was found in a cluster: objects that no row needs, and PVCs that nobody mounts."""
+    """What was found in a cluster: objects that no row needs, and PVCs that nobody mounts.
+
+    `unasked` says, by the kind of what may be left over there, which clouds could not be asked.
+    """
 
     cluster: str
     orphans: Sequence[Orphan]
     idle: Sequence[Idle] = ()
+    unasked: Mapping[str, str] = field(default_factory=dict)
 
 
 def report(session: Session, settings: Settings, left: Left, now: datetime) -> None:
     """Tells the admins' channel, or else the approvers', what is left over, if anything is."""
     channel = settings.slack.admin_channel or settings.approvals.channel
-    if not (left.orphans or left.idle) or channel is None:
+    if not (left.orphans or left.idle or left.unasked) or channel is None:
         return
     subject = Subject(settings.workspace, ORPHAN, left.cluster)
     shown = left.orphans[:_MOST]
     lines = []
     if shown:
-        lines.append(plain(f"{heading(left.orphans)} Nothing is removed unless somebody says so."))
+        whole = " ".join(headings(left.orphans))
+        lines.append(plain(f"{whole} Nothing is removed unless somebody says so."))
         lines += [described(each, now) for each in shown]
+    lines += [
+        join(plain(f"What is left over of kind {kind} is not known. "), sentence(why))
+        for kind, why in left.unasked.items()
+    ]
     lines += _unused(left.idle, settings, now)
-    buttons = [remove_button(each) for each in shown if each.kind != _VOLUME]
+    buttons = [remove_button(each) for each in shown if is_removable(each)]
     note = Note(f"report-{now:%Y-%m-%d}", lines, in_thread=False, buttons=buttons)
     say_once(session, subject, channel, note, now)
 
@@ -77,28 +87,57 @@ def _unused_claim(idle: Idle, now: datetime) -> Markup:
     return join("PVC ", place, plain(f" of {idle.teams}: {size}{on}{cost}, {used}."))
 
 
-def heading(left: Sequence[Orphan]) -> str:
-    """How many things are left over, and how large they are."""
-    known = sum(each.size_bytes or 0 for each in left)
-    count = f"{len(left)} object{'' if len(left) == 1 else 's'}"
-    verb = "is" if len(left) == 1 else "are"
-    return f"{count} of datasets that no row needs {verb} left over, {capacity(known)} in all."
+def headings(left: Sequence[Orphan]) -> Iterator[str]:
+    """How many things are left over in the cluster and outside of it, and how large they are."""
+    inside = [each for each in left if each.kind in _IN_CLUSTER]
+    outside = [each for each in left if each.kind not in _IN_CLUSTER]
+    if inside:
+        one = len(inside) == 1
+        count = f"{len(inside)} object{'' if one else 's'}"
+        verb = "is" if one else "are"
+        yield f"{count} of datasets that no row needs {verb} left over, {_whole(inside)} in all."
+    if outside:
+        one = len(outside) == 1
+        count = f"{len(outside)} volume{'' if one else 's'} outside of the cluster"
+        verb = "belongs" if one else "belong"
+        prices = [each.monthly_price for each in outside if each.monthly_price is not None]
+        cost = f", {sum(prices):,.2f} a month as far as prices are known" if prices else ""
+        yield f"{count} {verb} to nothing in it any more, {_whole(outside)} in all{cost}."
+
+
+def _whole(left: Sequence[Orphan]) -> str:
+    return capacity(sum(each.size_bytes or 0 for each in left))
 
 
 def described(orphan: Orphan, now: datetime) -> Markup:
     """What it is, how large and old, and how it goes."""
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
-    facts = []
-    if orphan.size_bytes is not None:
-        on = f" on {orphan.storage_class}" if orphan.storage_class else ""
-        facts.append(f"{capacity(orphan.size_bytes)}{on}")
-    if orphan.made_at is not None:
-        facts.append(f"made {format_duration(max(now - orphan.made_at, timedelta()))} ago")
-    said = join(plain(f"{orphan.kind} "), code(place), plain(f": {', '.join(facts) or 'unknown'}."))
+    facts = ", ".join(_facts(orphan, now)) or "unknown"
+    said = join(plain(f"{orphan.kind} "), code(place), plain(f": {facts}."))
     if orphan.kind == _VOLUME:
         said = join(said, " Its reclaimPolicy keeps it; this lets its driver delete it: ",
                     code(_DELETE.format(orphan.name)))  # fmt: skip
+    if orphan.why:
+        said = join(said, " ", sentence(orphan.why))
+    if orphan.command:
+        said = join(said, " The bot does not remove it; this does, for good: ",
+                    code(orphan.command))  # fmt: skip
     return join(said, " ", sentence(orphan.trouble)) if orphan.trouble else said
+
+
+def _facts(orphan: Orphan, now: datetime) -> Iterator[str]:
+    if orphan.size_bytes is not None:
+        on = f" on {orphan.storage_class}" if orphan.storage_class else ""
+        yield f"{capacity(orphan.size_bytes)}{on}"
+    if orphan.monthly_price is not None:
+        yield f"{orphan.monthly_price:,.2f} a month"
+    if orphan.made_at is not None:
+        yield f"made {format_duration(max(now - orphan.made_at, timedelta()))} ago"
+
+
+def is_removable(orphan: Orphan) -> bool:
+    """Whether it has a button: volumes and what has a command are for admins of their place."""
+    return orphan.kind != _VOLUME and not orphan.command
 
 
 def remove_button(orphan: Orphan) -> Button:

@@ -1,4 +1,4 @@
-"""Finds what caches and surveys left over in a cluster; removes it only when people say so."""
+"""Finds what caches and surveys left over, and clouds keep; removes it only when people say so."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
 from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.datasets.caches import idle, orphan_notes, sights
+from bot.datasets.caches.orphan_sources import Asked, OrphanSource, ask
 from bot.datasets.caches.tables import ORPHAN, Cache, Orphan, Share
 from bot.datasets.caches.users import needing
 from bot.datasets.controller import World
@@ -52,8 +53,9 @@ class OrphanController:
 
     kind = ORPHAN
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, sources: Sequence[OrphanSource] = ()) -> None:
         self._world = world
+        self._sources = sources
 
     def step(self, row_id: str) -> Step:
         """Removes what people want removed, then looks anew; OutsideError if that cannot be."""
@@ -65,18 +67,20 @@ class OrphanController:
         refused = {
             each.id: " ".join(users)
             for each in known
-            if each.wanted_by is not None and (users := _remove(cluster, each))
+            if each.wanted_by is not None and (users := self._remove(cluster, each))
         }
         found = self._find(cluster, settings.datasets.namespace, now)
+        asked = ask(self._sources, cluster, now)
         is_counted = settings.datasets.idle_claims != "off"
         there = {each.uid: each for each in cluster.list(PVCS)} if is_counted else {}
         noted = self._world.database.read(lambda session: sights.noted(session, row_id))
         unused = idle.find(cluster, settings, noted, there, now)
 
         def save(session: Session) -> None:
-            _record(session, (settings.workspace, row_id), found, refused, now)
+            seen = Asked([*found, *asked.found], asked.failed)
+            _record(session, (settings.workspace, row_id), seen, refused, now)
             sights.forget(session, row_id, there)
-            left = orphan_notes.Left(row_id, present(session, row_id), unused)
+            left = orphan_notes.Left(row_id, present(session, row_id), unused, asked.failed)
             orphan_notes.report(session, settings, left, now)
 
         return Step(None, save)
@@ -87,6 +91,11 @@ class OrphanController:
             if orphan.wanted_by is not None:
                 orphan.trouble = trouble.sentence
                 session.add(orphan)
+
+    def _remove(self, cluster: Cluster, orphan: Orphan) -> list[str]:
+        """Removes it; returns who needs it, and then nothing was done."""
+        source = next((each for each in self._sources if each.kind == orphan.kind), None)
+        return _delete(cluster, orphan) if source is None else source.remove(cluster, orphan)
 
     def _find(self, cluster: Cluster, namespace: str, now: datetime) -> list[Orphan]:
         ours = f"{labels.INSTALLATION}={cluster.installation}"
@@ -161,8 +170,7 @@ def _orphan(cluster: str, kind: str, found: Any) -> Orphan:
     )
 
 
-def _remove(cluster: Cluster, orphan: Orphan) -> list[str]:
-    """Deletes it; returns who needs it, and then nothing was done."""
+def _delete(cluster: Cluster, orphan: Orphan) -> list[str]:
     resource = _REMOVABLE.get(orphan.kind)
     if resource is None:
         return ["Only an admin of the cluster can remove it."]
@@ -177,15 +185,20 @@ def _remove(cluster: Cluster, orphan: Orphan) -> list[str]:
 def _record(
     session: Session,
     where: tuple[str, str],
-    found: Sequence[Orphan],
+    seen: Asked,
     refused: dict[str, str],
     now: datetime,
 ) -> None:
     workspace, cluster = where
-    there = {each.uid: each for each in found}
+    there = {each.uid: each for each in seen.found}
     known = {each.uid: each for each in present(session, cluster)}
     for uid, row in known.items():
-        row.gone_at = None if uid in there else now
+        new = there.get(uid)
+        if new is not None:
+            row.size_bytes, row.monthly_price = new.size_bytes, new.monthly_price
+            row.why, row.command = new.why, new.command
+        elif row.kind not in seen.failed:
+            row.gone_at = now
         row.trouble = refused.get(row.id, "")
         if row.trouble:
             row.wanted_by = row.wanted_at = None

@@ -70,8 +70,8 @@ def _apply(cache: Cache, found: Findings) -> None:
             cache.job_uid = None
         case Arrange(said):
             _arrange(cache, said, found.now)
-        case Cleared(retained):
-            _clear(cache, retained)
+        case Cleared(remains):
+            _clear(cache, remains)
         case _:
             pass
 
@@ -151,11 +151,9 @@ def _fail(session: Session, cache: Cache, fail: Fail, found: Findings) -> None:
     wake_holders(session, cache, found.now)
 
 
-def _clear(cache: Cache, retained: str) -> None:
+def _clear(cache: Cache, remains: str) -> None:
     cache.is_cleared = True
-    if retained:
-        kept = f"Its volume {retained} stays, because its reclaimPolicy is Retain: an admin deletes"
-        cache.unblock = f"{cache.unblock} {kept} it.".lstrip()
+    cache.unblock = f"{cache.unblock} {hide_secrets(remains)}".strip()
 
 
 def _shown(cache: Cache) -> tuple[object, ...]:

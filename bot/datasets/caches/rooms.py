@@ -1,6 +1,10 @@
-"""How much room storage classes have for caches: by a ResourceQuota, else by a budget."""
+"""How much room storage classes have for caches.
 
-from collections.abc import Iterable, Sequence
+Who knows, in order: the capacity pool of Azure NetApp Files, a ResourceQuota, a budget.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from decimal import Decimal
 
 from sqlmodel import Session, col, select
@@ -9,8 +13,11 @@ from bot.cluster.allowances import Allowance
 from bot.config import Datasets
 from bot.datasets.caches.tables import Cache, Phase, Wanted
 from bot.datasets.caches.watermark import Room
+from bot.volumes.pools import PoolRoom
 
 _REQUESTS = "requests.storage"
+# A volume that was asked for shortly before a look may not have been there yet.
+_UNDER_WAY = timedelta(minutes=5)
 
 
 def kept(session: Session, cluster: str) -> Sequence[Cache]:
@@ -23,11 +30,15 @@ def kept(session: Session, cluster: str) -> Sequence[Cache]:
 
 
 def rooms(
-    caches: Iterable[Cache], allowances: Iterable[Allowance], datasets: Datasets
+    caches: Sequence[Cache],
+    allowances: Iterable[Allowance],
+    pools: Mapping[str, PoolRoom],
+    datasets: Datasets,
 ) -> dict[str, Room]:
     """The room of every class that is configured or used, by its name.
 
-    `allowances` are the ResourceQuotas of the namespace of datasets.
+    `allowances` are the ResourceQuotas of the namespace of datasets, `pools` the capacity pools
+    of classes.
     """
     taken: dict[str, int] = dict.fromkeys(datasets.classes, 0)
     leaving = dict(taken)
@@ -38,9 +49,27 @@ def rooms(
             leaving[name] = leaving.get(name, 0) + cache.capacity_bytes
     quotas = list(allowances)
     return {
-        name: _room(name, Room(None, bytes_, leaving.get(name, 0)), quotas, datasets)
+        name: _in_pool(pools[name], caches, Room(None, bytes_, leaving.get(name, 0)), name)
+        if name in pools
+        else _room(name, Room(None, bytes_, leaving.get(name, 0)), quotas, datasets)
         for name, bytes_ in taken.items()
     }
+
+
+def _in_pool(pool: PoolRoom, caches: Iterable[Cache], room: Room, name: str) -> Room:
+    """What Azure counted, and what was asked for since.
+
+    What leaves counts until Azure does not have it any more.
+    """
+    unseen = sum(
+        each.capacity_bytes
+        for each in caches
+        if each.storage_class == name
+        and each.is_live
+        and each.claim_uid is not None  # what has no PVC yet is promised room by `left`
+        and (not each.volume_name or each.asked_at > pool.seen_at - _UNDER_WAY)
+    )
+    return Room(pool.size_bytes, pool.taken_bytes + unseen, room.leaving, f"pool {pool.name}")
 
 
 def _room(name: str, room: Room, quotas: Sequence[Allowance], datasets: Datasets) -> Room:

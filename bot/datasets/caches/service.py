@@ -14,19 +14,29 @@ from bot.config import Datasets, Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
+from bot.datasets.caches import fsx_planning
 from bot.datasets.caches.classes import Classes
-from bot.datasets.caches.cost import Estimate, best_time, left, refuse_crowded, volume_bytes
+from bot.datasets.caches.cost import (
+    Estimate,
+    best_time,
+    left,
+    refuse_crowded,
+    volume_bytes,
+    without,
+)
 from bot.datasets.caches.keeping import keep_seconds
 from bot.datasets.caches.plan import Plan, Wish
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.tables import CACHE, Cache, Wanted
 from bot.datasets.finding import Reference
+from bot.datasets.fsx.tables import Import
 from bot.datasets.job import job_name
 from bot.datasets.tables import Dataset, Version, lane
 from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.slack.messages import refresh_cards, show_card
 from bot.slack.reading import closest
+from bot.volumes.pools import pool_rooms
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,23 @@ class CacheService:
         self._words = words
         self._classes = Classes(settings, clusters)
 
-    def ask(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Offer | Found:
-        """What a cache would cost; the cache itself where one is there, which counts as use."""
+    @property
+    def classes(self) -> Classes:
+        """The storage classes on which caches may be."""
+        return self._classes
+
+    def ask(
+        self,
+        session: Session,
+        caller: Caller,
+        wish: Wish,
+        now: datetime,
+        besides: Sequence[Plan] = (),
+    ) -> Offer | Found:
+        """What a cache would cost; the cache itself where one is there, which counts as use.
+
+        What is made at the same time, `besides`, takes of the room that is left.
+        """
         dataset, version = self._version(session, caller.team or "", wish.reference)
         teams = self._teams(dataset, caller.team or "", wish.teams)
         keep = wish.keep_seconds
@@ -78,9 +103,9 @@ class CacheService:
         chosen = self._classes.chosen(wish.storage_class)
         self._refuse_unfit(version)
         layout = self._classes.layout(wish.layout)
-        size = volume_bytes(version, wish.size, self._classes.settings(chosen))
+        size = self._size(session, version, chosen, wish)
         plan = Plan(version.id, chosen, size, caller.team or "", teams, keep, layout)
-        estimate = self._estimate(session, version, plan)
+        estimate = without(self._estimate(session, version, plan, now), besides)
         refuse_crowded(estimate, self._words("dataset usage"))
         return Offer(plan, estimate)
 
@@ -97,10 +122,14 @@ class CacheService:
             told = Keeping(plan.keep_seconds, is_told=False)
             return self._join(session, caller, (there, teams, told), now)
         self._classes.chosen(plan.storage_class)
-        refuse_crowded(self._estimate(session, version, plan), self._words("dataset usage"))
+        refuse_crowded(self._estimate(session, version, plan, now), self._words("dataset usage"))
         cache = self._row(caller, version, (plan, teams), now)
+        imported = self._import(session, version, plan.storage_class)
         session.add(cache)
         session.flush()
+        if imported is not None:
+            imported.cache_id = cache.id
+            session.add(imported)
         facts = {"name": cache.reference, "class": cache.storage_class,
                  "bytes": str(cache.capacity_bytes), "teams": ", ".join(teams)}  # fmt: skip
         record(session, _actor(caller), "dataset.cache", (CACHE, cache.id), facts, at=now)
@@ -148,6 +177,18 @@ class CacheService:
             )
         return dataset, finding.version(session, dataset, said.version, self._words)
 
+    def _size(self, session: Session, version: Version, name: str, wish: Wish) -> int:
+        """How much room it takes; a version that FSx cannot import is refused."""
+        if self._import(session, version, name) is None:
+            return volume_bytes(version, wish.size, self._classes.settings(name))
+        fsx_planning.refuse_options(name, wish.size, wish.layout)
+        return fsx_planning.space(version)
+
+    def _import(self, session: Session, version: Version, name: str) -> Import | None:
+        """What FSx is to do for a cache of that class, None where it is copied."""
+        linked = self._classes.settings(name).fsx
+        return fsx_planning.planned(session, version, name, linked) if linked else None
+
     def _teams(self, dataset: Dataset, own: str, asked: Sequence[str]) -> tuple[str, ...]:
         """The teams besides one's own; refused are those that may not use the dataset."""
         teams = tuple(dict.fromkeys(each for each in asked if each != own))
@@ -182,14 +223,15 @@ class CacheService:
             f" ({version.manifest}index.json) says what is wrong with each.",
         )
 
-    def _estimate(self, session: Session, version: Version, plan: Plan) -> Estimate:
+    def _estimate(self, session: Session, version: Version, plan: Plan, now: datetime) -> Estimate:
         """What a plan costs as things stand; of the database and the view alone."""
         datasets = self._datasets()
-        view = self._clusters[datasets.cluster].view
+        cluster = self._clusters[datasets.cluster]
         caches = kept(session, datasets.cluster)
         name, size = plan.storage_class, plan.capacity_bytes
-        # Where volumes know of pools (ANF), the room of a pool comes before that of a quota.
-        room = rooms(caches, view.all(ALLOWANCES, datasets.namespace), datasets)[name]
+        pools = pool_rooms(session, self._settings(), cluster, now)
+        allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
+        room = rooms(caches, allowances, pools, datasets)[name]
         return Estimate(
             version=version,
             storage_class=name,
@@ -198,6 +240,7 @@ class CacheService:
             whole=room.whole,
             source=room.source,
             best=best_time(version.size_bytes or 0, size, datasets.classes[name]),
+            is_imported=datasets.classes[name].fsx is not None,
         )
 
     def _row(

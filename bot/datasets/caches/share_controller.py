@@ -98,7 +98,7 @@ def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: 
     """Brings the row up to date, and wakes who waits for it when it stands otherwise."""
     share = session.get_one(Share, row_id)
     before = (share.phase, share.reason)
-    share.trouble = decision.why if isinstance(decision, Wait) else ""
+    share.trouble = _trouble(decision)
     if isinstance(decision, Fail):
         share.reason, share.unblock = hide_secrets(decision.reason), decision.unblock
     phase = phase_after(share, decision)
@@ -110,6 +110,16 @@ def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: 
     session.add(share)
     if before != (share.phase, share.reason):
         wake_users(session, share, now, is_gone=not share.is_live)
+
+
+def _trouble(decision: Decision) -> str:
+    match decision:
+        case Wait(why):
+            return why
+        case Gone(remains):
+            return remains
+        case _:
+            return ""
 
 
 def _take_identity(share: Share, seen: Seen, decision: Decision) -> None:

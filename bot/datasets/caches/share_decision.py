@@ -13,6 +13,7 @@ from bot.durations import format_duration
 
 LATE_AFTER, BINDS_WITHIN = timedelta(minutes=5), timedelta(minutes=30)
 BOUND = "Bound"
+_RETAIN = "Retain"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,9 @@ class Forbid:
 
 @dataclass(frozen=True)
 class Gone:
-    """Nothing of it is left."""
+    """Nothing of it is left, but what `remains`, as a sentence says."""
+
+    remains: str = ""
 
 
 Decision = (
@@ -213,18 +216,20 @@ def _leave(share: Share, seen: Seen) -> Decision:
     if seen.own is not None:
         is_going = seen.own.metadata.deletion_timestamp is not None
         return Wait() if is_going else RemoveVolume(seen.own.uid)
-    if seen.bound is not None:
-        policy = seen.bound.spec.persistent_volume_reclaim_policy
-        return Wait(
-            f"PersistentVolume {seen.bound.name} of it is still {seen.bound.status.phase}; its"
-            f" reclaim policy is {policy}."
-        )
+    bound = seen.bound
+    if bound is not None and bound.spec.persistent_volume_reclaim_policy != _RETAIN:
+        return Wait(f"PersistentVolume {bound.name} of it is still {bound.status.phase}.")
     if seen.reference is not None:
         return Unrefer(seen.reference.uid)
     told = seen.source.metadata.annotations.get(labels.SHARED_TO, "") if seen.source else ""
     if share.namespace in told.split(","):
         return Forbid()
-    return Gone()
+    if bound is None:
+        return Gone()
+    return Gone(
+        f"PersistentVolume {bound.name} of namespace {share.namespace} stays, because its"
+        " reclaimPolicy is Retain: an admin deletes it, and its volume in Trident."
+    )
 
 
 def phase_after(share: Share, decision: Decision) -> SharePhase:

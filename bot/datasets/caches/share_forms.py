@@ -12,6 +12,11 @@ from bot.datasets.caches.tables import Share
 
 Manifest = dict[str, Any]
 TRIDENT = "csi.trident.netapp.io"
+UNKNOWN_DRIVER = "which is not known to let several namespaces mount one volume."
+ANOTHER_CLASS = (
+    "If it does, a platform admin can name the driver in datasets.static_drivers; else cache it on"
+    " another storage class."
+)
 # Only who makes a volume writes this, and it is about that volume alone.
 _PROVISIONER = "storage.kubernetes.io/csiProvisionerIdentity"
 # These mount for each pod anew. Others mount once a node, whoever asked first, so that an option
@@ -51,12 +56,7 @@ def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshar
         return Form.TRIDENT
     if csi.driver in drivers:
         return Form.STATIC
-    return Unshareable(
-        f"It is on a volume of {csi.driver}, which is not known to let several namespaces mount"
-        " one volume.",
-        "If it does, a platform admin can name the driver in datasets.static_drivers; else cache"
-        " it on another storage class.",
-    )
+    return Unshareable(f"It is on a volume of {csi.driver}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
 
 
 def shared_claim(

@@ -70,6 +70,12 @@ def live(session: Session, cache_id: str) -> Sequence[Share]:
     ).all()
 
 
+def remains(session: Session, cache_id: str) -> str:
+    """What is left of the shares of a cache that are gone, as sentences."""
+    ended = select(Share).where(col(Share.cache_id) == cache_id, col(Share.ended_at).is_not(None))
+    return " ".join(each.trouble for each in session.scalars(ended) if each.trouble)
+
+
 def leave(session: Session, cache_id: str, now: datetime) -> None:
     """Has all shares of a cache removed; none is live any more once they are gone."""
     for share in live(session, cache_id):

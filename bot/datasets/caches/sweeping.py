@@ -17,6 +17,7 @@ from bot.datasets.caches.sweep import Seen, ready, sweep
 from bot.datasets.caches.tables import SWEEP
 from bot.datasets.controller import World
 from bot.datasets.tables import lane
+from bot.volumes.pools import pool_rooms
 from bot.wakeups import Wakeup
 
 
@@ -36,14 +37,17 @@ class SweepController:
             return Step(None)
         now = self._world.clock.now()
         database = self._world.database
-        volumes = database.read(lambda session: kept(session, row_id))
+        volumes, pools = database.read(
+            lambda session: (kept(session, row_id), pool_rooms(session, settings, cluster, now))
+        )
         caches = database.read(
             lambda session: {
                 each.id: (each, shares.live(session, each.id)) for each in ready(session, row_id)
             }
         )
         allowances = cluster.list(ALLOWANCES, datasets.namespace) if volumes else ()
-        seen = Seen(row_id, look(cluster, caches, now), rooms(volumes, allowances, datasets))
+        room = rooms(volumes, allowances, pools, datasets)
+        seen = Seen(row_id, look(cluster, caches, now), room)
         mounts = sights.mounts(cluster, settings, now)
 
         def save(session: Session) -> None:

@@ -214,9 +214,11 @@ class Sweep(SQLModel, table=True):
 
 
 class Orphan(SQLModel, table=True):
-    """An object of ours that no row needs, found in a cluster; removed only when people say so.
+    """What is left over in a cluster or in a cloud; removed only when people say so.
 
-    `wanted_by` is who wants it removed. Where that cannot be, `trouble` says why.
+    In a cluster that is an object of ours that no row needs. Of others `why` says, as a sentence,
+    what they are known by. `wanted_by` is who wants it removed; where that cannot be, `trouble`
+    says why. Where there is a `command`, that is for an admin to type, and the bot does nothing.
     """
 
     __tablename__: ClassVar[Any] = "dataset_orphans"
@@ -240,6 +242,9 @@ class Orphan(SQLModel, table=True):
     uid: str
     storage_class: str = ""
     size_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    monthly_price: float | None = None
+    why: str = ""
+    command: str = ""
     made_at: datetime | None = Field(default=None, sa_type=Moment)
     found_at: datetime = Field(sa_type=Moment)
     gone_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -61,7 +61,9 @@ def evicted(session: Session, cache: Cache, now: datetime) -> None:
 
 
 def outcome(cache: Cache, retained: str) -> str:
-    """What an eviction gave back, as sentences."""
+    """What an eviction gave back, as sentences; where that is unknown, `retained` is one."""
+    if cache.freed_bytes is None:
+        return f"How much is free again is not known. {retained}"
     if retained:
         return (
             f"Its volume {retained} stays, because its reclaimPolicy is Retain:"

@@ -20,6 +20,7 @@ from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, Orphan, Phase
 from bot.datasets.caches.watermark import Room
 from bot.datasets.tables import Dataset
 from bot.errors import ConflictError, NotFoundError
+from bot.volumes.pools import pool_rooms
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,12 @@ class UsageService:
         caches = kept(session, datasets.cluster)
         cluster = self._clusters[datasets.cluster]
         allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
+        pools = pool_rooms(session, self._settings(), cluster, now)
         live = [each for each in caches if each.is_live]
         seen = [each for each in live if team is None or _is_for(session, each, team)]
         going = sorted((_going(session, each, now) for each in seen), key=_order)
         return Usage(
-            rooms(caches, allowances, datasets),
+            rooms(caches, allowances, pools, datasets),
             caches,
             going,
             len(live) - len(seen),

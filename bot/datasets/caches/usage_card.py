@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.caches.orphan_notes import described, heading, remove_button
+from bot.datasets.caches.orphan_notes import (
+    described,
+    headings,
+    is_removable,
+    remove_button,
+)
 from bot.datasets.caches.usage import Going, Usage, by_team, data_bytes
 from bot.datasets.caches.watermark import Room
 from bot.datasets.wording import capacity, size
@@ -27,7 +32,7 @@ def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
         for team, count, committed, data in by_team(usage.caches)
     ]
     left = usage.orphans[:_MOST] if may_clean else ()
-    buttons = tuple(remove_button(each) for each in left if each.kind != "PersistentVolume")
+    buttons = tuple(remove_button(each) for each in left if is_removable(each))
     return Card(
         "Fast storage for datasets",
         lines=(*_lines(usage, now), *(described(each, now) for each in left)),
@@ -55,8 +60,8 @@ def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
         yield plain(f"And {len(usage.going) - _MOST} more.")
     if usage.others:
         yield plain(f"{_caches(usage.others)} of datasets of other teams besides.")
-    if usage.orphans:
-        yield plain(heading(usage.orphans))
+    for heading in headings(usage.orphans):
+        yield plain(heading)
 
 
 def _forecast(going: Going, now: datetime) -> Markup:

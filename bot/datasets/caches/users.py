@@ -100,6 +100,8 @@ def _copies(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
             yield f"PVC {claim.name} in namespace {claim.namespace} is a clone or share of it."
     volumes = cluster.list(VOLUMES)
     handles = {_handle(each) for each in volumes if _bound_to(each) in seen} - {None}
+    # A volume that was made for a cache names a file system, on which others are, too.
+    handles -= {_handle(each) for each in volumes if labels.DATASET_CACHE in each.labels}
     for volume in volumes:
         place = _bound_to(volume)
         is_other = place is not None and place not in seen and volume.status.phase == "Bound"

@@ -1,6 +1,6 @@
 """The use of caches by others: what they read is resolved and held, and how far it is is told."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -8,26 +8,30 @@ from typing import NamedTuple
 from sqlalchemy import update
 from sqlmodel import Session, col
 
+from bot.cluster.view import View
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches import shares
+from bot.datasets.caches.shareable import Storage, unshareable
 from bot.datasets.caches.tables import Cache, Phase, SharePhase, Wanted
 from bot.datasets.caches.taking import take as hold
 from bot.datasets.finding import Reference
+from bot.datasets.fsx.tables import Import
 from bot.datasets.tables import Version
 from bot.durations import format_duration
 from bot.errors import ConflictError
 from bot.slack.messages import refresh_cards
 
-# Where a volume has its files, once all of them are there.
-FILES = "ready/files"
+# Where a volume has its files, once all of them are there; on FSx it has nothing else.
+FILES, WHOLE = "ready/files", "."
 
 
 @dataclass(frozen=True)
 class User:
     """Who needs data: a subject of ours, of a team, whose pods run in a namespace of a cluster.
 
-    `home` is the cluster on which datasets are cached, `reach` are those of the team.
+    `home` is the cluster on which datasets are cached, `reach` are those of the team. `view` is
+    what is known of `cluster`, `drivers` are those that allow two volumes of one handle.
     """
 
     subject: tuple[str, str]
@@ -37,15 +41,41 @@ class User:
     namespace: str
     home: str
     reach: tuple[str, ...]
+    view: View | None = None
+    drivers: Sequence[str] = ()
+
+
+class NotCachedError(ConflictError):
+    """Versions are needed that nobody has cached: `versions`, of all that are `wanted`."""
+
+    def __init__(
+        self,
+        wanted: Sequence[Version],
+        versions: Sequence[Version],
+        words: Callable[[str], str],
+    ) -> None:
+        names = [each.reference for each in versions]
+        again = " and ".join(f"`{words(f'dataset cache {name}')}`" for name in names)
+        is_one = len(names) == 1
+        super().__init__(
+            f"{' and '.join(names)} {'is' if is_one else 'are'} not cached.",
+            f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everybody."
+            " Submit again as soon as that has begun: it waits for the copy by itself.",
+        )
+        self.wanted, self.versions = tuple(wanted), tuple(versions)
 
 
 class Taken(NamedTuple):
-    """A version that is held for somebody, and the PVC by which their pods see it below FILES."""
+    """A version that is held for somebody, and the PVC by which their pods see it.
+
+    Its files are in `folder` of the volume.
+    """
 
     reference: str
     digest: str
     cache_id: str
     claim: str
+    folder: str = FILES
 
 
 @dataclass(frozen=True)
@@ -64,21 +94,30 @@ THERE = Standing()
 
 
 def take(
-    session: Session, asked: Reference, user: User, words: Callable[[str], str], now: datetime
-) -> Taken:
-    """Holds what a reference means for somebody, the newest version where it names none.
+    session: Session,
+    wanted: Sequence[Reference],
+    user: User,
+    words: Callable[[str], str],
+    now: datetime,
+) -> list[Taken]:
+    """Holds what references mean for somebody, the newest version where one names none.
 
     Raises:
         NotFoundError: the team may use no such dataset, or it has no such version.
-        ConflictError: it is not cached where it is needed, or about to be evicted.
+        NotCachedError: these are not cached, and can be; nothing was written.
+        ConflictError: one is not cached where it is needed, cannot be mounted there, or is about
+            to be evicted.
     """
-    dataset = finding.dataset(session, user.team, asked.name, words)
-    version = finding.version(session, dataset, asked.version, words)
-    cache = _cache(session, version, user, words)
-    hold(session, cache, user.subject, user.why, now)
-    _join(session, cache, user.team)
-    claim = shares.claim_for(session, cache, user.namespace, now)
-    return Taken(version.reference, version.digest or "", cache.id, claim)
+    found = [_found(session, each, user, words) for each in wanted]
+    missing = {version.id: version for version, cache in found if cache is None}
+    if missing:
+        raise NotCachedError([each for each, _ in found], list(missing.values()), words)
+    for _, cache in found:
+        if cache is not None and cache.namespace != user.namespace:
+            _refuse_unshareable(cache, user)
+    return [
+        _taken(session, version, cache, user, now) for version, cache in found if cache is not None
+    ]
 
 
 def standing(session: Session, cache_id: str, claim: str) -> Standing:
@@ -103,27 +142,50 @@ def left(session: Session, cache_ids: Iterable[str], now: datetime) -> None:
         )
 
 
-def _cache(session: Session, version: Version, user: User, words: Callable[[str], str]) -> Cache:
-    found = caching.of_version(session, version.id, user.cluster)
-    usable = next((each for each in found if each.wanted == Wanted.READY), None)
-    if usable is not None:
-        return usable
-    again = f"`{words(f'dataset cache {version.reference}')}`"
-    if found:
+def _found(
+    session: Session, asked: Reference, user: User, words: Callable[[str], str]
+) -> tuple[Version, Cache | None]:
+    """What is meant, and its cache; None where nobody has had it cached."""
+    dataset = finding.dataset(session, user.team, asked.name, words)
+    version = finding.version(session, dataset, asked.version, words)
+    caches = caching.of_version(session, version.id, user.cluster)
+    usable = next((each for each in caches if each.wanted == Wanted.READY), None)
+    if usable is None and caches:
+        again = words(f"dataset cache {version.reference}")
         raise ConflictError(
-            f"{version.reference} is being evicted from {found[0].storage_class}.",
-            f"Once its card says that it is gone, {again} caches it again.",
+            f"{version.reference} is being evicted from {caches[0].storage_class}.",
+            f"Once its card says that it is gone, `{again}` caches it again.",
         )
-    if user.cluster != user.home:
+    if usable is None and user.cluster != user.home:
         has = f"Add `--cluster {user.home}`." if user.home in user.reach else _NO_WAY
         raise ConflictError(
             f"Datasets are cached on cluster {user.home}, and this is for {user.cluster}.", has
         )
-    raise ConflictError(
-        f"{version.reference} is not cached.",
-        f"{again} copies it to fast storage, once for everybody. Submit again as soon as that has"
-        " begun: it waits for the copy by itself.",
-    )
+    return version, usable
+
+
+def storage_of(session: Session, cache_id: str) -> Storage:
+    """What a cache is on."""
+    cache = session.get_one(Cache, cache_id)
+    return Storage(cache.storage_class, cache.volume_name)
+
+
+def _refuse_unshareable(cache: Cache, user: User) -> None:
+    """What the view does not know of is no reason to refuse."""
+    storage = Storage(cache.storage_class, cache.volume_name)
+    why = unshareable(user.view, storage, user.drivers) if user.view is not None else None
+    if why is not None:
+        raise ConflictError(
+            f"Namespace {user.namespace} cannot mount {cache.reference}. {why.reason}", why.unblock
+        )
+
+
+def _taken(session: Session, version: Version, cache: Cache, user: User, now: datetime) -> Taken:
+    hold(session, cache, user.subject, user.why, now)
+    _join(session, cache, user.team)
+    claim = shares.claim_for(session, cache, user.namespace, now)
+    folder = WHOLE if session.get(Import, cache.id) is not None else FILES
+    return Taken(version.reference, version.digest or "", cache.id, claim, folder)
 
 
 def _join(session: Session, cache: Cache, team: str) -> None:
@@ -145,6 +207,8 @@ def _ended(cache: Cache) -> Standing:
 def _far(cache: Cache) -> str:
     """How far its fill is, as the end of a sentence."""
     match Phase(cache.phase):
+        case Phase.FILLING if cache.stage == "importing":
+            return "the names of its files are being imported."
         case Phase.FILLING:
             return f"{_percent(cache)} % copied{_left(cache)}."
         case Phase.ARRANGING:

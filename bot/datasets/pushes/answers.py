@@ -1,11 +1,14 @@
 """What people are told when they ask for a push: what it would do, and that it has begun."""
 
+from collections.abc import Iterator
+
 from bot.datasets.push_tables import Push
 from bot.datasets.pushes.plan import written
 from bot.datasets.pushes.service import Offer
+from bot.datasets.pushes.volumes import Volume
 from bot.datasets.wording import capacity
 from bot.slack.card import Button, Card, Reply
-from bot.slack.markup import Markup, code, plain
+from bot.slack.markup import Markup, code, join, plain, when
 
 CONFIRM = "dataset.push"
 
@@ -14,7 +17,8 @@ def offered(offer: Offer) -> Reply:
     """What would be pushed, with the button that begins it; nothing was done yet."""
     wish, volume = offer.wish, offer.volume
     facts: list[tuple[str, Markup]] = [
-        ("From", code(f"{wish.claim}:{wish.folder}")),
+        ("From", code(wish.source)),
+        *_snapshot(volume),
         ("Volume", plain(f"{capacity(volume.capacity_bytes)} on {volume.storage_class}; how much"
                          " of it is in the folder is counted first")),
         ("To", code(wish.target)),
@@ -23,7 +27,7 @@ def offered(offer: Offer) -> Reply:
         ("Becomes", plain(_becomes(offer))),
     ]  # fmt: skip
     card = Card(
-        title=f"Push {wish.claim}:{wish.folder}?",
+        title=f"Push {wish.source}?",
         lines=(plain("Nothing is done yet. This is what it does:"),),
         facts=tuple(facts),
     )
@@ -38,6 +42,14 @@ def begun(push: Push) -> Reply:
             plain("Its card in this channel follows it, and its button stops it."),
         )
     )
+
+
+def _snapshot(volume: Volume) -> Iterator[tuple[str, Markup]]:
+    """Of what a snapshot is, and how it is read."""
+    if volume.snapshot_uid:
+        of = f"of PVC {volume.claim}" if volume.claim else "of a PVC that is not known"
+        moment = join(" as of ", when(volume.at)) if volume.at is not None else ""
+        yield "Snapshot", join(of, moment, "; a PVC is made of it for as long as it is read")
 
 
 def _there(offer: Offer) -> str:

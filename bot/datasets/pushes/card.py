@@ -78,12 +78,22 @@ def _lines(push: Push, version: str) -> Iterator[Markup]:
         yield join("It is recorded as ", code(version), ", on a card of its own.")
     if push.unrecorded:
         yield sentence(f"No version of {push.dataset} was recorded. {push.unrecorded}")
+    yield from _leftovers(push)
+
+
+def _leftovers(push: Push) -> Iterator[Markup]:
+    if push.retained:
+        yield plain(f"PersistentVolume {push.retained}, which was made to read the snapshot, stays:"
+                    " its reclaim policy is Retain. A platform admin can delete it.")  # fmt: skip
     if push.trouble:
         yield sentence(f"{push.trouble} It is tried again.")
 
 
 def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
     yield "From", code(f"{push.claim_namespace}/{push.source}")
+    if push.snapshot_at is not None:
+        of = f"of PVC {push.claim_name} as of " if push.claim_name else "as of "
+        yield "Snapshot", join(of, when(push.snapshot_at))
     yield "Volume", plain(f"{capacity(push.capacity_bytes)} on {push.storage_class}")
     yield "To", code(push.target)
     yield "Store", code(push.store)

@@ -1,17 +1,25 @@
-"""Makes pushes so: a share of the team's PVC and a Job, followed to the end and cleaned up."""
+"""Makes pushes so: what is read is seen where keys are, a Job pushes it, and nothing is left."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import JOBS
+from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
 from bot.controller import Step, Trouble
 from bot.datasets.caches.tables import Share
 from bot.datasets.controller import SOON, World
 from bot.datasets.job import Manifest
 from bot.datasets.push_tables import PUSH, Phase, Push
-from bot.datasets.pushes.decision import (
+from bot.datasets.pushes import restore_forms
+from bot.datasets.pushes.decision import decide
+from bot.datasets.pushes.job import push_job
+from bot.datasets.pushes.lineage import Makers
+from bot.datasets.pushes.observing import observe
+from bot.datasets.pushes.recording import Findings, Ways, record
+from bot.datasets.pushes.restored import Part
+from bot.datasets.pushes.steps import (
     Cleared,
     Create,
     Decision,
@@ -19,12 +27,11 @@ from bot.datasets.pushes.decision import (
     Fail,
     Follow,
     Linger,
+    Look,
+    Make,
+    Remove,
     Rest,
-    decide,
 )
-from bot.datasets.pushes.job import push_job
-from bot.datasets.pushes.observing import observe
-from bot.datasets.pushes.recording import Findings, Ways, record
 from bot.datasets.pushes.versions import Versions
 from bot.errors import ClusterError, StorageError
 from bot.slack.messages import refresh_cards, refresh_interval
@@ -32,16 +39,17 @@ from bot.slack.messages import refresh_cards, refresh_interval
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
 _SHOWN_ATTEMPTS = 2
 _REFUSED = {"Invalid", "BadRequest"}
+_QUOTA = "exceeded quota"
 
 
 class PushController:
-    """Keeps pushes."""
+    """Keeps pushes; `makers` tells who wrote what is pushed."""
 
     kind = PUSH
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, makers: Makers) -> None:
         self._world = world
-        self._ways = Ways(Versions(world.settings, world.words), world.words)
+        self._ways = Ways(Versions(world.settings, world.words, makers), world.words)
 
     def step(self, row_id: str) -> Step:
         """Takes the next step for a push; OutsideError when the world did not let it."""
@@ -49,9 +57,11 @@ class PushController:
         if rows is None or rows[0].is_cleared or rows[0].phase not in set(Phase):
             return Step(None)
         push, share = rows
-        now, cluster = self._world.clock.now(), self._cluster(push)
+        now = self._world.clock.now()
+        cluster = self._world.cluster(push.cluster, "its pushes have ended")
         look = observe(cluster, push)
-        decision = self._act(cluster, push, share, decide(push, share, look, now))
+        claim = share.claim_name if share is not None else push.job_name
+        decision = self._act(cluster, push, claim, look, decide(push, share, look, now))
         if isinstance(decision, Rest):
             return Step(None)
         found = Findings(decision, look, now)
@@ -70,28 +80,39 @@ class PushController:
             session.add(push)
             refresh_cards(session, push.subject, live=push.is_live)
 
-    def _act(self, cluster: Cluster, push: Push, share: Share, decision: Decision) -> Decision:
-        """Takes the step; what is to be recorded once it was taken."""
+    def _act(
+        self, cluster: Cluster, push: Push, claim: str, look: Look, decision: Decision
+    ) -> Decision:
+        """Takes the step; what is to be recorded once it was taken. `claim` is what is read."""
         match decision:
             case Create():
-                return self._create(cluster, push, share)
+                body = self._job(push, claim, cluster.installation)
+                return _created(cluster, JOBS, body, push.namespace) or decision
+            case Make(part):
+                body = self._part(cluster, push, look, part)
+                namespace = push.namespace if part.resource.namespaced else None
+                return _created(cluster, part.resource, body, namespace) or decision
             case Delete(uid):
                 cluster.delete(JOBS, push.job_name, push.namespace, uid=uid)
+            case Remove(part, uid):
+                namespace = push.namespace if part.resource.namespaced else None
+                cluster.delete(part.resource, push.job_name, namespace, uid=uid)
             case _:
                 pass
         return decision
 
-    def _create(self, cluster: Cluster, push: Push, share: Share) -> Decision:
-        """Makes the Job. When its name is taken the next look tells by whom."""
-        body = self._job(push, share.claim_name, cluster.installation)
-        try:
-            cluster.create(JOBS, body, push.namespace)
-        except ClusterError as error:
-            if error.reason in _REFUSED:
-                return Fail(error.message, error.hint)
-            if error.reason != "AlreadyExists":
-                raise
-        return Create()
+    def _part(self, cluster: Cluster, push: Push, look: Look, part: Part) -> Manifest:
+        """One of the objects by which a snapshot is read."""
+        if part is Part.SNAPSHOT:
+            return restore_forms.snapshot_of(push, cluster.installation)
+        if part is Part.CONTENT:
+            if look.restored is None or look.restored.origin is None:
+                raise AssertionError("decided without what the driver made of the snapshot")
+            return restore_forms.content_of(push, look.restored.origin, cluster.installation)
+        at = self._world.settings().clusters.get(push.cluster)
+        mode = at.access_modes.get(push.storage_class) if at is not None else None
+        found = cluster.list(STORAGE_CLASSES, fields=f"metadata.name={push.storage_class}")
+        return restore_forms.claim_of(push, next(iter(found), None), mode, cluster.installation)
 
     def _job(self, push: Push, claim: str, installation: str) -> Manifest:
         settings = self._world.settings()
@@ -102,16 +123,6 @@ class PushController:
                 "A platform admin has to put it back.",
             )
         return push_job(push, claim, settings.datasets, settings.stores, installation)
-
-    def _cluster(self, push: Push) -> Cluster:
-        cluster = self._world.clusters.get(push.cluster)
-        if cluster is None:
-            raise ClusterError(
-                f"Cluster {push.cluster} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back until its pushes have ended.",
-                reason="Unreachable",
-            )
-        return cluster
 
     def _again(self, push: Push, decision: Decision, now: datetime) -> datetime | None:
         """When to look again if nothing wakes the row before."""
@@ -126,6 +137,22 @@ class PushController:
                 return now + SOON
 
 
-def _rows(session: Session, row_id: str) -> tuple[Push, Share] | None:
+def _created(
+    cluster: Cluster, resource: Resource[Any], body: Manifest, namespace: str | None
+) -> Decision | None:
+    """Makes an object. When its name is taken the next look tells by whom."""
+    try:
+        cluster.create(resource, body, namespace)
+    except ClusterError as error:
+        if error.reason in _REFUSED or _QUOTA in error.message:
+            return Fail(error.message, error.hint)
+        if error.reason != "AlreadyExists":
+            raise
+    return None
+
+
+def _rows(session: Session, row_id: str) -> tuple[Push, Share | None] | None:
     push = session.get(Push, row_id)
-    return (push, session.get_one(Share, push.share_id)) if push is not None else None
+    if push is None:
+        return None
+    return push, session.get_one(Share, push.share_id) if push.share_id else None

@@ -15,12 +15,12 @@ def writing(session: Session) -> Sequence[Push]:
     is_going = (
         col(Push.phase) == Phase.FAILED,
         col(Push.is_cleared).is_(False),
-        # Its share is given up once the Job is gone.
-        col(Share.is_wanted).is_(True),
+        # Its share is given up once the Job is gone; what is made of a snapshot goes at once.
+        or_(col(Share.is_wanted).is_(True), col(Push.share_id) == ""),
     )
     return session.exec(
         select(Push)
-        .join(Share, col(Share.id) == col(Push.share_id))
+        .outerjoin(Share, col(Share.id) == col(Push.share_id))
         .where(or_(col(Push.ended_at).is_(None), and_(*is_going)))
         .order_by(col(Push.id))
     ).all()

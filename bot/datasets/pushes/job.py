@@ -37,12 +37,20 @@ def push_job(
     worker = pod["containers"][0]
     worker["volumeMounts"].append({"name": _VOLUME, "mountPath": ROOT, "readOnly": True})
     worker["resources"]["limits"]["cpu"] = str(datasets.fill_cpus)
-    ours = {
+    metadata = {
+        "name": push.job_name,
+        "namespace": push.namespace,
+        "labels": marks(push, installation),
+    }
+    return worker_job(metadata, pod, round(longest_time(push.capacity_bytes).total_seconds()))
+
+
+def marks(push: Push, installation: str) -> dict[str, str]:
+    """The labels of everything that is made for a push."""
+    return {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,
         labels.DATASET_PUSH: push.id,
         labels.TEAM: push.team,
         labels.PERSON: push.person,
     }
-    metadata = {"name": push.job_name, "namespace": push.namespace, "labels": ours}
-    return worker_job(metadata, pod, round(longest_time(push.capacity_bytes).total_seconds()))

@@ -2,13 +2,15 @@
 
 import msgspec
 
+from bot.datasets.push_tables import spelled
 from bot.errors import UsageError
 
 
 class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
     """What `/dataset push` was told: the value of a button, so its keys are short.
 
-    `dataset` is what the target is to be, None where that was not said.
+    It is a folder of a PVC, or else of a `snapshot`. `dataset` is what the target is to be, None
+    where that was not said.
     """
 
     claim: str = msgspec.field(name="c")
@@ -20,6 +22,12 @@ class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = msgspec.field(name="n", default="")
     is_overwriting: bool = msgspec.field(name="o", default=False)
     team: str = msgspec.field(name="t", default="")
+    snapshot: str = msgspec.field(name="k", default="")
+
+    @property
+    def source(self) -> str:
+        """What is to be pushed, as people write it."""
+        return spelled(self.claim, self.snapshot, self.folder)
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.

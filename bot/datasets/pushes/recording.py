@@ -6,12 +6,14 @@ from datetime import datetime
 
 from sqlmodel import Session
 
+from bot import holds
 from bot.cluster.hiding import hide_secrets
 from bot.datasets.caches import shares
 from bot.datasets.caches.tables import Share
-from bot.datasets.push_tables import Phase, Push
+from bot.datasets.push_tables import PUSH, Phase, Push
 from bot.datasets.pushes import notes
-from bot.datasets.pushes.decision import (
+from bot.datasets.pushes.decision import is_late
+from bot.datasets.pushes.steps import (
     Again,
     Cleared,
     Close,
@@ -22,7 +24,6 @@ from bot.datasets.pushes.decision import (
     Linger,
     Look,
     Pushed,
-    is_late,
 )
 from bot.datasets.pushes.versions import Versions
 from bot.datasets.saying import Said
@@ -58,6 +59,9 @@ def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
     is_going = isinstance(found.decision, Delete)
     if seen.job is not None and not seen.is_taken and push.is_live and not is_going:
         push.job_uid = seen.job.uid
+    restored = found.look.restored
+    if restored is not None and restored.claim is not None:
+        push.volume_name = restored.claim.spec.volume_name or push.volume_name
     push.trouble = ""
     _apply(session, push, found)
     match found.decision:
@@ -88,8 +92,9 @@ def _apply(session: Session, push: Push, found: Findings) -> None:
             shares.close(session, session.get_one(Share, push.share_id), found.now)
         case Linger(why):
             push.trouble = why
-        case Cleared():
-            push.is_cleared = True
+        case Cleared(retained):
+            push.is_cleared, push.retained = True, retained
+            holds.release(session, PUSH, push.id)
         case _:
             pass
 
@@ -135,5 +140,5 @@ def _shown(push: Push) -> tuple[object, ...]:
     return (
         push.phase, push.since, push.stage, push.obstacle, push.trouble, push.is_late,
         push.files_total, push.files_done, push.bytes_done, push.bytes_per_second, push.ended_at,
-        push.stopped_by,
+        push.stopped_by, push.retained,
     )  # fmt: skip

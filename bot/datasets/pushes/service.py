@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
+from bot import holds
 from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
@@ -18,11 +19,12 @@ from bot.datasets.location import Location
 from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.pushes.finding import overlap, writing
 from bot.datasets.pushes.plan import Wish
-from bot.datasets.pushes.volumes import Volume, found
+from bot.datasets.pushes.volumes import Volume, found, restorable
 from bot.datasets.service import DatasetService
 from bot.datasets.tables import Dataset, lane
 from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.holds import SNAPSHOT, Hold
 from bot.slack.messages import show_card
 
 
@@ -77,7 +79,8 @@ class PushService:
                 f"Its PVCs are in: {', '.join(theirs.reach)}.",
             )
         cluster = self._clusters[datasets.cluster]
-        volume = found(cluster, datasets, theirs.namespace, wish.claim)
+        look, name = (restorable, wish.snapshot) if wish.snapshot else (found, wish.claim)
+        volume = look(cluster, datasets, theirs.namespace, name)
         if at_target is None:
             return Offer(wish, store, volume, wish.dataset or "", is_new=bool(wish.dataset))
         versions = len(finding.versions(session, at_target.id))
@@ -89,7 +92,10 @@ class PushService:
         push = self._row(caller, offer, now)
         session.add(push)
         session.flush()
-        shares.open_for(session, push, now)
+        if push.share_id:
+            shares.open_for(session, push, now)
+        if offer.volume.kept_as:
+            holds.take(session, _hold(push, offer.volume.kept_as))
         facts = {"source": push.source, "target": push.target, "store": push.store}
         facts |= {"dataset": push.dataset} if push.dataset else {}
         facts |= {"overwrite": "yes"} if push.is_overwriting else {}
@@ -203,10 +209,13 @@ class PushService:
             cluster=datasets.cluster,
             namespace=datasets.namespace,
             claim_namespace=self._settings().teams[team].namespace,
-            claim_name=wish.claim,
+            claim_name=offer.volume.claim,
             claim_uid=offer.volume.uid,
             storage_class=offer.volume.storage_class,
             capacity_bytes=offer.volume.capacity_bytes,
+            snapshot=wish.snapshot,
+            snapshot_uid=offer.volume.snapshot_uid,
+            snapshot_at=offer.volume.at,
             folder=wish.folder,
             store=offer.store,
             target=wish.target,
@@ -214,8 +223,8 @@ class PushService:
             dataset=offer.dataset,
             version=wish.version,
             note=wish.note,
-            share_id=new_id(),
-            job_name=job_name(f"push-{wish.claim}", push_id),
+            share_id="" if wish.snapshot else new_id(),
+            job_name=job_name(f"push-{wish.claim or wish.snapshot}", push_id),
             asked_at=now,
             since=now,
         )
@@ -228,3 +237,11 @@ def target_of(url: str) -> str:
 
 def _actor(caller: Caller) -> Actor:
     return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+
+
+def _hold(push: Push, snapshot_id: str) -> Hold:
+    """Nobody deletes a snapshot while it is read, nor while a PVC shows it."""
+    why = f"The push to {push.target}"
+    return Hold(
+        thing_kind=SNAPSHOT, thing_id=snapshot_id, subject_kind=PUSH, subject_id=push.id, why=why
+    )

@@ -9,6 +9,7 @@ from bot.access import Caller, Place
 from bot.config import Settings
 from bot.datasets import finding
 from bot.datasets.push_tables import Push
+from bot.datasets.pushes.lineage import Makers, note_origin
 from bot.datasets.service import DatasetService, NewDataset
 from bot.errors import UserError
 
@@ -16,8 +17,11 @@ from bot.errors import UserError
 class Versions:
     """Records versions of what was pushed."""
 
-    def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
+    def __init__(
+        self, settings: Callable[[], Settings], words: Callable[[str], str], makers: Makers
+    ) -> None:
         self._datasets = DatasetService(settings, words)
+        self._makers = makers
 
     def record(self, session: Session, push: Push, now: datetime) -> None:
         """Begins the survey of a dataset's new version; why it cannot be is noted in the push."""
@@ -40,6 +44,8 @@ class Versions:
                 push.unrecorded = f"{dataset.name} is at {dataset.source} by now."
                 return
             what = (dataset, push.version, push.note)
-            push.version_id = self._datasets.version(session, caller, what, now).id
+            version = self._datasets.version(session, caller, what, now)
+            push.version_id = version.id
+            note_origin(session, push, version, self._makers)
         except UserError as error:
             push.unrecorded = f"{error.message} {error.hint}".rstrip()

@@ -1,11 +1,14 @@
-"""Whether a team's PVC can be read from the namespace of datasets, by what the watches show."""
+"""Whether a team's PVC or snapshot can be read where pushes run, by what the watches show."""
 
+from collections.abc import Iterator
+from datetime import datetime
 from typing import NamedTuple
 
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
+from bot.cluster.snapshots import VolumeSnapshot
 from bot.config import Datasets
 from bot.datasets.caches.share_forms import Unshareable, form_of
 from bot.errors import ConflictError, NotFoundError
@@ -15,11 +18,20 @@ _FOR_MANY_NODES = {"ReadWriteMany", "ReadOnlyMany"}
 
 
 class Volume(NamedTuple):
-    """A team's PVC; `capacity_bytes` is how much fits on it."""
+    """A team's PVC, or what a snapshot is put on; `capacity_bytes` is how much fits on it.
 
+    `claim` and `uid` are of the PVC; a snapshot may have outlived it, and then has no `uid` of it.
+    `snapshot_uid` and `at`, the moment that it shows, are of a snapshot; `kept_as` is what it is in
+    our own rows, where it is one of ours.
+    """
+
+    claim: str
     uid: str
     storage_class: str
     capacity_bytes: int
+    snapshot_uid: str = ""
+    at: datetime | None = None
+    kept_as: str = ""
 
 
 def found(cluster: Cluster, datasets: Datasets, namespace: str, name: str) -> Volume:
@@ -35,8 +47,58 @@ def found(cluster: Cluster, datasets: Datasets, namespace: str, name: str) -> Vo
             "Copy within the store, or name a PVC that your runs wrote to.",
         )
     _refuse_unseen(cluster, datasets, claim)
+    return Volume(name, claim.uid, claim.spec.storage_class_name or "", _size(claim))
+
+
+def restorable(cluster: Cluster, datasets: Datasets, namespace: str, name: str) -> Volume:
+    """What a team's snapshot is put on; UserError says why it cannot be pushed."""
+    snapshot = cluster.view.get(SNAPSHOTS, name, namespace)
+    if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
+        near = closest(name, [each.name for each in cluster.view.all(SNAPSHOTS, namespace)])
+        look = f"Look: kubectl get volumesnapshots -n {namespace}"
+        hint = f"Did you mean {near}?" if near else look
+        raise NotFoundError(f"There is no VolumeSnapshot {name} in namespace {namespace}.", hint)
+    status = snapshot.status
+    if not status.ready_to_use:
+        said = f" Its driver says: {status.error.message}" if status.error is not None else ""
+        raise ConflictError(
+            f"VolumeSnapshot {name} is not ready yet.{said}", "Push it when it is ready."
+        )
+    claim = cluster.view.get(PVCS, snapshot.claim_name, namespace)
+    size = max(int(status.restore_size or 0), _size(claim) if claim is not None else 0)
+    kind = next(_classes(cluster, datasets, snapshot, claim), None)
+    if kind is None or not size:
+        raise ConflictError(
+            f"VolumeSnapshot {name} does not tell"
+            f" {'how large it is' if kind else 'which storage class can show it'}, and its PVC is"
+            " not there any more.",
+            "Restore it to a PVC by hand, and push that.",
+        )
+    uid = claim.uid if claim is not None else ""
+    is_ours = snapshot.labels.get(labels.INSTALLATION) == cluster.installation
+    kept_as = snapshot.labels.get(labels.SNAPSHOT, "") if is_ours else ""
+    return Volume(snapshot.claim_name, uid, kind, size, snapshot.uid, status.creation_time, kept_as)
+
+
+def _classes(
+    cluster: Cluster,
+    datasets: Datasets,
+    snapshot: VolumeSnapshot,
+    claim: PersistentVolumeClaim | None,
+) -> Iterator[str]:
+    """Storage classes whose driver has the snapshot: that of its PVC, then those for caches."""
+    own = (claim.spec.storage_class_name or "") if claim is not None else ""
+    taken_by = cluster.view.get(SNAPSHOT_CLASSES, snapshot.spec.volume_snapshot_class_name)
+    known = {each.name: each.provisioner for each in cluster.view.all(STORAGE_CLASSES)}
+    if taken_by is None:
+        return iter([own] if own else [])
+    named = dict.fromkeys([own, *datasets.classes, *sorted(known)])
+    return (each for each in named if known.get(each) == taken_by.driver)
+
+
+def _size(claim: PersistentVolumeClaim) -> int:
     size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
-    return Volume(claim.uid, claim.spec.storage_class_name or "", int(size or 0))
+    return int(size or 0)
 
 
 def _refuse_unseen(cluster: Cluster, datasets: Datasets, claim: PersistentVolumeClaim) -> None:
@@ -64,6 +126,6 @@ def _refuse_unseen(cluster: Cluster, datasets: Datasets, claim: PersistentVolume
 
 
 _COPY = (
-    "Copy the folder to a PVC for many nodes first, of Trident or of a driver in"
-    " datasets.static_drivers."
+    "Push a snapshot of it, as `snapshot:NAME:/PATH`, or copy the folder to a PVC for many nodes"
+    " first, of Trident or of a driver in datasets.static_drivers."
 )

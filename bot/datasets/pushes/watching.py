@@ -4,15 +4,17 @@ from collections.abc import Iterable, Mapping
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import JOBS
+from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS
 from bot.cluster.view import Change
 from bot.datasets.push_tables import PUSH
 from bot.datasets.tables import lane
 from bot.wakeups import Wakeup
 
+_HEARD = (JOBS, PVCS, SNAPSHOTS)
+
 
 class PushEar:
-    """Hears of the Jobs of pushes by our label."""
+    """Hears of the Jobs of pushes, and of what they read, by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
@@ -20,7 +22,7 @@ class PushEar:
     def __call__(self, change: Change) -> Iterable[Wakeup]:
         """The pushes to look at now."""
         cluster = self._clusters.get(change.cluster)
-        if cluster is None or change.object is None or change.resource is not JOBS:
+        if cluster is None or change.object is None or change.resource not in _HEARD:
             return ()
         marks = change.object.labels
         row_id = marks.get(labels.DATASET_PUSH)

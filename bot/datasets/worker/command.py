@@ -1,4 +1,4 @@
-"""What `quartermaster survey`, fill, finish and push do with their options, and how they end."""
+"""What `quartermaster survey`, fill, verify, finish and push do, and how they end."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.datasets.worker import push as pushing
+from bot.datasets.worker import reading
 from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.engine import Engine, Fallback
@@ -125,6 +126,36 @@ def _order(stores: Stores, asked: Asked) -> Order:
     return Order(
         asked.digest, _shelf(stores), volume, share, asked.workers, patience, asked.keep_open
     )
+
+
+def run_verify(options: Mapping[str, Any]) -> None:
+    """Reads and compares files; ends the process with 65 or 75 when they are not the version."""
+
+    def work() -> None:
+        left = dict(options)
+        root, digest, count = left.pop("target"), left.pop("digest"), _workers(left.pop("workers"))
+        stores = Stores(**left)
+        source = address(stores.source, "--source")
+        where = store(stores.source_store, "--source-store")
+        verifier = Verifier(Requests(where, source.bucket, stores.patience_seconds), source.prefix)
+        order = reading.Order(digest, _shelf(stores), root, count, stores.patience_seconds)
+        progress = Progress("verifying")
+        with reported(progress):
+            index = reading.verify(order, verifier, progress)
+        say(
+            {
+                "event": "done",
+                "phase": progress.phase,
+                "digest": index.digest,
+                "objects": index.objects,
+                "bytes": index.bytes,
+                "seconds": progress.seconds,
+                "verified_by": dict(verifier.counts),
+                "ready": True,
+            }
+        )
+
+    _to_the_end(work)
 
 
 def run_finish(options: Mapping[str, Any]) -> None:

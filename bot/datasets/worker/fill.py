@@ -61,7 +61,7 @@ class Result:
 def fill(order: Order, ways: Ways, progress: Progress) -> Result:
     """Copies what is missing of one shard; the last shard makes the tree ready."""
     try:
-        index = _wanted(order)
+        index = wanted(order.shelf, order.digest)
         if order.volume.is_ready():
             order.volume.tidy()
             return Result(index, is_ready=True, copied_files=0, copied_bytes=0)
@@ -100,11 +100,12 @@ def _left_open(order: Order, index: Index) -> Result:
     )
 
 
-def _wanted(order: Order) -> Index:
-    index = read_index(order.shelf.get)
-    if index.digest != order.digest:
+def wanted(shelf: Shelf, digest: str) -> Index:
+    """The index of a manifest; WorkError where it is of another version, or is no tree of files."""
+    index = read_index(shelf.get)
+    if index.digest != digest:
         raise wrong_input(
-            f"The manifest is that of {index.digest}, not of {order.digest}.",
+            f"The manifest is that of {index.digest}, not of {digest}.",
             "Name the manifest that the version was recorded with.",
         )
     problems = index.findings.problems

@@ -4,7 +4,7 @@ import contextlib
 import gzip
 import heapq
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 
@@ -97,7 +97,7 @@ def in_order(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield entry
 
 
-def sorted_on_disk(entries: Iterable[Entry]) -> Iterator[Entry]:
+def sorted_on_disk(entries: Iterable[Entry]) -> Generator[Entry, None, None]:
     """The same entries sorted, by runs in files; a key that is listed twice comes once."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quartermaster-")))

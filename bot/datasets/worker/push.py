@@ -1,5 +1,6 @@
 """`quartermaster push`: copies the files below a folder into an object store, each compared."""
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ from bot.datasets.worker.keys import Remarked, problem
 from bot.datasets.worker.listing import listed, sorted_on_disk
 from bot.datasets.worker.parts import etag
 from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.pushed import Pushed
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address
 from bot.datasets.worker.tree import Found, Tree, became_another
-from bot.datasets.worker.uploading import Uploader
+from bot.datasets.worker.uploading import AppearedError, Uploader
 from bot.datasets.worker.verifying import Kind, Verifier
 
 _ATTEMPTS = 3
@@ -79,11 +81,12 @@ def push(order: Order, ways: Ways, progress: Progress) -> Result:
     looked = _looked_through(order, progress)
     progress.files_total, progress.bytes_total = looked.files, looked.bytes
     progress.phase = "copying"
-    pusher = _Pusher(order, ways, progress)
-    tasks = (Task(found.key, stored) for found, stored in _side_by_side(order, ways) if found)
-    pusher.crew.work(tasks, pusher.do, order.workers)
-    progress.phase = "verifying"
-    others = _others_than_pushed(order, ways)
+    with contextlib.closing(Pushed()) as pushed:
+        pusher = _Pusher(order, ways, progress, pushed)
+        tasks = (Task(found.key, stored) for found, stored in _side_by_side(order, ways) if found)
+        pusher.crew.work(tasks, pusher.do, order.workers)
+        progress.phase = "verifying"
+        others = _others_than_pushed(order, ways, pushed)
     copied = pusher.copied_files, pusher.copied_bytes
     return Result(looked.files, looked.bytes, *copied, looked.links.remarks(), others)
 
@@ -157,27 +160,35 @@ def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[Found | None, Entr
         stored = next(stored_ones, None)
 
 
-def _others_than_pushed(order: Order, ways: Ways) -> int:
-    """Looks once more that each file has its object, and counts those of nobody."""
+def _others_than_pushed(order: Order, ways: Ways, pushed: Pushed) -> int:
+    """Looks once more that each file has its own object, and counts those of nobody."""
     others = 0
-    for found, stored in _side_by_side(order, ways):
-        if found is None:
-            others += 1
-        elif stored is None or stored.size != found.size:
-            raise became_another(found.key)
+    with contextlib.closing(pushed.in_order()) as expected:
+        for found, stored in _side_by_side(order, ways):
+            if found is None:
+                others += 1
+                continue
+            known = next(expected, None)
+            if known is None or (known.key, known.size) != (found.key, found.size):
+                raise became_another(_printed(found.key))
+            # Not every store says an object's ETag when it takes it.
+            same = stored is not None and known.etag in {"", stored.etag}
+            if stored is None or not same or stored.size != known.size:
+                raise _replaced(known.key)
     return others
 
 
 class _Pusher:
     """Does one file at a time in each of the crew's threads."""
 
-    def __init__(self, order: Order, ways: Ways, progress: Progress) -> None:
+    def __init__(self, order: Order, ways: Ways, progress: Progress, pushed: Pushed) -> None:
         self.crew: Final = Crew(order.patience_seconds)
         self._order: Final = order
         self._uploader: Final = ways.uploader
         self._verifier: Final = ways.verifier
         self._progress: Final = progress
         self._lock: Final = threading.Lock()
+        self._pushed: Final = pushed
         self.copied_files = self.copied_bytes = 0
 
     def do(self, task: Task) -> None:
@@ -187,12 +198,19 @@ class _Pusher:
         task.tried = True
         with self._order.tree.opened(task.key) as file:
             size = os.fstat(file).st_size
-            if stored and self._is_there(stored, file, size):
-                self._progress.skip(1, size)
+            if stored and self._is_kept(stored, file, size):
                 return
-            if stored and not self._order.overwrite:
-                raise _in_the_way(stored, size)
-            self._push(task, file)
+            self._push(task, file, only_new=not self._order.overwrite)
+
+    def _is_kept(self, stored: Entry, file: int, size: int) -> bool:
+        """Whether an object is left as it is; one with another content may be in the way."""
+        if self._is_there(stored, file, size):
+            self._pushed.add(stored)
+            self._progress.skip(1, size)
+            return True
+        if not self._order.overwrite:
+            raise _in_the_way(stored, size)
+        return False
 
     def _is_there(self, stored: Entry, file: int, size: int) -> bool:
         """Whether an object surely has the file's content; its size alone does not tell."""
@@ -210,10 +228,16 @@ class _Pusher:
         # Who stored it may have chosen other parts, or none.
         return self._verifier.compared(stored, file, "" if "-" in expected else expected)
 
-    def _push(self, task: Task, file: int) -> None:
+    def _push(self, task: Task, file: int, *, only_new: bool) -> None:
         for _ in range(_ATTEMPTS):
             before = os.fstat(file)
-            expected, given = self._uploader.upload(task.key, file, before.st_size)
+            try:
+                expected, given = self._uploader.upload(
+                    task.key, file, before.st_size, only_new=only_new
+                )
+            except AppearedError:
+                self._look_at_what_appeared(task, file, before.st_size)
+                return
             after = os.fstat(file)
             if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                 self._take_back(task)
@@ -221,15 +245,24 @@ class _Pusher:
             stored = Entry(task.key, before.st_size, given)
             if kind := self._compared(stored, file, expected):
                 self._verifier.count(kind)
+                self._pushed.add(stored)
                 self._done(before.st_size)
                 return
-        self._take_back(task)
+            self._take_back(task)
         raise WorkError(
             "corrupt",
             f"{task.key} does not arrive as it is: the store says another checksum.",
             "Look at the store; what was pushed before is kept.",
             (task.key,),
         )
+
+    def _look_at_what_appeared(self, task: Task, file: int, size: int) -> None:
+        """It may be our own, of a request whose answer was lost; another one is in the way."""
+        stored = self._uploader.stored(task.key)
+        if stored is None:
+            words = f"{task.key} comes and goes in the store: somebody else writes there."
+            raise WorkError("store_down", words, _ALONE, (task.key,))
+        self._is_kept(stored, file, size)
 
     def _take_back(self, task: Task) -> None:
         """Leaves nothing that is not the file, where there was nothing before."""
@@ -251,3 +284,15 @@ def _in_the_way(stored: Entry, size: int) -> WorkError:
         "Push to a prefix of its own, or give --overwrite if no version needs what is there.",
         (stored.key,),
     )
+
+
+def _replaced(key: str) -> WorkError:
+    return WorkError(
+        "changed",
+        f"{key} is not in the store as it was pushed: somebody else has written there.",
+        _ALONE,
+        (key,),
+    )
+
+
+_ALONE = "Push again when nobody else writes below the target."

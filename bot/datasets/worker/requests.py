@@ -5,6 +5,7 @@ object. obstore lists too, but one key with `//`, `..` or a line feed ends its l
 neither version ids nor folder markers from files, and such keys are what a survey has to find.
 """
 
+import io
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,11 +22,15 @@ from bot.datasets.worker.store import Keys, Store, authority, base_url, keys
 from bot.datasets.worker.xml import error_code
 
 _TIME_OUT = urllib3.Timeout(connect=5, read=20)
+# While a store takes a part, or puts parts together, nothing is heard of it.
+_WRITING_TIME_OUT = urllib3.Timeout(connect=5, read=120)
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 10.0
-_CONNECTIONS = 8
+_CONNECTIONS = 32
 _REDIRECTED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT = 300, 401, 403, 404, 408
 _PRECONDITION, _BUSY, _SERVER, _NOT_IMPLEMENTED = 412, 429, 500, 501
 _WORDS_SHOWN = 200
+# Refusals with 400 of what did not arrive whole, or in time.
+_NOT_ARRIVED = {"RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}
 _ACCESS_HINTS = {
     "InvalidAccessKeyId": "The access key in the store's Secret is not one it knows.",
     "SignatureDoesNotMatch": "The secret key in the store's Secret does not fit the access key.",
@@ -76,6 +81,16 @@ class Requests:
         """Stores an object; repeating it changes nothing."""
         self._send("PUT", key, {}, body, {})
 
+    def begin(self, key: str, headers: Mapping[str, str]) -> Answer:
+        """Begins an upload in parts; once only, since another time would begin another one."""
+        return self._try("POST", _target(key, {"uploads": ""}), b"", headers)
+
+    def write(
+        self, method: str, key: str, query: Query, body: bytes, headers: Mapping[str, str]
+    ) -> Answer:
+        """Sends a part of an object, or what becomes of its parts."""
+        return self._send(method, key, query, body, headers)
+
     def close(self) -> None:
         """Ends its connections."""
         self._pool.close()
@@ -83,8 +98,7 @@ class Requests:
     def _send(
         self, method: str, key: str, query: Query, body: bytes, headers: Mapping[str, str]
     ) -> Answer:
-        asked = f"?{urlencode(sorted(query.items()), quote_via=quote)}" if query else ""
-        target = f"/{quote(key, safe='/~')}{asked}"
+        target = _target(key, query)
         pause, waited = _FIRST_PAUSE_SECONDS, 0.0
         while True:
             try:
@@ -102,9 +116,10 @@ class Requests:
             answer = self._pool.urlopen(
                 method,
                 f"{self._path}{target}",
-                body=body or None,
-                headers=signed,
-                timeout=_TIME_OUT,
+                # A file is sent in blocks, each with a time-out; bytes have one for all of them.
+                body=io.BytesIO(body) if body else None,
+                headers=signed | ({"Content-Length": str(len(body))} if body else {}),
+                timeout=_WRITING_TIME_OUT if body else _TIME_OUT,
                 retries=False,
                 redirect=False,
             )
@@ -147,13 +162,13 @@ class Requests:
         said = f"{status} {code}".strip()
         what = f"{method} {self._host}{self._path}{target.partition('?')[0]}"
         error: RefusedError
-        if status in (_FORBIDDEN, _UNAUTHORIZED):
+        if status in (_FORBIDDEN, _UNAUTHORIZED) or code in _ACCESS_HINTS:
             hint = _ACCESS_HINTS.get(code, "Let these keys list the bucket and read its objects.")
             error = RefusedError("no_access", f"The store refuses {what}: {said}.", hint)
         elif status == _NOT_FOUND:
             hint = "Look at the bucket's and the prefix's spelling."
             error = RefusedError("not_found", f"The store does not have {what}: {said}.", hint)
-        elif status in (_BUSY, _TIMED_OUT) or (status >= _SERVER and status != _NOT_IMPLEMENTED):
+        elif _may_be_repeated(status, code):
             error = RefusedError("store_down", f"The store cannot do {what} now: {said}.")
         elif status == _PRECONDITION:
             error = RefusedError("changed", f"{what} is not what it was: {said}.")
@@ -162,6 +177,18 @@ class Requests:
             error = RefusedError("wrong_input", f"The store refuses {what}: {said}.", hint)
         error.status, error.code = status, code
         return error
+
+
+def _may_be_repeated(status: int, code: str) -> bool:
+    """Whether the same request may be taken later."""
+    is_busy = status in (_BUSY, _TIMED_OUT) or code in _NOT_ARRIVED
+    return is_busy or (status >= _SERVER and status != _NOT_IMPLEMENTED)
+
+
+def _target(key: str, query: Query) -> str:
+    """The path below the bucket."""
+    asked = f"?{urlencode(sorted(query.items()), quote_via=quote)}" if query else ""
+    return f"/{quote(key, safe='/~')}{asked}"
 
 
 def _pool(where: Store, url: str) -> urllib3.HTTPConnectionPool:

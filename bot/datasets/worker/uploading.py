@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from typing import Final
 
 import obstore
-from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.failures import WorkError, wrong_input
+from bot.datasets.worker.multipart import NewObject
 from bot.datasets.worker.obstore_engine import s3_store
 from bot.datasets.worker.parts import Parts, part_bytes
 from bot.datasets.worker.requests import RefusedError, Requests
@@ -22,6 +28,15 @@ _IN_FLIGHT_BYTES = 96 << 20
 _PARTS_SENT, _PARTS_HELD, _COPIES = 2, 4, 2
 _M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES = -3, 1 << 20
 _WORDS_SHOWN = 200
+_PRECONDITION, _CONFLICT, _NOT_IMPLEMENTED = 412, 409, 501
+
+
+class AppearedError(Exception):
+    """There is an object by now where there was none."""
+
+
+class _UnguardedError(Exception):
+    """The store does not know how to write only where nothing is."""
 
 
 class Room:
@@ -63,14 +78,25 @@ class Uploader:
         self._requests: Final = requests
         self._store: Final = s3_store(where, target.bucket, to_write=True)
         self._room: Final = Room(_IN_FLIGHT_BYTES)
+        self._is_guarded = True
 
-    def upload(self, key: str, descriptor: int, size: int) -> tuple[str, str]:
-        """Stores a file; the ETag that its bytes give, and that which the store gave."""
+    def upload(
+        self, key: str, descriptor: int, size: int, *, only_new: bool = False
+    ) -> tuple[str, str]:
+        """Stores a file; the ETag that its bytes give, and that which the store gave.
+
+        AppearedError where `only_new` is wanted and something is there, if the store can tell.
+        """
         parts, step = Parts(descriptor, size), part_bytes(size)
         large = size > step
         if large:
             self._abort_left_over(key)
         with self._room.taken(step * _PARTS_HELD if large else size * _COPIES):
+            if only_new and self._is_guarded:
+                with contextlib.suppress(_UnguardedError):
+                    given = self._put_new(key, parts, large=large)
+                    return parts.etag, given
+                self._is_guarded = False
             try:
                 answer = obstore.put(
                     self._store,
@@ -83,6 +109,25 @@ class Uploader:
             except (BaseError, OSError, ValueError) as error:
                 raise _translated(error, key) from error
         return parts.etag, (answer["e_tag"] or "").strip('"')
+
+    def _put_new(self, key: str, parts: Parts, *, large: bool) -> str:
+        """The ETag of an object that nobody had; If-None-Match has the store see to that."""
+        try:
+            if large:
+                return NewObject(self._requests, self._prefix + key).write(parts)
+            content = next(iter(parts))
+            answer = obstore.put(
+                self._store, self._prefix + key, content, mode="create", use_multipart=False
+            )
+        except RefusedError as refusal:
+            raise _refused(refusal, key) from refusal
+        except AlreadyExistsError as error:
+            raise AppearedError from error
+        except (BaseError, OSError, ValueError) as error:
+            if "501 Not Implemented" in str(error):
+                raise _UnguardedError from error
+            raise _translated(error, key) from error
+        return (answer["e_tag"] or "").strip('"')
 
     def stored(self, key: str) -> Entry | None:
         """What the store has under a key."""
@@ -109,15 +154,42 @@ class Uploader:
                     self._requests.get(wanted, {"uploadId": upload}, method="DELETE")
 
 
+def _refused(refusal: RefusedError, key: str) -> Exception:
+    """What it means that a store does not take a large object."""
+    if refusal.status == _PRECONDITION or refusal.code == "PreconditionFailed":
+        return AppearedError()
+    if refusal.status == _NOT_IMPLEMENTED:
+        return _UnguardedError()
+    if refusal.reason == "no_access":
+        return _no_access(key, refusal.code)
+    if refusal.status == _CONFLICT or refusal.code == "NoSuchUpload":
+        # Somebody writes there at this moment, or it was put together and nobody heard.
+        return _not_stored(key, refusal.code)
+    return refusal
+
+
+def _no_access(key: str, words: str) -> WorkError:
+    return WorkError(
+        "no_access",
+        f"The store refuses to take {key}: {words}",
+        "Let the keys in the store's Secret write below the target.",
+        (key,),
+    )
+
+
+def _not_stored(key: str, words: str) -> WorkError:
+    return WorkError(
+        "store_down",
+        f"{key} could not be stored: {words}",
+        "Nothing is lost: what is pushed stays, and the rest follows when it is started again.",
+        (key,),
+    )
+
+
 def _translated(error: Exception, key: str) -> WorkError:
     words = str(error).partition("\n")[0][:_WORDS_SHOWN]
     if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
-        return WorkError(
-            "no_access",
-            f"The store refuses to take {key}: {words}",
-            "Let the keys in the store's Secret write below the target.",
-            (key,),
-        )
+        return _no_access(key, words)
     if isinstance(error, FileNotFoundError) and "NoSuchBucket" in str(error):
         return WorkError("not_found", f"There is no such bucket: {words}", "Look at its spelling.")
     if "InvalidCertificate" in str(error):
@@ -125,9 +197,4 @@ def _translated(error: Exception, key: str) -> WorkError:
             f"The object store's certificate is not trusted: {words}",
             "Name the CA that signed it in the store's settings (ca_file).",
         )
-    return WorkError(
-        "store_down",
-        f"{key} could not be stored: {words}",
-        "Nothing is lost: what is pushed stays, and the rest follows when it is started again.",
-        (key,),
-    )
+    return _not_stored(key, words)

@@ -1,9 +1,9 @@
 """The XML that S3 answers with: pages of listings, and errors."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
-from xml.etree.ElementTree import Element, ParseError, fromstring
+from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.failures import WorkError
@@ -59,6 +59,30 @@ def unfinished_uploads(body: bytes) -> Iterator[tuple[str, str]]:
     plain = _plain(root)
     for found in _children(root, "Upload"):
         yield plain(_text(found, "Key")), _text(found, "UploadId")
+
+
+def upload_id(body: bytes) -> str:
+    """What an upload in parts that was begun is called."""
+    return _text(_parsed(body), "UploadId")
+
+
+def etag_of(body: bytes) -> str:
+    """The ETag of an object that was put together."""
+    return _text(_parsed(body), "ETag").strip('"')
+
+
+def put_together(parts: Iterable[tuple[str, str]]) -> bytes:
+    """What has a store make an object of parts, each with its ETag and SHA-256."""
+    root = Element("CompleteMultipartUpload", xmlns="http://s3.amazonaws.com/doc/2006-03-01/")
+    for number, (etag, checksum) in enumerate(parts, 1):
+        part = SubElement(root, "Part")
+        for name, text in (
+            ("ChecksumSHA256", checksum),
+            ("ETag", etag),
+            ("PartNumber", str(number)),
+        ):
+            SubElement(part, name).text = text
+    return tostring(root)
 
 
 def error_code(body: bytes) -> str:

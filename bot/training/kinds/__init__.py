@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
+from bot.training.kinds.deployment import DeploymentKind
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.interactive import InteractiveKind
 from bot.training.kinds.job import JobKind
@@ -21,6 +22,7 @@ _ALL: tuple[Kind, ...] = (
     InteractiveKind(),
     MpiKind(),
     SyncKind(),
+    DeploymentKind(),
     ElasticKind(),
     PyTorchJobKind(),
     TrainJobKind(),

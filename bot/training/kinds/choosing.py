@@ -8,16 +8,6 @@ from bot.slack.parameters import Nodes
 from bot.training.kinds import KINDS
 from bot.training.kinds.kind import Kind
 
-# Forms that guides show and that are none here: why, and the way that works.
-_NEVER: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("sync", "deployment"): (
-        (
-            "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"
-            " launcher, and two such runs can each hold the GPUs that the other waits for."
-        ),
-        "Leave `--form` out: launcher and workers are one Job then, admitted as a whole.",
-    )
-}
 # Among its options: that the number of its nodes can change while it runs.
 RANGE = "range"
 
@@ -28,8 +18,6 @@ def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
     `options` are those that only some kinds have; None is what was not given.
     """
     kind = KINDS.get((name, form or ""))
-    if kind is None and (name, form) in _NEVER:
-        raise UsageError(*_NEVER[name, form or ""])
     if kind is None:
         raise _no_form(name, form or "")
     for option, value in options.items():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.cluster import labels
-from bot.datasets.caches.using import FILES
+from bot.datasets.caches.using import WHOLE
 from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
@@ -46,17 +46,26 @@ def owner_labels(run: Run, installation: str) -> dict[str, str]:
 
 def pod_template(run: Run, installation: str, spec: RunSpec, **more: Any) -> Manifest:
     """A template of the run's pods; `more` are fields of their spec."""
-    placing = _placing(spec)
-    metadata = {
-        "labels": owner_labels(run, installation) | placing.labels,
+    return {"metadata": pod_metadata(run, installation, {}), "spec": pod_spec(run, spec) | more}
+
+
+def pod_metadata(run: Run, installation: str, more: dict[str, str]) -> Manifest:
+    """What its pods say of whose they are, with further labels."""
+    return {
+        "labels": owner_labels(run, installation) | _placing(spec_of(run)).labels | more,
         "annotations": _annotations(run),
     }
+
+
+def pod_spec(run: Run, spec: RunSpec) -> Manifest:
+    """The spec of its pods."""
+    placing = _placing(spec)
     pod = _pod(spec, mounts_of(run.job_name, spec))
     if placing.node_labels:
         pod["nodeSelector"] = dict(placing.node_labels)
     if placing.tolerations:
         pod["tolerations"] = [dict(each) for each in placing.tolerations]
-    return {"metadata": metadata, "spec": pod | more}
+    return pod
 
 
 def _placing(spec: RunSpec) -> Placement:
@@ -142,9 +151,9 @@ def _mounts(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:
         {
             "name": f"data-{caches.index(each.claim)}",
             "mountPath": each.path,
-            "subPath": FILES,
             "readOnly": True,
         }
+        | ({"subPath": each.folder} if each.folder != WHOLE else {})
         for each in spec.data
     ]
     return [{"name": "dshm", "mountPath": SHM_PATH}, *mounted] if spec.shm_bytes else mounted

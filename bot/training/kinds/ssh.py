@@ -17,6 +17,8 @@ from bot.training.spec import spec_of
 from bot.training.tables import Run
 
 PORT = 22122
+# On the network of nodes, a port that is named keeps another such pod off the node.
+SSH_PORT = {"name": "ssh", "containerPort": PORT}
 FOLDER = "/etc/quartermaster"
 HOSTFILE = f"{FOLDER}/hostfile"
 _KEYGEN = "ssh-keygen"
@@ -40,8 +42,8 @@ Host NAMES
   StrictHostKeyChecking yes
   ConnectTimeout 5
 """
-# What the first pod runs once all others answer; those only serve.
-_SCRIPT = f"""\
+# What every pod begins with.
+_READY = """\
 set -eu
 sshd=$(command -v sshd || echo /usr/sbin/sshd)
 if [ ! -x "$sshd" ] || ! command -v ssh > /dev/null; then
@@ -49,8 +51,10 @@ if [ ! -x "$sshd" ] || ! command -v ssh > /dev/null; then
   exit 127
 fi
 mkdir -p /run/sshd
-cat {FOLDER}/ssh_config >> /etc/ssh/ssh_config
-if [ "$JOB_COMPLETION_INDEX" != 0 ]; then exec "$sshd" -D -e -f {FOLDER}/sshd_config; fi
+"""
+_KNOW_ALL = f"cat {FOLDER}/ssh_config >> /etc/ssh/ssh_config\n"
+_SERVE = f'exec "$sshd" -D -e -f {FOLDER}/sshd_config'
+_LAUNCH = f"""\
 "$sshd" -f {FOLDER}/sshd_config
 deadline=$(($(date +%s) + 900))
 while read -r host slots; do
@@ -62,16 +66,62 @@ while read -r host slots; do
     fi
     sleep 2
   done
-done < {HOSTFILE}
+done < "$QUARTERMASTER_HOSTFILE"
 program=$(command -v "$1" || echo "$1")
 shift
 exec "$program" "$@"
 """
+# The first pod launches once all others answer; those only serve.
+_SCRIPT = f"""\
+{_READY}{_KNOW_ALL}if [ "$JOB_COMPLETION_INDEX" != 0 ]; then {_SERVE}; fi
+{_LAUNCH}"""
+# Pods on the network of nodes have no names of their own: their Service tells their addresses.
+_COLLECT = """\
+collect() {
+  found= deadline=$(($(date +%s) + $1))
+  until [ "$(echo $found | wc -w)" -ge "$QUARTERMASTER_NODES" ]; do
+    if [ "$(date +%s)" -ge "$deadline" ]; then
+      echo "After 15 minutes $(echo $found | wc -w) of $QUARTERMASTER_NODES nodes are there." >&2
+      exit 1
+    fi
+    sleep 2
+    found=$(getent ahosts "$QUARTERMASTER_DOMAIN" | cut -d " " -f 1 | sort -u) || found=
+  done
+  found=$(echo $found)
+  sed "s/^Host .*/Host $found/" FOLDER/ssh_config >> /etc/ssh/ssh_config
+}
+""".replace("FOLDER", FOLDER)
+# The launcher may get its node long after its workers got theirs.
+_YEAR = 31536000
+_WORKER = f"""\
+{_READY}{_COLLECT}collect {_YEAR} &
+{_SERVE}
+"""
+_LAUNCHER = f"""\
+{_READY}{_COLLECT}collect 900
+mkdir -p "$(dirname "$QUARTERMASTER_HOSTFILE")"
+others=$(echo "$found" | tr " " "\\n" | grep -vxF "$QUARTERMASTER_ADDRESS" || true)
+for host in "$QUARTERMASTER_ADDRESS" $others; do
+  echo "$host slots=$QUARTERMASTER_SLOTS"
+done > "$QUARTERMASTER_HOSTFILE"
+QUARTERMASTER_HOSTS=$(cut -d " " -f 1 "$QUARTERMASTER_HOSTFILE" | paste -s -d ,)
+export QUARTERMASTER_HOSTS
+{_LAUNCH}"""
 
 
 def serving(command: Sequence[str]) -> tuple[str, ...]:
     """The command of every pod: the first one runs `command` when it reaches all of them."""
     return ("/bin/sh", "-c", _SCRIPT, "sync", *command)
+
+
+def launching(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a launcher on the network of nodes: `command`, once it reaches all others."""
+    return ("/bin/sh", "-c", _LAUNCHER, "sync", *command)
+
+
+def waiting_to_serve() -> tuple[str, ...]:
+    """The command of its workers."""
+    return ("/bin/sh", "-c", _WORKER, "sync")
 
 
 def secret_name(run: Run) -> str:

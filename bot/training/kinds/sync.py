@@ -15,7 +15,7 @@ from bot.training.kinds.job import ATTEMPTS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command
 from bot.training.kinds.pods import pod_template, root_metadata
-from bot.training.kinds.ssh import HOSTFILE, PORT, add_keys, keys, serving
+from bot.training.kinds.ssh import HOSTFILE, SSH_PORT, add_keys, keys, serving
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -69,9 +69,8 @@ def launching_job(run: Run, installation: str, spec: RunSpec, **more: Any) -> Ma
     spec = replace(spec, command=serving(spec.command), env=(*_hosts(run, spec), *spec.env))
     template = pod_template(run, installation, spec, subdomain=domain(run), **more)
     add_keys(run, template["spec"])
-    # On the network of nodes, a port that is named keeps another such pod off the node.
-    template["spec"]["containers"][0]["ports"] = [{"name": "ssh", "containerPort": PORT}]
-    _open(template["spec"], spec)
+    template["spec"]["containers"][0]["ports"] = [SSH_PORT]
+    on_nodes(template["spec"], spec)
     body = indexed_job(spec, template) | {
         "backoffLimit": ATTEMPTS,
         "successPolicy": {"rules": [{"succeededIndexes": "0", "succeededCount": 1}]},
@@ -84,7 +83,8 @@ def launching_companions(run: Run) -> tuple[Companion, ...]:
     return (keys(run), name_service(run))
 
 
-def _open(pod: Manifest, spec: RunSpec) -> None:
+def on_nodes(pod: Manifest, spec: RunSpec) -> None:
+    """Gives a pod the network of its node, and all that the node can do, where that was asked."""
     if spec.host_network:
         pod |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     if spec.privileged:

@@ -14,6 +14,11 @@ def claim_name(root_name: str, number: int) -> str:
     return f"pvc-{root_name}-{number}"
 
 
+def root_of(claim: str) -> str:
+    """The root of the run for which a PVC of this name was made, if it was made for any."""
+    return claim.removeprefix("pvc-").rpartition("-")[0]
+
+
 def mounts_of(root_name: str, spec: RunSpec) -> tuple[VolumeMount, ...]:
     """Every PVC of a run and where its containers see it."""
     made = (

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from playground.cluster.control.contents import Contents
 from playground.cluster.control.loop import moment_of, seconds
-from playground.cluster.control.trident import DRIVER, attributes, share_problem
+from playground.cluster.control.sources import attributes, fill, source_problem
+from playground.cluster.control.trident import DRIVER
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
 from playground.cluster.objects.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME, Object
@@ -31,8 +33,9 @@ _NO_CLASS = "no persistent volumes available for this claim and no storage class
 class Claims:
     """Binds claims; `failures` are what provisioners of some classes answer."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, contents: Contents) -> None:
         self._world = world
+        self._contents = contents
         self.failures: dict[str, str] = {}
         self._asked: dict[str, datetime] = {}
 
@@ -125,8 +128,7 @@ class Claims:
     def _provision(self, key: Key, claim: Object, storage_class: Object) -> None:
         uid, provisioner = claim["metadata"]["uid"], storage_class["provisioner"]
         problem = self.failures.get(storage_class["metadata"]["name"])
-        if provisioner == DRIVER:
-            problem = problem or share_problem(self._world.store, claim)
+        problem = problem or source_problem(self._world.store, claim, provisioner)
         takes = (storage_class.get("parameters") or {}).get(SECONDS)
         ready = self._asked.setdefault(uid, self._world.now) + seconds(
             USUAL_SECONDS if takes is None else float(takes)
@@ -171,14 +173,15 @@ class Claims:
             },
         }
         if provisioner == DRIVER:
-            told = attributes(self._world.store, claim, name)
-            body["spec"]["csi"]["volumeAttributes"] = told
+            body["spec"]["csi"]["volumeAttributes"] = attributes(self._world.store, claim, name)
         zone = self._zone(claim)
         if zone:
             rows = [{"key": ZONE, "operator": "In", "values": [zone]}]
             terms = {"nodeSelectorTerms": [{"matchExpressions": rows}]}
             body["spec"]["nodeAffinity"] = {"required": terms}
-        return self._world.operations.create(VOLUME, "", body)
+        made = self._world.operations.create(VOLUME, "", body)
+        fill(self._contents, self._world.store, claim, made)
+        return made
 
     def _zone(self, claim: Object) -> str:
         """The zone of the node a claim was made for, where its class waits for one."""

@@ -68,6 +68,12 @@ def has_failed(job: Object, pod: Object) -> bool:
     return told and (not replaces_failed_only(job) or not pod["spec"].get("nodeName"))
 
 
+def statuses_of(pod: Object) -> list[dict[str, Any]]:
+    """What is reported about each container, those that come first among them."""
+    status = pod["status"]
+    return [*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())]
+
+
 def judge(job: Object, pods: Iterable[Object]) -> Verdict:
     """What pods that have just ended mean for their Job."""
     verdict = Verdict()
@@ -121,7 +127,7 @@ def _matched(rule: dict[str, Any], pod: Object) -> str:
         if row is not None and row["status"] == pattern.get("status", "True"):
             return f"Pod {space}/{name} has condition {pattern['type']}"
     codes = rule.get("onExitCodes")
-    for status in pod["status"].get("containerStatuses", ()) if codes else ():
+    for status in statuses_of(pod) if codes else ():
         code = status["state"].get("terminated", {}).get("exitCode", 0)
         only = (codes or {}).get("containerName")
         if code and only in {None, status["name"]} and _code_matches(codes, code):
@@ -156,9 +162,6 @@ def restarts_used_up(job: Object, pods: Iterable[Object]) -> bool:
     if job["spec"]["template"]["spec"]["restartPolicy"] != "OnFailure":
         return False
     restarts = sum(
-        row["restartCount"]
-        for pod in pods
-        if not is_ended(pod)
-        for row in pod["status"].get("containerStatuses", ())
+        row["restartCount"] for pod in pods if not is_ended(pod) for row in statuses_of(pod)
     )
     return bool(restarts >= max(1, job["spec"]["backoffLimit"]))

@@ -5,15 +5,31 @@ from datetime import datetime
 
 from playground.cluster.control.images import pull_failure, pull_words
 from playground.cluster.control.job_counts import is_ended
-from playground.cluster.control.lives import Life, Run, ended, phase_of, restarts, shown
+from playground.cluster.control.lives import (
+    CRASH_SECONDS,
+    Life,
+    Run,
+    back_off_seconds,
+    ended,
+    phase_of,
+    restarts,
+    shown,
+)
 from playground.cluster.control.loop import moment_of, seconds
 from playground.cluster.control.mounts import (
     attach_problem,
     claim_problem,
-    config_problem,
+    config_problems,
     mount_problem,
+)  # fmt: skip
+from playground.cluster.control.pod_status import (
+    Shown,
+    beginnings,
+    containers_of,
+    report,
+    terminated,
+    waiting,
 )
-from playground.cluster.control.pod_status import Shown, report, terminated, waiting
 from playground.cluster.control.programs import Programs
 from playground.cluster.control.training import Training, behaviour_of
 from playground.cluster.control.world import World
@@ -24,9 +40,6 @@ from playground.cluster.objects.store import Change, Key
 SOURCE = "kubelet"
 STATIC = "playground/static"
 KILLED, TOLD = 137, 143
-CRASH_SECONDS = 10
-LONGEST_CRASH_SECONDS = 300
-Why = tuple[str, str]
 
 
 class Kubelet:
@@ -69,7 +82,7 @@ class Kubelet:
         if pod["metadata"].get("deletionTimestamp"):
             again = self._terminate(key, pod, life)
         elif not life.runs:
-            again = self._create(key, pod, life)
+            again = (self._begin if life.first else self._create)(key, pod, life)
         else:
             again = self._watch(key, pod, life)
         self._world.loop.wake(self, key, again)
@@ -85,12 +98,13 @@ class Kubelet:
         life = self.lives.get(pod["metadata"]["uid"]) if pod else None
         if pod is None or life is None or is_ended(pod):
             return
-        states: dict[str, Shown] = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
-        for name, runs in life.runs.items():
+        states = beginnings(pod)
+        for name, runs in life.every.items():
             run = runs[-1]
-            run.kill()
-            run.ended, run.own_end = self._world.now, False
-            run.code, run.reason = KILLED, "Error"
+            if not (run.comes_first and run.ended):
+                run.kill()
+                run.ended, run.own_end = self._world.now, False
+                run.code, run.reason = KILLED, "Error"
             states[name] = Shown(ended(run))
 
         def edit(obj: Object) -> None:
@@ -124,7 +138,7 @@ class Kubelet:
 
     def _create(self, key: Key, pod: Object, life: Life) -> datetime | None:
         if not pod["status"].get("containerStatuses"):
-            states = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
+            states = beginnings(pod)
             self._report(key, states, "Pending")
         ready = life.bound + seconds(self.creation_seconds)
         if self._unmountable(key, pod):
@@ -139,7 +153,7 @@ class Kubelet:
         if self._misconfigured(key, pod):
             return None
         self._stuck.pop(key, None)
-        return self._start(key, pod, life)
+        return self._begin(key, pod, life)
 
     def _unmountable(self, key: Key, pod: Object) -> bool:
         store = self._world.store
@@ -156,64 +170,69 @@ class Kubelet:
 
     def _pull_begun(self, pod: Object, life: Life) -> bool:
         life.pulled = True
-        for container in pod["spec"]["containers"]:
-            why = ("Pulling", f'Pulling image "{container["image"]}"')
-            self._world.record(POD, pod, why, SOURCE)
+        for container in containers_of(pod):
+            self._world.record(
+                POD, pod, ("Pulling", f'Pulling image "{container["image"]}"'), SOURCE
+            )
         return False
 
     def _broken_images(self, key: Key, pod: Object) -> bool:
-        images = {c["name"]: c["image"] for c in pod["spec"]["containers"]}
-        absent = {name: image for name, image in images.items() if self.image_missing(image)}
+        images = ((each["name"], each["image"]) for each in containers_of(pod))
+        absent = {name: image for name, image in images if self.image_missing(image)}
         if not absent:
             return False
         self._stuck[key] = None
         life = self.lives[pod["metadata"]["uid"]]
         first = self._world.now < life.bound + seconds(self.creation_seconds + CRASH_SECONDS)
-        states = dict.fromkeys(images, waiting("ContainerCreating"))
+        states = beginnings(pod)
         for name, image in absent.items():
             states[name] = waiting(*pull_failure(image, first=first))
             failed = f'Failed to pull image "{image}": {pull_words(image)}'
             self._world.record(POD, pod, ("Failed", failed), SOURCE, warning=True)
-            back_off = ("BackOff", f'Back-off pulling image "{image}"')
-            self._world.record(POD, pod, back_off, SOURCE)
+            self._world.record(POD, pod, ("BackOff", f'Back-off pulling image "{image}"'), SOURCE)
         self._report(key, states, "Pending")
         return True
 
     def _misconfigured(self, key: Key, pod: Object) -> bool:
-        states = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
-        found = False
-        for container in pod["spec"]["containers"]:
-            problem = config_problem(self._world.store, pod, container)
-            if problem:
-                found = True
-                states[container["name"]] = waiting("CreateContainerConfigError", problem)
-                self._world.record(POD, pod, ("Failed", f"Error: {problem}"), SOURCE, warning=True)
-        if found:
+        problems = config_problems(self._world.store, pod)
+        for problem in problems.values():
+            self._world.record(POD, pod, ("Failed", f"Error: {problem}"), SOURCE, warning=True)
+        if problems:
             self._stuck[key] = None
-            self._report(key, states, "Pending")
-        return found
+            failed = {n: waiting("CreateContainerConfigError", why) for n, why in problems.items()}
+            self._report(key, beginnings(pod) | failed, "Pending")
+        return bool(problems)
 
-    def _start(self, key: Key, pod: Object, life: Life) -> datetime | None:
-        took = f"{self.creation_seconds:.3f}s".replace(".000s", "s")
+    def _begin(self, key: Key, pod: Object, life: Life) -> datetime | None:
+        """Runs init containers one after the other, then starts the others."""
+        for container in pod["spec"].get("initContainers") or ():
+            name = container["name"]
+            if name not in life.first:
+                life.first[name] = [self._start(pod, container, comes_first=True)]
+            again = self._watch(key, pod, life)
+            run = life.first[name][-1]
+            if run.ended is None or run.code:
+                return again
         for container in pod["spec"]["containers"]:
-            life.runs[container["name"]] = [self._run(pod, container)]
-            for why in (
-                ("Pulled", f'Successfully pulled image "{container["image"]}" in {took}'),
-                ("Created", f"Created container: {container['name']}"),
-                ("Started", f"Started container {container['name']}"),
-            ):
-                self._world.record(POD, pod, why, SOURCE)
+            life.runs[container["name"]] = [self._start(pod, container)]
         return self._watch(key, pod, life)
 
+    def _start(self, pod: Object, container: Object, *, comes_first: bool = False) -> Run:
+        took = f"{self.creation_seconds:.3f}s".replace(".000s", "s")
+        run = self._run(pod, container, comes_first=comes_first)
+        for why in (
+            ("Pulled", f'Successfully pulled image "{container["image"]}" in {took}'),
+            ("Created", f"Created container: {container['name']}"),
+            ("Started", f"Started container {container['name']}"),
+        ):
+            self._world.record(POD, pod, why, SOURCE)
+        return run
+
     def _watch(self, key: Key, pod: Object, life: Life) -> datetime | None:
-        upcoming: list[datetime] = []
-        for name, runs in life.runs.items():
-            again = self._advance(pod, name, runs)
-            if again is not None:
-                upcoming.append(again)
-        states = {name: shown(pod, name, runs) for name, runs in life.runs.items()}
-        self._report(key, states, phase_of(pod, life))
-        return min(upcoming, default=None)
+        upcoming = [self._advance(pod, name, runs) for name, runs in life.every.items()]
+        known = {name: shown(pod, name, runs) for name, runs in life.every.items()}
+        self._report(key, beginnings(pod) | known, phase_of(pod, life))
+        return min(filter(None, upcoming), default=None)
 
     def _advance(self, pod: Object, name: str, runs: list[Run]) -> datetime | None:
         """Ends a run that is over, starts the next where the pod wants one."""
@@ -224,34 +243,38 @@ class Kubelet:
                 return again
         if not restarts(pod, run):
             return None
-        again = run.ended + seconds(
-            min(CRASH_SECONDS * 2 ** (len(runs) - 1), LONGEST_CRASH_SECONDS)
-        )
+        again = run.ended + seconds(back_off_seconds(runs))
         if self._world.now < again:
             why = ("BackOff", f"Back-off restarting failed container {name}")
             self._world.record(POD, pod, why, SOURCE, warning=True)
             return again
-        container = next(each for each in pod["spec"]["containers"] if each["name"] == name)
-        runs.append(self._run(pod, container))
+        container = next(each for each in containers_of(pod) if each["name"] == name)
+        runs.append(self._run(pod, container, comes_first=run.comes_first))
         return self._advance(pod, name, runs)
 
-    def _run(self, pod: Object, container: Object) -> Run:
-        """A run that begins now: a program where there is one for the image."""
-        training = behaviour_of(pod, container, self.behaviours)
-        program = self.programs.start(pod, container)
-        return Run(training, self._world.now, program=program)
+    def _run(self, pod: Object, container: Object, *, comes_first: bool) -> Run:
+        """A run that begins now: a program where there is one for the image.
+
+        What comes first and only pretends has ended well at once.
+        """
+        training, now = behaviour_of(pod, container, self.behaviours), self._world.now
+        run = Run(training, now, comes_first=comes_first)
+        run.program = self.programs.start(pod, container)
+        if comes_first and run.program is None:
+            run.ended, run.reason = now, "Completed"
+        return run
 
     def _forget(self, uid: str) -> None:
         life = self.lives.pop(uid, None)
-        for runs in life.runs.values() if life else ():
+        for runs in life.every.values() if life else ():
             runs[-1].kill()
 
     def _terminate(self, key: Key, pod: Object, life: Life) -> datetime | None:
         metadata = pod["metadata"]
         grace = metadata["deletionGracePeriodSeconds"]
         told = moment_of(metadata["deletionTimestamp"]) - seconds(grace)
-        states: dict[str, Shown] = dict.fromkeys(_names(pod), waiting("ContainerCreating"))
-        for name, runs in life.runs.items():
+        states = beginnings(pod)
+        for name, runs in life.every.items():
             run = runs[-1]
             takes = min(run.training.stop_seconds, grace) if run.program is None else grace
             if run.ended is None and run.stops(told, grace, self._world.now):
@@ -270,10 +293,6 @@ class Kubelet:
 
     def _report(self, key: Key, states: dict[str, Shown], phase: str) -> None:
         self._world.change(POD, key, lambda obj: report(obj, states, phase, self._world.now))
-
-
-def _names(pod: Object) -> list[str]:
-    return [container["name"] for container in pod["spec"]["containers"]]
 
 
 def _static(pod: Object) -> bool:

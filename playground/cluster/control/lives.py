@@ -9,10 +9,16 @@ from playground.cluster.control.programs import Program
 from playground.cluster.control.training import Training
 from playground.cluster.objects.kinds import Object
 
+CRASH_SECONDS = 10
+LONGEST_CRASH_SECONDS = 300
+
 
 @dataclass
 class Run:
-    """One run of one container; one with a program really runs."""
+    """One run of one container; one with a program really runs.
+
+    Init containers come first: they run again only if they failed, and have to end well.
+    """
 
     training: Training
     started: datetime
@@ -21,6 +27,7 @@ class Run:
     reason: str = ""
     own_end: bool = True
     program: Program | None = None
+    comes_first: bool = False
 
     def kill(self) -> None:
         """Ends what really runs."""
@@ -54,17 +61,34 @@ class Run:
 
 @dataclass
 class Life:
-    """A pod as its kubelet knows it; the runs of each container, the last one last."""
+    """A pod as its kubelet knows it; the runs of each container, the last one last.
+
+    `first` are those of its init containers.
+    """
 
     bound: datetime
     runs: dict[str, list[Run]] = field(default_factory=dict)
+    first: dict[str, list[Run]] = field(default_factory=dict)
     pulled: bool = False
+
+    @property
+    def every(self) -> dict[str, list[Run]]:
+        """The runs of all containers."""
+        return self.first | self.runs
 
 
 def restarts(pod: Object, run: Run) -> bool:
     """Whether a container that ended like this runs again."""
     policy = pod["spec"].get("restartPolicy", "Always")
-    return bool(policy == "Always" or (policy == "OnFailure" and run.code))
+    if policy == "Always" and not run.comes_first:
+        return True
+    return bool(policy != "Never" and run.code)
+
+
+def back_off_seconds(runs: list[Run]) -> int:
+    """How long a container that fails again and again is left alone after these runs."""
+    seconds: int = CRASH_SECONDS * 2 ** (len(runs) - 1)
+    return min(seconds, LONGEST_CRASH_SECONDS)
 
 
 def shown(pod: Object, name: str, runs: list[Run]) -> Shown:
@@ -86,7 +110,11 @@ def ended(run: Run) -> dict[str, Any]:
 
 
 def phase_of(pod: Object, life: Life) -> str:
-    """The phase of a pod whose containers have run."""
+    """The phase of a pod whose containers have run, or those that come first."""
+    if not life.runs:
+        ends = [runs[-1] for runs in life.first.values()]
+        is_over = any(run.code and not restarts(pod, run) for run in ends)
+        return "Failed" if is_over else "Pending"
     last = [runs[-1] for runs in life.runs.values()]
     if any(run.ended is None or restarts(pod, run) for run in last):
         return "Running"

@@ -50,19 +50,20 @@ def read_log(
 
 def _container(pod: Object, name: str) -> str:
     names = [container["name"] for container in pod["spec"]["containers"]]
+    first = [container["name"] for container in pod["spec"].get("initContainers") or ()]
     if not name and len(names) > 1:
         raise bad_request(
             f"a container name must be specified for pod {pod['metadata']['name']}, "
             f"choose one of: [{' '.join(names)}]"
         )
-    if name and name not in names:
+    if name and name not in (*names, *first):
         raise bad_request(f"container {name} is not valid for pod {pod['metadata']['name']}")
     return name or names[0]
 
 
 def _run(kubelet: Kubelet, pod: Object, container: str, *, previous: bool) -> Run:
     life = kubelet.lives.get(pod["metadata"]["uid"])
-    runs = life.runs.get(container, []) if life else []
+    runs = life.every.get(container, []) if life else []
     place = f'container "{container}" in pod "{pod["metadata"]["name"]}"'
     if previous:
         if len(runs) < 2:  # noqa: PLR2004 -- the one before the last
@@ -74,7 +75,10 @@ def _run(kubelet: Kubelet, pod: Object, container: str, *, previous: bool) -> Ru
 
 
 def _reason(pod: Object, container: str) -> str:
-    rows: list[dict[str, Any]] = pod["status"].get("containerStatuses", [])
+    status = pod["status"]
+    rows: list[dict[str, Any]] = [
+        *status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())
+    ]  # fmt: skip
     row = next((row for row in rows if row["name"] == container), None)
     reason: str = (row or {}).get("state", {}).get("waiting", {}).get("reason", "ContainerCreating")
     return _WAITING.get(reason, reason)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from playground.cluster.control.job_counts import is_ended
+from playground.cluster.control.pod_status import containers_of
 from playground.cluster.objects.kinds import CLAIM, CONFIG_MAP, POD, SECRET, Kind, Object
 from playground.cluster.objects.storage_rules import claims_of
 from playground.cluster.objects.store import Store
@@ -73,10 +74,11 @@ def claim_problem(store: Store, pod: Object, failures: dict[str, str]) -> str:
     return ""
 
 
-def config_problem(store: Store, pod: Object, container: dict[str, Any]) -> str:
-    """The first secret, config map or key that a container's environment misses."""
+def config_problems(store: Store, pod: Object) -> dict[str, str]:
+    """The first secret, config map or key that each container's environment misses, if any."""
     space = pod["metadata"]["namespace"]
-    return next(_missing(store, space, container), "")
+    found = {each["name"]: next(_missing(store, space, each), "") for each in containers_of(pod)}
+    return {name: problem for name, problem in found.items() if problem}
 
 
 def _missing(store: Store, space: str, container: dict[str, Any]) -> Iterator[str]:

@@ -44,21 +44,43 @@ def terminated(code: int, reason: str, started: datetime, ended: datetime) -> St
     }
 
 
+def beginning(pod: Object) -> Shown:
+    """A container of the pod before anything is known of it."""
+    return waiting("PodInitializing" if pod["spec"].get("initContainers") else "ContainerCreating")
+
+
+def beginnings(pod: Object) -> dict[str, Shown]:
+    """Every container of the pod before anything is known of it, by name."""
+    return dict.fromkeys((each["name"] for each in containers_of(pod)), beginning(pod))
+
+
+def containers_of(pod: Object) -> list[Object]:
+    """The containers of a pod, those that come first before the others."""
+    return [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
+
+
 def report(pod: Object, states: dict[str, Shown], phase: str, now: datetime) -> None:
-    """Writes states of containers and what follows from them into a pod's status, in place."""
-    status = pod["status"]
-    rows = [
-        _container_row(pod, container, states[container["name"]])
-        for container in pod["spec"]["containers"]
-    ]
+    """Writes states of containers and what follows from them into a pod's status, in place.
+
+    Of an init container that has no state nothing is known yet.
+    """
+    status, known = pod["status"], beginnings(pod) | states
+    first, rows = (
+        [_container_row(pod, each, known[each["name"]]) for each in pod["spec"].get(part) or ()]
+        for part in ("initContainers", "containers")
+    )
+    for row in first:
+        row["ready"] = row["state"].get("terminated", {}).get("exitCode") == 0
     status |= {"phase": phase, "containerStatuses": rows}
+    if first:
+        status["initContainerStatuses"] = first
     status.setdefault("hostIP", host_address(pod["spec"]["nodeName"]))
     status.setdefault("hostIPs", [{"ip": status["hostIP"]}])
     status.setdefault("startTime", stamp(now))
-    if any("running" in row["state"] for row in rows):
+    if any("running" in row["state"] for row in (*first, *rows)):
         status.setdefault("podIP", _address(pod))
         status.setdefault("podIPs", [{"ip": status["podIP"]}])
-    _conditions(pod, rows, phase, now)
+    _conditions(pod, (first, rows), phase, now)
 
 
 def host_address(node: str) -> str:
@@ -96,17 +118,28 @@ def _container_row(pod: Object, container: dict[str, Any], shown: Shown) -> dict
     return row
 
 
-def _conditions(pod: Object, rows: list[dict[str, Any]], phase: str, now: datetime) -> None:
+def _conditions(
+    pod: Object,
+    both: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+    phase: str,
+    now: datetime,
+) -> None:
+    first, rows = both
     unready = [row["name"] for row in rows if not row["ready"]]
     words = f"containers with unready status: [{' '.join(unready)}]"
     why = ("ContainersNotReady", words) if unready else ("", "")
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase)
     if over:
         why = (over, "")
-    started = all("waiting" not in row["state"] for row in rows)
+    started = all("waiting" not in row["state"] for row in rows) or any(
+        "waiting" not in row["state"] for row in first
+    )
     set_condition(pod, "PodReadyToStartContainers", status=started, why=("", ""), now=now)
-    first = (over, "") if over == "PodCompleted" else ("", "")
-    set_condition(pod, "Initialized", status=True, why=first, now=now)
+    undone = [row["name"] for row in first if not row["ready"]]
+    words = f"containers with incomplete status: [{' '.join(undone)}]"
+    begun = ("ContainersNotInitialized", words) if undone else ("", "")
+    begun = (over, "") if over == "PodCompleted" else begun
+    set_condition(pod, "Initialized", status=not undone, why=begun, now=now)
     for kind in ("Ready", "ContainersReady"):
         set_condition(pod, kind, status=not unready, why=why, now=now)
     for row in pod["status"]["conditions"]:

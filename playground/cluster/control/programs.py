@@ -86,8 +86,8 @@ class Programs:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                cwd=home,
-                env=_environment(container),
+                cwd=places.get(container.get("workingDir", ""), home),
+                env={"TMPDIR": str(home), **_environment(container)},
                 process_group=0,
                 preexec_fn=die_with_parent,  # noqa: PLW1509  # it only makes one system call
             )

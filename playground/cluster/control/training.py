@@ -19,7 +19,7 @@ LOADING_SECONDS = 4.0
 KEPT_EPOCHS = 200
 OUT_OF_MEMORY = 137
 _EPOCHS = re.compile(r"--epochs[= ](\d+)")
-_SSHD = re.compile(r"\bsshd\b")
+_SSHD = re.compile(r"""\bsshd"? -D""")
 _SLEEP = re.compile(r"\bsleep (\d+|infinity)\b")
 
 

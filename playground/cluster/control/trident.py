@@ -38,7 +38,7 @@ def share_problem(store: Store, claim: Object) -> str:
     return "" if volume_of(store, source) else "subordinate volume source PVC is not bound"
 
 
-def attributes(store: Store, claim: Object, name: str) -> dict[str, Any]:
+def shared_attributes(store: Store, claim: Object, name: str) -> dict[str, Any]:
     """What a new volume says of itself; claims that share one have the same internal name."""
     wanted = source_of(claim)
     source = store.get(CLAIM, *wanted) if wanted else None

@@ -184,6 +184,14 @@ VOLUME_REFERENCE = Kind(
     custom=True,
     generations=True,
 )
+_SNAPSHOT = "snapshot.storage.k8s.io"
+VOLUME_SNAPSHOT = _operated(_SNAPSHOT, "volumesnapshots", "VolumeSnapshot", "v1", short=("vs",))
+VOLUME_SNAPSHOT_CLASS = _operated(
+    _SNAPSHOT, "volumesnapshotclasses", "VolumeSnapshotClass", "v1", namespaced=False
+)
+VOLUME_SNAPSHOT_CONTENT = _operated(
+    _SNAPSHOT, "volumesnapshotcontents", "VolumeSnapshotContent", "v1", namespaced=False
+)
 BUILT_IN = (
     NAMESPACE,
     POD,

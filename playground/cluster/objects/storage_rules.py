@@ -29,7 +29,11 @@ _CLASS_FIXED = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode
 
 def default_claim(claim: Object) -> None:
     """Fills in what every new claim has."""
-    claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+    spec = claim.setdefault("spec", {})
+    spec.setdefault("volumeMode", "Filesystem")
+    source = spec.get("dataSourceRef") or spec.get("dataSource")
+    if source and "namespace" not in source:
+        spec |= {"dataSource": dict(source), "dataSourceRef": dict(source)}
     claim["metadata"].setdefault("finalizers", [CLAIM_PROTECTION])
     claim["status"] = {"phase": "Pending"}
 

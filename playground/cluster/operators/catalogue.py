@@ -13,6 +13,9 @@ from playground.cluster.objects.kinds import (
     RUNTIME,
     TRAIN_JOB,
     VOLUME_REFERENCE,
+    VOLUME_SNAPSHOT,
+    VOLUME_SNAPSHOT_CLASS,
+    VOLUME_SNAPSHOT_CONTENT,
     Kind,
     Object,
 )
@@ -29,6 +32,8 @@ OPERATORS: Mapping[str, Operator] = {
     "jobset": ((JOB_SET,), (JobSets,)),
     "trainer": ((JOB_SET, TRAIN_JOB, RUNTIME, CLUSTER_RUNTIME), (TrainJobs,)),
     "training-operator": ((OLD_MPI_JOB, PYTORCH_JOB), (PyTorchJobs,)),
+    # What takes them is in playground/cluster/control/snapshots.py.
+    "snapshots": ((VOLUME_SNAPSHOT, VOLUME_SNAPSHOT_CLASS, VOLUME_SNAPSHOT_CONTENT), ()),
     # What it does for claims is in playground/cluster/control/trident.py.
     "trident": ((VOLUME_REFERENCE,), ()),
 }

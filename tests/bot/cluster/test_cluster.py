@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from bot.cluster import labels
-from bot.cluster.cluster import WATCHED, Cluster
+from bot.cluster.cluster import WATCHED, Cluster, following
 from bot.cluster.connection import Connection
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, NODES, PODS
 from bot.cluster.view import Change
@@ -171,3 +171,24 @@ def test_rights_are_asked_of_the_cluster(
 def test_stopping_what_never_started_is_quiet(cluster: Cluster) -> None:
     cluster.stop()
     assert not cluster.view.synced
+
+
+def test_the_first_listener_hears_of_what_was_before(
+    server: ApiServer, connection: Connection
+) -> None:
+    serve_all(server)
+    begun = following("default", connection, pace=FAST)
+    begun.begin()
+    eventually(lambda: begun.view.synced)
+    cluster = Cluster.of(begun, "installation-1")
+    first, second = list[Change](), list[Change]()
+    with running(cluster):
+        cluster.on_change(first.append)
+        eventually(lambda: {each.resource for each in first} == set(WATCHED))
+        cluster.on_change(second.append)
+    assert {(each.cluster, each.kind, each.object) for each in first} == {
+        ("default", "synced", None)
+    }
+    assert len(first) == len(WATCHED)
+    assert second == []
+    assert [each.name for each in cluster.view.all(CLUSTER_QUEUES)] == ["clusterqueues"]

@@ -18,6 +18,7 @@ datasets:
   state: s3://qm-state/datasets
   state_store: lake
 """
+FOLDER = "{file_system: fs-0123456789abcdef0, repository: s3://lake, path: /lake}"
 
 
 def test_stores_and_datasets_have_sensible_defaults(tmp_path: Path) -> None:
@@ -117,6 +118,25 @@ def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
             "  state_store: lake\n",
             "  state_store: lake\n  default_class: slow\n  classes: {fast: {}}\n",
             "quartermaster.yaml line 18: slow is no class of it; it may be: fast.",
+        ),
+        (
+            "  state_store: lake\n",
+            f"  state_store: lake\n  classes: {{lustre: {{fsx: {FOLDER}}}}}\n",
+            (
+                "quartermaster.yaml line 18: datasets.fsx is missing; say where FSx is: fsx:"
+                " {region: eu-central-1}"
+            ),
+        ),
+        (
+            "  state_store: lake\n",
+            (
+                "  state_store: lake\n  fsx: {region: eu-central-1}\n"
+                f"  classes: {{lustre: {{least_size: 1Ti, fsx: {FOLDER}}}}}\n"
+            ),
+            (
+                "quartermaster.yaml line 19: least_size is for classes that make a volume for each"
+                " cache; leave it out with fsx."
+            ),
         ),
         (
             "  image: ghcr.io/acme/quartermaster:0.1.0\n",

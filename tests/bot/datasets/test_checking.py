@@ -1,14 +1,15 @@
 """What the doctor says of datasets."""
 
 from bot.config import Settings
-from bot.datasets.checking import Check, checks
+from bot.datasets.checking import checks
+from bot.findings import Finding
 from playground.loopback import free_port
 from tests.bot.datasets.caches.keeping import SNAPSHOT_CRD
 from tests.bot.datasets.rig import SETTINGS, Rig
 from tests.object_stores import Lake
 
 
-def examined(rig: Rig, settings: Settings) -> list[Check]:
+def examined(rig: Rig, settings: Settings) -> list[Finding]:
     datasets = settings.datasets
     assert datasets is not None
     return list(checks(settings, datasets, rig.cluster))
@@ -29,12 +30,12 @@ def reached(lake: Lake, bucket: str) -> Settings:
 def test_everything_well_is_said_so(rig: Rig, lake: Lake) -> None:
     bucket = lake.bucket()
     assert examined(rig, reached(lake, bucket)) == [
-        Check("datasets rights", "ok", "all 6 are granted"),
-        Check("datasets namespace", "ok", "datasets takes the Job of a survey"),
-        Check("datasets pushing", "ok", "all 2 rights for it are granted"),
-        Check("store lake", "ok", "Secret datasets/lake-keys is there"),
-        Check("store state", "ok", "has no Secret: pods have an identity of their own"),
-        Check("datasets state", "ok", f"s3://{bucket}/prod/ can be read"),
+        Finding("datasets rights", "ok", "all 6 are granted"),
+        Finding("datasets namespace", "ok", "datasets takes the Job of a survey"),
+        Finding("datasets pushing", "ok", "all 2 rights for it are granted"),
+        Finding("store lake", "ok", "Secret datasets/lake-keys is there"),
+        Finding("store state", "ok", "has no Secret: pods have an identity of their own"),
+        Finding("datasets state", "ok", f"s3://{bucket}/prod/ can be read"),
     ]
     assert rig.jobs() == []
 
@@ -47,7 +48,7 @@ def test_what_is_missing_has_a_remedy(rig: Rig, lake: Lake) -> None:
     rig.world.delete("secrets", "lake-keys", "datasets")
     found = {each.about: each for each in examined(rig, away(lake)) if each.state != "ok"}
     assert list(found) == ["store lake", "datasets state"]
-    assert found["store lake"] == Check(
+    assert found["store lake"] == Finding(
         "store lake",
         "failed",
         "Secret datasets/lake-keys is missing",
@@ -67,7 +68,7 @@ def test_missing_rights_and_namespace_are_told(rig: Rig, lake: Lake) -> None:
     rights, namespace, _, keys = examined(rig, Settings.model_validate(settings))[:4]
     assert (rights.state, rights.says) == ("failed", "missing in nowhere: list events")
     assert (namespace.state, namespace.says) == ("failed", "nowhere is missing")
-    assert keys == Check(
+    assert keys == Finding(
         "store lake",
         "warning",
         "the bot may not see Secret nowhere/lake-keys",
@@ -81,11 +82,11 @@ def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
     caching = Settings.model_validate(settings)
     rig.world.install("trident")
     well = {each.about: each for each in examined(rig, caching)}["datasets sharing"]
-    assert well == Check("datasets sharing", "ok", "all 9 rights for it are granted")
+    assert well == Finding("datasets sharing", "ok", "all 9 rights for it are granted")
     rig.world.forbid("delete", "persistentvolumes")
     rig.world.forbid("get", "tridentvolumereferences")
     ill = {each.about: each for each in examined(rig, caching)}["datasets sharing"]
-    assert ill == Check(
+    assert ill == Finding(
         "datasets sharing",
         "failed",
         (
@@ -115,11 +116,11 @@ def test_rights_for_trident_alone_are_warned_of(rig: Rig, lake: Lake) -> None:
 def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
     rig.world.install("trident")
     well = {each.about: each for each in examined(rig, away(lake))}["datasets pushing"]
-    assert well == Check("datasets pushing", "ok", "all 7 rights for it are granted")
+    assert well == Finding("datasets pushing", "ok", "all 7 rights for it are granted")
     rig.world.forbid("patch", "persistentvolumeclaims")
     rig.world.forbid("create", "tridentvolumereferences")
     ill = {each.about: each for each in examined(rig, away(lake))}["datasets pushing"]
-    assert ill == Check(
+    assert ill == Finding(
         "datasets pushing",
         "warning",
         (
@@ -127,6 +128,24 @@ def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
             " patch persistentvolumeclaims in team-a, patch persistentvolumeclaims in team-b"
         ),
         "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
+    )
+
+
+def test_rights_for_pushing_snapshots_are_asked(rig: Rig, lake: Lake) -> None:
+    rig.world.install("snapshots")
+    well = {each.about: each for each in examined(rig, away(lake))}["pushing snapshots"]
+    assert well == Finding("pushing snapshots", "ok", "all 7 rights for it are granted")
+    rig.world.forbid("create", "volumesnapshotcontents")
+    rig.world.forbid("delete", "volumesnapshots")
+    ill = {each.about: each for each in examined(rig, away(lake))}["pushing snapshots"]
+    assert ill == Finding(
+        "pushing snapshots",
+        "warning",
+        (
+            "snapshots cannot be pushed: missing create volumesnapshotcontents, delete"
+            " volumesnapshots in datasets"
+        ),
+        "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace.",
     )
 
 

@@ -5,16 +5,20 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from sqlalchemy import update
 from typing_extensions import override
 
 from bot.config import ClusterSettings, PrometheusSettings
 from bot.controller import Loop
 from bot.gpus.controller import UseController, look_around
+from bot.slack.messages import Message
 from bot.training.idling import IdlingService
 from tests.bot.training.rig import Rig
 from tests.prometheus import Scraped, prometheus
 
 ACTIVE, UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
+
+_POST_ALL = update(Message).values(ts="1.0")
 
 
 class Watched(Rig):
@@ -39,9 +43,14 @@ class Watched(Rig):
         cluster = ClusterSettings(prometheus=PrometheusSettings(url=url))
         self.policy = self.policy.model_copy(update={"clusters": {"default": cluster}})
 
-    def look_at(self, moment: datetime) -> None:
-        """Goes to a moment, looks at the GPUs, and lets come what follows."""
+    def look_at(self, moment: datetime, *, is_slack_down: bool = False) -> None:
+        """Goes to a moment, looks at the GPUs, and lets come what follows.
+
+        What was said before has been posted by then.
+        """
         self.outside.clock.moment = moment
+        if not is_slack_down:
+            self.do(lambda session: session.connection().execute(_POST_ALL))
         self.do(lambda session: look_around(self.settings(), session, moment))
         self.run()
 

@@ -87,6 +87,19 @@ def test_a_bot_that_was_away_tells_first(rig: Watched, tmp_path: Path) -> None:
     assert rig.get(run_id).phase == Phase.STOPPED
 
 
+def test_a_notice_counts_from_when_it_stood(rig: Watched, tmp_path: Path) -> None:
+    run_id = begin(rig)
+    with rig.measured(tmp_path, scrape(rig, run_id)):
+        rig.look_at(at(3.6))
+        rig.look_at(at(4.2), is_slack_down=True)
+        rig.look_at(at(4.4), is_slack_down=True)
+        rig.look_at(at(4.9))
+        assert (rig.get(run_id).phase, told(rig, run_id)) == (Phase.RUNNING, ["idle-202611211612"])
+        rig.look_at(at(5))
+        rig.pass_time(minutes=2)
+    assert rig.get(run_id).phase == Phase.STOPPED
+
+
 def test_a_kept_session_is_let_be(rig: Watched, tmp_path: Path) -> None:
     run_id = begin(rig)
     with rig.measured(tmp_path, scrape(rig, run_id)):

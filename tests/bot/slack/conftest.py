@@ -1,6 +1,5 @@
 """A strict Slack on loopback, for every test of what speaks to Slack."""
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.slack.transports import Transport
+from playground.loopback import reserved_port
 from tests.bot.slack.desks import Desk, by_http, by_sockets
 from tests.bot.slack.senders import Office, office
 from tests.playground.slack.conftest import slack, stage
@@ -19,11 +19,9 @@ Open = Callable[[Desk], AbstractContextManager[Transport]]
 
 
 @pytest.fixture
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
+def free_port() -> Iterator[int]:
+    with reserved_port() as port:
+        yield port
 
 
 @pytest.fixture(params=["sockets", "http"])

@@ -7,7 +7,8 @@ from typing_extensions import override
 from bot import due
 from bot.approvals import Approvals
 from bot.cluster.cluster import WATCHED
-from bot.cluster.view import Change
+from bot.cluster.resources import Resource
+from bot.cluster.view import Change, Store
 from bot.config import Settings
 from bot.controller import Loop
 from bot.database.database import Database, Session
@@ -74,6 +75,7 @@ class Rig(Ground):
 
     def __init__(self, database: Database, outside: Outside, policy: Settings) -> None:
         super().__init__(database, outside, policy)
+        self._states: dict[Store[Any], object] = {}
         self.engines = Engines(self.settings, self.clusters)
         self.engine = self.engines.of("default")
         approvals = Approvals(self.settings, self.access)
@@ -97,20 +99,34 @@ class Rig(Ground):
     def look(self) -> None:
         """Has the view see the cluster as it is, and wakes what that concerns."""
         self.world.settle()
-        changes = []
-        for resource, selector in WATCHED.items():
-            store = self.cluster.view.store(resource)
+        changes = [change for watched in WATCHED.items() for change in self._differences(*watched)]
+        self.do(lambda session: self._wake(session, changes))
+
+    def _differences(self, resource: Resource[Any], selector: str) -> list[Change]:
+        """How a resource differs from what was known; not asked where nothing changed."""
+        store, state = self.cluster.view.store(resource), self._state(resource)
+        found: list[Change] = []
+        if self._states.get(store) != state:
             try:
-                found = store.replace(self.cluster.list(resource, labels=selector))
+                different = store.replace(self.cluster.list(resource, labels=selector))
             except ClusterError as error:
                 if error.reason != "NotServed":
                     raise
                 store.absent = True
-                continue
-            changes += [Change("default", resource, kind, each) for kind, each in found]
-            store.absent = False
-            store.prove()
-        self.do(lambda session: self._wake(session, changes))
+                return []
+            found = [Change("default", resource, kind, each) for kind, each in different]
+            self._states[store] = state
+        store.absent = False
+        store.prove()
+        return found
+
+    def _state(self, resource: Resource[Any]) -> object:
+        """The kind as it is served, and the last change of an object of it."""
+        inside = self.world.inside
+        with inside.lock:
+            kind = inside.kinds.find(resource.group, resource.plural)
+            history = inside.store.history[kind.qualified] if kind else None
+            return kind, history[-1].version if history else None
 
     def submit(self, name: str = "lane", person: str = ALICE, **more: Any) -> str:
         """Somebody of team-a submits a run; its id. `nodes` may be a number."""

@@ -6,7 +6,13 @@ import pytest
 
 from bot.config import Preset
 from bot.errors import UsageError
-from bot.slack.container_parameters import Artifact, ArtifactPath, NewVolume, VolumeMount
+from bot.slack.container_parameters import (
+    Artifact,
+    ArtifactPath,
+    DataMount,
+    NewVolume,
+    VolumeMount,
+)
 from bot.training.artifacts import Kept, artifacts_of, refuse_lost
 from bot.training.presets import with_preset
 from bot.training.record import details, export_text
@@ -53,6 +59,23 @@ def test_what_would_be_lost_is_refused(path: str, message: str, hint: str) -> No
     with pytest.raises(UsageError) as refused:
         refuse_lost([Artifact("/out/a"), Artifact(path)], (DATA, OUT, NEW))
     assert (refused.value.message, refused.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize("path", ["/out/set/model.pt", "/out/set"])
+def test_artifacts_below_data_are_refused(path: str) -> None:
+    data = DataMount("chest-xray@v3", "/out/set/")
+    with pytest.raises(UsageError) as refused:
+        refuse_lost([Artifact("/out/a"), Artifact(path)], (OUT,), (data,))
+    assert (refused.value.message, refused.value.hint) == (
+        (
+            f"`--artifact {path}` is below /out/set, where the run reads chest-xray@v3: nothing can"
+            " be written there."
+        ),
+        (
+            "Write it to a PVC, for example"
+            f" `--pvc results:/out --artifact /out/{path.rpartition('/')[2]}`."
+        ),
+    )
 
 
 def test_without_a_volume_one_is_asked_for(rig: Rig) -> None:

@@ -59,7 +59,7 @@ def _race(rig: Rig, pool: ThreadPoolExecutor, version_id: str, name: str) -> Non
 
 
 def _cached(session: Session, version_id: str) -> str:
-    return add_cache(session, session.get_one(Version, version_id)).id
+    return add_cache(session, session.get_one(Version, version_id), storage_class="shared").id
 
 
 def _over(session: Session, cache_id: str) -> None:

@@ -33,7 +33,8 @@ def test_a_path_is_mounted_once_only(rig: Rig) -> None:
 def test_what_it_makes_is_not_on_data(rig: Rig) -> None:
     said, _ = refusal(rig, data=DATA, artifact=(Artifact("/data/model.pt"),))
     assert said == (
-        "`--artifact /data/model.pt` is on no PVC of the run, so it would be gone with its pod."
+        "`--artifact /data/model.pt` is below /data, where the run reads chest-xray@v3: nothing can"
+        " be written there."
     )
 
 

@@ -4,11 +4,12 @@ import pytest
 
 from bot.cluster.claims import Requirement
 from bot.errors import ConflictError
-from bot.slack.container_parameters import NewVolume, VolumeMount
+from bot.slack.container_parameters import DataMount, NewVolume, VolumeMount
 from bot.training.tables import Phase
 from playground.cluster.objects.kinds import Object
 from playground.cluster.story import claim, storage_class
 from playground.cluster.two_types import add_second_type
+from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.training.rig import Rig
 
 ZONE = "topology.kubernetes.io/zone"
@@ -145,3 +146,37 @@ def test_requirements_are_read_as_kubernetes_does(
 ) -> None:
     requirement = Requirement(key="zone", operator=operator, values=values)
     assert requirement.fits({"zone": "a"}) is fits
+
+
+def test_a_cache_without_nodes_near_is_refused(zones: Rig) -> None:
+    bound(zones, "data", within("eu-1d"))
+    made = zones.world.get("persistentvolumeclaims", "data", "team-a") or {}
+    volume = made["spec"]["volumeName"]
+    zones.world.patch("persistentvolumes", volume, _NFS)
+    zones.look()
+    zones.do(lambda session: add_cached(session, volume_name=volume).id)
+    with pytest.raises(ConflictError) as refused:
+        zones.submit(data=(DataMount("chest-xray@v3", "/data"),))
+    assert (refused.value.message, refused.value.hint) == (
+        (
+            "The cache of chest-xray@v3 can be reached from zone eu-1d only, and the nodes with"
+            " GPUs are in zone eu-1a, zone eu-1b, zone eu-1c."
+        ),
+        "Cache it on a storage class that can be reached from there.",
+    )
+
+
+def test_a_cache_may_be_where_its_class_is(zones: Rig) -> None:
+    terms = [{"matchLabelExpressions": [{"key": ZONE, "values": ["eu-1d"]}]}]
+    fsx = storage_class("fsx") | {"allowedTopologies": terms, "provisioner": "nfs.acme.example"}
+    zones.world.create("storageclasses", fsx)
+    zones.look()
+    zones.do(lambda session: add_cached(session, storage_class="fsx").id)
+    with pytest.raises(ConflictError) as refused:
+        zones.submit(data=(DataMount("chest-xray@v3", "/data"),))
+    assert str(refused.value).startswith(
+        "The cache of chest-xray@v3 can be reached from zone eu-1d only"
+    )
+
+
+_NFS = {"spec": {"csi": None, "nfs": {"server": "10.0.0.1", "path": "/data"}}}

@@ -7,7 +7,9 @@ import pytest
 
 from bot.database.database import Database
 from tests.bot.datasets.caches.filling import Filling
+from tests.bot.datasets.caches.fsx_filling import Importing
 from tests.bot.datasets.caches.keeping import Keeping
+from tests.bot.datasets.fsx.region import Region
 from tests.bot.ground import Outside
 from tests.databases import create_tables
 
@@ -30,5 +32,18 @@ def filling(tmp_path: Path) -> Iterator[Filling]:
     database = Database(url)
     outside = Outside(tmp_path)
     yield Filling(database, outside)
+    outside.close()
+    database.close()
+
+
+@pytest.fixture
+def importing(tmp_path: Path) -> Iterator[Importing]:
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    region = Region(outside, tmp_path)
+    yield Importing(database, outside, region)
+    region.close()
     outside.close()
     database.close()

@@ -59,6 +59,8 @@ def settings(**more: Any) -> Settings:
 class Filling(Rig):
     """Everything that fills caches, built as the composition root builds it."""
 
+    doing = "copying"
+
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside)
         self.policy = settings()
@@ -90,7 +92,9 @@ class Filling(Rig):
         def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
             passed = min(seconds, (until - started).total_seconds())
             steps = range(5, int(min(passed, stalls_after)) + 1, 5)
-            said = [(started + timedelta(seconds=n), _progress(n / seconds)) for n in steps]
+            said = [
+                (started + timedelta(seconds=n), _progress(n / seconds, self.doing)) for n in steps
+            ]
             if passed >= seconds:
                 said.append((started + timedelta(seconds=seconds), json.dumps(last)))
             return [(started, "2026-11-21 12:00:00 copying"), *said]
@@ -173,6 +177,6 @@ class Filling(Rig):
                         due.wake(session, *wakeup, self.clock.now())
 
 
-def _progress(part: float) -> str:
-    told = {"event": "progress", "phase": "copying", "files_done": int(OBJECTS * part)}
+def _progress(part: float, doing: str) -> str:
+    told = {"event": "progress", "phase": doing, "files_done": int(OBJECTS * part)}
     return json.dumps(told | {"bytes_done": int(SIZE * part), "bytes_per_second": SIZE / 40})

@@ -56,11 +56,11 @@ class Sharing(Ground):
                     for wakeup in self._ear(Change("default", resource, "modified", each)):
                         due.wake(session, *wakeup, self.clock.now())
 
-    def cache(self, driver: str = NFS, **fields: Any) -> Cache:
-        """A cache on a volume of this driver."""
+    def cache(self, driver: str = NFS, policy: str = "Delete", **fields: Any) -> Cache:
+        """A cache on a volume of this driver, whose class has that reclaimPolicy."""
         told = {"storage_class": "fast", **fields}
         cache: Cache = self.do(lambda session: add_cached(session, **told))
-        body = storage_class("fast", seconds=0) | {"provisioner": driver}
+        body = storage_class("fast", seconds=0) | {"provisioner": driver, "reclaimPolicy": policy}
         self.world.create("storageclasses", body)
         marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: INSTALLATION}
         claim = {

@@ -1,6 +1,7 @@
 """What the doctor says of the storage classes for caches."""
 
-from bot.datasets.checking import Check, checks
+from bot.datasets.checking import checks
+from bot.findings import Finding
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.filling import Filling, settings
 
@@ -12,14 +13,14 @@ def test_each_class_for_caches_is_tried(filling: Filling) -> None:
     assert told.datasets is not None
     found = checks(told, told.datasets, filling.cluster)
     assert [each for each in found if each.about.startswith("cache class")] == [
-        Check("cache class standard", "ok", "its volumes are for many nodes"),
-        Check(
+        Finding("cache class standard", "ok", "its volumes are for many nodes"),
+        Finding(
             "cache class disk",
             "failed",
             "its volumes are for one node at a time",
             "Take a class of files and not of disks, as of NFS.",
         ),
-        Check(
+        Finding(
             "cache class missing",
             "failed",
             "the cluster does not have it",

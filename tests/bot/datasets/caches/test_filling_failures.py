@@ -247,6 +247,27 @@ def test_a_volume_that_is_retained_is_named(filling: Filling) -> None:
     )
 
 
+def test_a_claim_that_stays_is_for_admins(filling: Filling) -> None:
+    filling.fills(last=CHANGED, seconds=10, code=65)
+    cache_id = filling.cache()
+    claim = filling.found(cache_id).claim_name
+    filling.pass_time(seconds=5)
+    held = {"metadata": {"finalizers": ["acme.example/holds"]}}
+    filling.world.patch("persistentvolumeclaims", claim, held, "datasets")
+    filling.pass_time(minutes=5)
+    assert (filling.found(cache_id).phase, filling.found(cache_id).is_cleared) == ("failed", False)
+    filling.leap(hours=25)
+    filling.pass_time(minutes=1)
+    cache = filling.found(cache_id)
+    assert (cache.is_cleared, cache.unblock) == (
+        True,
+        (
+            f"Record a new version. After 1d its PVC {claim} is still there, and being deleted: an"
+            " admin looks why, and `/dataset usage` names it."
+        ),
+    )
+
+
 def test_a_store_taken_away_waits_for_it(filling: Filling) -> None:
     cache_id = filling.cache()
     configured = filling.policy

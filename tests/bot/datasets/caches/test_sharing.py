@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bot.database.database import Database
+from bot.datasets.caches import shares
 from bot.datasets.caches.tables import Phase, SharePhase
 from playground.ledger import Fault
 from tests.bot.datasets.caches.sharing import CLAIMS, NFS, TRIDENT, Sharing
@@ -95,6 +96,25 @@ def test_trident_shares_its_volume_by_notes(rig: Sharing) -> None:
     assert rig.source(cache)["metadata"]["annotations"][SHARED_TO] == "somebody"
     assert (rig.world.list("tridentvolumereferences"), rig.claim(first)) == ([], None)
     assert rig.volumes() == [f"datasets/{cache.claim_name}"]
+
+
+def test_a_retained_volume_ends_its_share(rig: Sharing) -> None:
+    rig.world.install("trident")
+    cache = rig.cache(TRIDENT, policy="Retain")
+    share_id = rig.share(cache)
+    rig.pass_time(seconds=30)
+    volume = rig.get(share_id).volume_name
+    rig.leave(cache)
+    rig.pass_time(minutes=1)
+    share = rig.get(share_id)
+    stays = (
+        f"PersistentVolume {volume} of namespace team-b stays, because its reclaimPolicy is Retain:"
+        " an admin deletes it, and its volume in Trident."
+    )
+    assert (share.phase, share.trouble) == ("gone", stays)
+    assert rig.do(lambda session: shares.remains(session, cache.id)) == stays
+    assert SHARED_TO not in rig.source(cache)["metadata"].get("annotations", {})
+    assert (rig.world.list("tridentvolumereferences"), rig.claim(share_id)) == ([], None)
 
 
 def test_a_driver_that_cannot_is_named(rig: Sharing) -> None:

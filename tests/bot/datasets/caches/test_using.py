@@ -56,7 +56,7 @@ def words(text: str) -> str:
 def take(database: Database, text: str = "chest-xray@v3", user: User = USER) -> Taken:
     name, _, version = text.partition("@")
     asked = Reference(name, version or None)
-    return database.transaction(lambda s: using.take(s, asked, user, words, START))
+    return database.transaction(lambda s: using.take(s, [asked], user, words, START))[0]
 
 
 def refusal(database: Database, text: str = "chest-xray@v3", user: User = USER) -> tuple[str, str]:

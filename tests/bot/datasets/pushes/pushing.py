@@ -1,13 +1,22 @@
 """Pushes on a database and on a whole cluster behind HTTP, whose worker only talks."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from typing_extensions import override
 
-from bot import due
-from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
+from bot import due, holds
+from bot.cluster.resources import (
+    JOBS,
+    PVCS,
+    SNAPSHOT_CLASSES,
+    SNAPSHOTS,
+    STORAGE_CLASSES,
+    VOLUMES,
+    Resource,
+)
 from bot.cluster.view import Change
 from bot.controller import Loop
 from bot.database.database import Database, Session
@@ -20,14 +29,17 @@ from bot.datasets.pushes.plan import Wish
 from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.service import Offer, PushService
 from bot.datasets.pushes.watching import PushEar
+from bot.holds import Hold
 from bot.slack.card import Reply
 from bot.slack.text import as_text
+from bot.training.makers import makers_of
 from playground.cluster.control.training import Line, Training
-from playground.cluster.story import storage_class
+from playground.cluster.story import snapshot_class, storage_class
 from tests.bot.datasets.rig import IMAGE, Rig
 from tests.bot.ground import ALICE, TEAM_A, Outside
 
 NFS, TRIDENT = "nfs.csi.k8s.io", "csi.trident.netapp.io"
+SNAPSHOT_KINDS: tuple[Resource[Any], ...] = (SNAPSHOTS, SNAPSHOT_CLASSES)
 CLAIMS, MOUNTED = "persistentvolumeclaims", "persistentvolumes"
 FILES, SIZE = 1200, 48_000_000_000
 DONE = {
@@ -53,6 +65,7 @@ class Pushing(Rig):
         self.pushes = PushService(self.settings, self.clusters, self.words)
         self._ears = (PushEar(self.clusters), ShareEar(self.clusters))
         self._heard = dict[str, str]()
+        self.has_snapshots = False
         self.claim("results")
         self.others = self.volumes()
         self.pushes_so()
@@ -60,7 +73,8 @@ class Pushing(Rig):
     @override
     def restart(self) -> None:
         world = World(self.database, self.clock, self.settings, self.clusters, self.words)
-        keepers = (VersionController(world), ShareController(world), PushController(world))
+        pushes = PushController(world, makers_of)
+        keepers = (VersionController(world), ShareController(world), pushes)
         self.loop = Loop(self.database, self.clock, keepers)
 
     def claim(self, name: str, driver: str = NFS, mode: str = "ReadWriteMany") -> None:
@@ -73,6 +87,24 @@ class Pushing(Rig):
             "resources": {"requests": {"storage": "1Ti"}},
         }
         self.world.create(CLAIMS, {"metadata": {"name": name}, "spec": spec}, "team-a")
+        self.world.settle()
+
+    def snapshot(
+        self,
+        name: str = "monday",
+        of: str = "results",
+        driver: str = NFS,
+        marks: Mapping[str, str] | None = None,
+    ) -> None:
+        """A VolumeSnapshot of team-a that is ready; `marks` are its labels."""
+        if not self.has_snapshots:
+            self.has_snapshots = True
+            self.world.install("snapshots")
+            self.world.create("volumesnapshotclasses", snapshot_class(driver=driver, seconds=0))
+        spec = {"source": {"persistentVolumeClaimName": of}}
+        metadata = {"name": name, "labels": dict(marks or {})}
+        self.world.create("volumesnapshots", {"metadata": metadata, "spec": spec}, "team-a")
+        self.outside.clock.moment += timedelta(seconds=5)
         self.world.settle()
 
     def pushes_so(self, last: dict[str, Any] = DONE, *, seconds: float = 40, code: int = 0) -> None:
@@ -102,7 +134,8 @@ class Pushing(Rig):
 
     def view(self) -> None:
         """Takes what a push looks at into the view, as watches do."""
-        kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES)
+        kinds: list[Resource[Any]] = [PVCS, VOLUMES, STORAGE_CLASSES]
+        kinds += SNAPSHOT_KINDS if self.has_snapshots else ()
         for resource in kinds:
             self.cluster.view.store(resource).replace(self.cluster.list(resource))
 
@@ -130,6 +163,11 @@ class Pushing(Rig):
     def found(self, push_id: str) -> Push:
         return self.do(lambda session: session.get_one(Push, push_id))
 
+    def holds_on(self, snapshot_id: str) -> list[Hold]:
+        """What needs a snapshot of ours."""
+        now = self.clock.now()
+        return self.do(lambda session: holds.on(session, holds.SNAPSHOT, snapshot_id, now))
+
     def shown(self, push_id: str) -> str:
         """The push's card as text."""
         card = self.do(lambda s: PushRenderer(self.clock).card(s, push_id, TEAM_A))
@@ -154,13 +192,24 @@ class Pushing(Rig):
         left = (
             self.jobs(),
             self.world.list(CLAIMS, "datasets"),
+            self.copies(),
             [each for each in self.volumes() if each not in self.others],
             [key for key in noted if key.startswith("trident")],
         )
-        return left == ([], [], [], [])
+        return left == ([], [], [], [], [])
+
+    def copies(self) -> list[str]:
+        """Snapshots and contents that are ours."""
+        if not self.has_snapshots:
+            return []
+        found = self.world.list("volumesnapshotcontents")
+        contents = [each for each in found if each["spec"]["deletionPolicy"] == "Retain"]
+        ours = [*self.world.list("volumesnapshots", "datasets"), *contents]
+        return [each["metadata"]["name"] for each in ours]
 
     def _hear(self, session: Session) -> None:
-        kinds: tuple[Resource[Any], ...] = (JOBS, PVCS, VOLUMES)
+        kinds: list[Resource[Any]] = [JOBS, PVCS, VOLUMES]
+        kinds += SNAPSHOT_KINDS[:1] if self.has_snapshots else ()
         for resource in kinds:
             for each in self.cluster.list(resource):
                 if self._heard.get(each.uid) != each.metadata.resource_version:
@@ -171,7 +220,8 @@ class Pushing(Rig):
 
 
 def _wish(more: dict[str, Any]) -> Wish:
-    return Wish(**({"claim": "results", "folder": "/run-7", "target": TARGET} | more))
+    source = {"claim": "" if "snapshot" in more else "results", "folder": "/run-7"}
+    return Wish(**(source | {"target": TARGET} | more))
 
 
 def _progress(part: float) -> str:

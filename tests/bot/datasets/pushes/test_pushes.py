@@ -1,21 +1,18 @@
 """Pushes from the question to the version, and what becomes of their objects."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.database.database import Database, Session
+from bot.database.database import Session
 from bot.datasets.push_tables import Phase
 from bot.datasets.tables import Version
 from bot.errors import UserError
 from playground.ledger import Fault
 from tests.bot.datasets.pushes.pushing import CLAIMS, NFS, TARGET, TRIDENT, Pushing
 from tests.bot.datasets.rig import DIGEST, DONE
-from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B, Outside
-from tests.databases import create_tables
+from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B
 
 DENIED = {
     "event": "failed",
@@ -24,16 +21,6 @@ DENIED = {
     "hint": "Let it read all below the folder, or push a folder that it may read.",
     "keys": ["labels.csv"],
 }
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Pushing]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database, outside = Database(url), Outside(tmp_path)
-    yield Pushing(database, outside)
-    outside.close()
-    database.close()
 
 
 def refusal(rig: Pushing, **wish: Any) -> tuple[str, str]:

@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 60
 class Exchange:
     """A request, and the answer that is sent back; None cuts the connection instead.
 
-    `sent_bytes` cuts it in the middle of the body.
+    `sent_bytes` cuts it in the middle of the body. `asked` are the headers of the request.
     """
 
     number: int
@@ -28,6 +28,7 @@ class Exchange:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     sent_bytes: int | None = None
+    asked: dict[str, str] = field(default_factory=dict)
 
     def lose(self) -> None:
         """The answer never arrives."""
@@ -91,7 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self) -> None:
         with self.plan.lock:
-            exchange = Exchange(len(self.plan.exchanges), self.command, self.path)
+            asked = {name.lower(): value for name, value in self.headers.items()}
+            count = len(self.plan.exchanges)
+            exchange = Exchange(count, self.command, self.path, asked=asked)
             self.plan.exchanges.append(exchange)
         exchange.status = 0
         self.plan.before(exchange)

@@ -48,18 +48,6 @@ def test_a_form_that_the_kind_lacks_is_refused() -> None:
     assert refused.value.message == "`--form` is not for `--kind job`."
 
 
-def test_a_form_in_two_parts_is_explained() -> None:
-    with pytest.raises(UsageError) as refused:
-        choose("sync", "deployment", {})
-    assert refused.value.message == (
-        "`--form deployment` of `--kind sync` would be admitted in two parts, workers and launcher,"
-        " and two such runs can each hold the GPUs that the other waits for."
-    )
-    assert refused.value.hint == (
-        "Leave `--form` out: launcher and workers are one Job then, admitted as a whole."
-    )
-
-
 def test_a_cluster_without_the_root_is_named(rig: Rig) -> None:
     rig.cluster.view.store(JobKind().root).absent = True
     with pytest.raises(ConflictError) as refused:

@@ -1,0 +1,115 @@
+"""Snapshots of volumes, reduced to the fields the bot looks at."""
+
+from datetime import datetime
+
+from bot.cluster import labels
+from bot.cluster.objects import ClusterObject, ObjectMeta, Part
+from bot.cluster.quantities import Quantity
+
+
+class SnapshotMeta(ObjectMeta, frozen=True, kw_only=True):
+    """What a snapshot has; it stays until the last finalizer is taken off."""
+
+    finalizers: tuple[str, ...] = ()
+
+
+class SnapshotSource(Part, frozen=True, kw_only=True):
+    """What a snapshot is of."""
+
+    persistent_volume_claim_name: str = ""
+
+
+class SnapshotSpec(Part, frozen=True, kw_only=True):
+    """What a snapshot is to be."""
+
+    source: SnapshotSource = SnapshotSource()
+    volume_snapshot_class_name: str = ""
+
+
+class SnapshotError(Part, frozen=True, kw_only=True):
+    """What went wrong last; it stays while the controller tries again."""
+
+    time: datetime | None = None
+    message: str = ""
+
+
+class SnapshotStatus(Part, frozen=True, kw_only=True):
+    """How far a snapshot is; all of it is missing at first.
+
+    `creation_time` is the moment that it shows, `restore_size` in bytes what a volume made from
+    it has at least.
+    """
+
+    bound_volume_snapshot_content_name: str = ""
+    creation_time: datetime | None = None
+    ready_to_use: bool = False
+    restore_size: Quantity | None = None
+    error: SnapshotError | None = None
+
+
+class VolumeSnapshot(ClusterObject, frozen=True, kw_only=True):
+    """A snapshot of a PVC."""
+
+    metadata: SnapshotMeta = SnapshotMeta()
+    spec: SnapshotSpec = SnapshotSpec()
+    status: SnapshotStatus = SnapshotStatus()
+
+    @property
+    def claim_name(self) -> str:
+        """The PVC it is of, empty where it was made from what a store had already."""
+        return self.spec.source.persistent_volume_claim_name
+
+
+class SnapshotReference(Part, frozen=True, kw_only=True):
+    """Which snapshot a content belongs to."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ContentSource(Part, frozen=True, kw_only=True):
+    """What a content was made from; `snapshot_handle` where the store had the snapshot already."""
+
+    snapshot_handle: str = ""
+
+
+class ContentSpec(Part, frozen=True, kw_only=True):
+    """What a content is of, and whether the store's own snapshot goes with it."""
+
+    volume_snapshot_ref: SnapshotReference = SnapshotReference()
+    deletion_policy: str = ""
+    driver: str = ""
+    volume_snapshot_class_name: str = ""
+    source_volume_mode: str = ""
+    source: ContentSource = ContentSource()
+
+
+class ContentStatus(Part, frozen=True, kw_only=True):
+    """What the driver calls the snapshot."""
+
+    snapshot_handle: str = ""
+
+
+class VolumeSnapshotContent(ClusterObject, frozen=True, kw_only=True):
+    """A snapshot as the store has it."""
+
+    spec: ContentSpec = ContentSpec()
+    status: ContentStatus = ContentStatus()
+
+    @property
+    def handle(self) -> str:
+        """What the driver calls the snapshot, empty while it is being taken."""
+        return self.status.snapshot_handle or self.spec.source.snapshot_handle
+
+
+class VolumeSnapshotClass(ClusterObject, frozen=True, kw_only=True):
+    """How snapshots are taken: by which driver, and what deleting one means for the store."""
+
+    driver: str = ""
+    deletion_policy: str = ""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it counts for its driver where no class is named."""
+        return self.metadata.annotations.get(labels.DEFAULT_SNAPSHOT_CLASS) == "true"

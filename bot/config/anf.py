@@ -1,0 +1,30 @@
+"""What quartermaster.yaml says of Azure NetApp Files."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from bot.config.kinds import AccountName, ArmAddress, ClassName, SubscriptionId
+from bot.config.section import Section
+
+Level = Literal["Standard", "Premium", "Ultra", "Flexible"]
+PoolName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+
+
+class Anf(Section):
+    """Azure NetApp Files of one subscription; the bot's own Azure identity is who asks."""
+
+    subscription: SubscriptionId
+    """The subscription's id."""
+
+    accounts: tuple[AccountName, ...] = ()
+    """NetApp accounts, each as RESOURCE-GROUP/ACCOUNT; without any all that the bot may see."""
+
+    classes: dict[ClassName, tuple[PoolName, ...]] = Field(default_factory=dict)
+    """The capacity pools of storage classes; without it those that volumes of a class are in."""
+
+    price_per_gib_month: dict[Level, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """What a GiB of a pool costs a month, in your currency; Azure bills pools and not volumes."""
+
+    endpoint: ArmAddress = "https://management.azure.com"
+    """Azure Resource Manager; another one in Azure's sovereign clouds."""

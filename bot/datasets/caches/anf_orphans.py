@@ -1,0 +1,153 @@
+"""Volumes of Azure NetApp Files that outlived what they were made for: reported, not more.
+
+Azure does not tell who mounts a volume (docs/decisions/0011 holds for these, too).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.cluster.claims import TRIDENT, PersistentVolume
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, VOLUMES
+from bot.config import Anf, Settings
+from bot.database.database import Database
+from bot.datasets.caches.tables import Cache, Orphan
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.levels import monthly_price
+from bot.volumes.matching import match, named_by
+from bot.volumes.resources import Volume
+
+# The step that asks has 30 s for all it looks at.
+_DEADLINE_SECONDS = 15.0
+_READY, _RELEASED, _FAILED, _RETAIN = "Succeeded", "Released", "Failed", "Retain"
+_DELETE = (
+    "az netappfiles volume delete --subscription {} --resource-group {} --account-name {}"
+    " --pool-name {} --name {}"
+)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What tells whose volumes are.
+
+    `volumes` by the volume that each names, `made` the caches by the names of their PVs, `makers`
+    the backends of the cluster's Trident, `claims` the uids of PVCs that are there.
+    """
+
+    volumes: Mapping[str, Sequence[PersistentVolume]]
+    made: Mapping[str, str]
+    makers: frozenset[str]
+    claims: frozenset[str]
+
+
+class AnfOrphans:
+    """Finds volumes that only a released PersistentVolume names, or none any more.
+
+    Without a PersistentVolume those count alone that are known to be of this cluster: made for a
+    cache of ours, or by a backend of the cluster's Trident.
+    """
+
+    kind = "ANF volume"
+
+    def __init__(
+        self, database: Database, files: NetAppFiles, settings: Callable[[], Settings]
+    ) -> None:
+        self._database = database
+        self._files = files
+        self._settings = settings
+
+    def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
+        """What is left over of a cluster; StorageError when Azure cannot tell."""
+        anf = self._settings().anf
+        if anf is None:
+            return ()
+        # First Azure, then the cluster: what is made meanwhile has its PV by then.
+        there = self._files.estate(Deadline(_DEADLINE_SECONDS)).volumes
+        known = self._known(cluster, there)
+        return [
+            _orphan(each, cluster.name, why, anf, now)
+            for each in there
+            if each.state == _READY
+            for why in _why(each, known)
+        ]
+
+    def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
+        """Nothing: it is for people who can see who mounts it."""
+        return ["The bot deletes no volumes of Azure NetApp Files."]
+
+    def _known(self, cluster: Cluster, there: Sequence[Volume]) -> _Known:
+        volumes = cluster.list(VOLUMES)
+        naming: dict[str, list[PersistentVolume]] = {}
+        for volume in volumes:
+            named = named_by(volume)
+            found = match(named, there) if named is not None else None
+            if found is not None:
+                naming.setdefault(found.volume.id, []).append(volume)
+        return _Known(
+            naming,
+            self._database.read(_made_for_caches),
+            frozenset(_makers(volumes)),
+            frozenset(each.uid for each in cluster.list(PVCS)),
+        )
+
+
+def _makers(volumes: Sequence[PersistentVolume]) -> Iterator[str]:
+    for each in volumes:
+        if each.spec.csi is not None and each.spec.csi.driver == TRIDENT:
+            maker = each.spec.csi.volume_attributes.get("backendUUID", "")
+            if maker:
+                yield maker
+
+
+def _made_for_caches(session: Session) -> Mapping[str, str]:
+    """What the caches that had volumes are called, by the names of these."""
+    rows = session.exec(
+        select(Cache.volume_name, Cache.reference).where(col(Cache.volume_name) != "")
+    )
+    return dict(rows.all())
+
+
+def _why(volume: Volume, known: _Known) -> Iterator[str]:
+    """What it is known by as left over; at most one, often none."""
+    named = known.volumes.get(volume.id, ())
+    if named:
+        if all(map(_is_over, named)):
+            yield f"PersistentVolume {named[0].name} names it, and is {named[0].status.phase}."
+        return
+    if any(uid and uid in volume.path for uid in known.claims):
+        return  # its PVC is there, and its PV is about to be
+    cache = next((said for name, said in known.made.items() if volume.path.endswith(name)), None)
+    if cache is not None:
+        yield f"It was made for the cache of {cache}; its PersistentVolume is gone."
+    elif volume.maker and volume.maker in known.makers:
+        yield "The cluster's Trident made it, and no PersistentVolume names it."
+
+
+def _is_over(volume: PersistentVolume) -> bool:
+    """Whether it is bound to nothing, and its driver is not about to delete what it names."""
+    keeps = volume.spec.persistent_volume_reclaim_policy == _RETAIN
+    return volume.status.phase == _FAILED or (volume.status.phase == _RELEASED and keeps)
+
+
+def _orphan(volume: Volume, cluster: str, why: str, anf: Anf, now: datetime) -> Orphan:
+    place = volume.place
+    return Orphan(
+        workspace_id="",
+        cluster=cluster,
+        kind=AnfOrphans.kind,
+        namespace=place.pool,
+        name=place.name,
+        uid=volume.file_system or volume.id.lower(),
+        storage_class=volume.level,
+        size_bytes=volume.quota_bytes,
+        monthly_price=monthly_price(anf, volume.level, volume.quota_bytes),
+        why=(
+            f"{why} Trident keeps volumes that still have snapshots, and Azure does not tell who"
+            " mounts one. What is billed is the pool, which can be made smaller then."
+        ),
+        command=_DELETE.format(anf.subscription, *place),
+        found_at=now,
+    )

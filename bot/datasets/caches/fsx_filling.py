@@ -1,0 +1,183 @@
+"""Has FSx import the names of a version's files, which a Job then reads, once and whole."""
+
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import VOLUMES
+from bot.config import Settings
+from bot.controller import Step
+from bot.datasets.caches.decision import Fail, Seen
+from bot.datasets.caches.fsx_volume import volume_of_import, volume_there
+from bot.datasets.caches.recording import Findings, record
+from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.controller import SOON, World
+from bot.datasets.fsx.answers import Kind, Task
+from bot.datasets.fsx.client import Fsx
+from bot.datasets.fsx.linking import UNLINKED, link_of
+from bot.datasets.fsx.tables import Import
+from bot.datasets.fsx.tasks import begun, failure, standing
+from bot.durations import format_duration
+from bot.errors import ClusterError, StorageError
+from bot.slack.messages import refresh_cards
+
+IMPORTING, READING = "importing", "verifying"
+_AGAIN = timedelta(seconds=30)
+_LEAST_PATIENCE, _SLOWEST_PER_SECOND = timedelta(hours=6), 200
+_CACHE_AGAIN = "Cache it again."
+# What FSx will answer again however often it is asked.
+_FINAL = frozenset({"BadRequest", "UnsupportedOperation", "IncompatibleParameterError", UNLINKED})
+
+
+def connect(settings: Settings) -> Fsx:
+    """FSx as it is configured now; StorageError where it is not."""
+    datasets = settings.datasets
+    if datasets is None or datasets.fsx is None:
+        raise StorageError(
+            "datasets.fsx is not in quartermaster.yaml any more.",
+            "A platform admin has to put it back until no cache is on FSx.",
+        )
+    return Fsx(datasets.fsx)
+
+
+def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
+    """The next step of an import; None where nothing is left to do before the files are read."""
+    imported = world.database.read(lambda session: session.get(Import, cache.id))
+    if imported is None or cache.phase not in {Phase.ASKED, Phase.STARTING, Phase.FILLING}:
+        return None
+    if imported.imported_at is not None:
+        return _volume(world, cluster, cache, imported, now)
+    with closing(connect(world.settings())) as fsx:
+        try:
+            if not imported.association_id:
+                return _look(fsx, cache, imported, now)
+            if not imported.task_id:
+                return _begin(fsx, cache, imported, cluster.installation, now)
+            return _follow(world, fsx, cache, imported, now)
+        except StorageError as error:
+            if error.code not in _FINAL:
+                raise
+            mend = error.hint or "An admin looks at it in FSx."
+            return _fail(world, cache, Fail(error.message, mend), now)
+
+
+def _look(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
+    """Whether the file system is linked as the configuration says."""
+    found = link_of(fsx, imported.linked)
+    if found is None:
+        return _wait(cache, f"File system {imported.file_system} is being made.", now)
+    system, link = found
+
+    def save(session: Session) -> None:
+        row = session.get_one(Import, cache.id)
+        row.association_id = link.id
+        row.dns_name, row.mount_name = system.dns_name, system.mount_name
+        session.add(row)
+
+    return Step(now + SOON, save)
+
+
+def _begin(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: datetime) -> Step:
+    task = begun(fsx, imported, Kind.IMPORT, installation)
+    if task is None:
+        return _wait(cache, busy(imported.file_system), now)
+
+    def save(session: Session) -> None:
+        row = session.get_one(Import, cache.id)
+        row.task_id, row.begun_at = task.id, now
+        session.add(row)
+        _show(session, cache.id, task, now)
+
+    return Step(now + _AGAIN, save)
+
+
+def busy(file_system: str) -> str:
+    """What a task waits for, as a sentence."""
+    return f"FSx does one task of a file system at a time, and another one of {file_system} runs."
+
+
+def _follow(world: World, fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
+    task = fsx.task(imported.task_id)
+    if task is None:
+        said = f"FSx does not know {imported.task_id} any more, nor whether it was done."
+        return _fail(world, cache, Fail(said, _CACHE_AGAIN), now)
+    if task.lifecycle == "SUCCEEDED":
+        return Step(now + SOON, lambda session: _imported(session, cache.id, now))
+    if task.lifecycle not in {"PENDING", "EXECUTING"}:
+        mend = "Look at the folder in FSx, then cache it again."
+        return _fail(world, cache, Fail(failure(task), mend), now)
+    longest = _LEAST_PATIENCE + timedelta(seconds=cache.objects / _SLOWEST_PER_SECOND)
+    if now - (imported.begun_at or now) > longest:
+        fsx.cancel(task.id)
+        said = f"It was not imported within {format_duration(longest)}: {standing(task)}."
+        return _fail(world, cache, Fail(said, _CACHE_AGAIN, word="deadline"), now)
+    return Step(now + _AGAIN, lambda session: _show(session, cache.id, task, now))
+
+
+def _volume(
+    world: World, cluster: Cluster, cache: Cache, imported: Import, now: datetime
+) -> Step | None:
+    """The volume that names the file system; None once it is there."""
+    volume = volume_there(cluster, cache)
+    if volume is None and cache.claim_uid is not None:
+        return None  # Somebody has deleted it, as the PVC will show.
+    if volume is None:
+        try:
+            cluster.create(VOLUMES, volume_of_import(cache, imported, cluster.installation))
+        except ClusterError as error:
+            if error.reason in {"Invalid", "BadRequest"}:
+                return _fail(world, cache, Fail(error.message, error.hint), now)
+            if error.reason != "AlreadyExists":
+                raise
+        return Step(now + SOON)
+    ours = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
+    if not ours.items() <= volume.labels.items():
+        said = f"There is a PersistentVolume {volume.name} already that is not ours, so nothing"
+        return _fail(world, cache, Fail(f"{said} of it was touched.", _CACHE_AGAIN), now)
+    return None
+
+
+def _imported(session: Session, cache_id: str, now: datetime) -> None:
+    imported = session.get_one(Import, cache_id)
+    imported.imported_at = now
+    cache = session.get_one(Cache, cache_id)
+    cache.phase, cache.since, cache.stage, cache.files_done = Phase.STARTING, now, READING, 0
+    cache.obstacle = cache.trouble = ""
+    session.add_all((imported, cache))
+    refresh_cards(session, cache.subject, live=True)
+
+
+def _show(session: Session, cache_id: str, task: Task, now: datetime) -> None:
+    """How far the import is, on the card."""
+    cache = session.get_one(Cache, cache_id)
+    if cache.phase != Phase.FILLING:
+        cache.phase, cache.since, cache.stage = Phase.FILLING, now, IMPORTING
+    cache.files_done, cache.obstacle, cache.trouble = task.succeeded, "", ""
+    session.add(cache)
+    refresh_cards(session, cache.subject, live=True)
+
+
+def _wait(cache: Cache, why: str, now: datetime) -> Step:
+    return Step(now + _AGAIN, waiting(cache.id, why))
+
+
+def waiting(cache_id: str, why: str) -> Callable[[Session], None]:
+    """Puts what it waits for on the card."""
+
+    def save(session: Session) -> None:
+        cache = session.get_one(Cache, cache_id)
+        if (cache.obstacle, cache.trouble) != (why, ""):
+            cache.obstacle, cache.trouble = why, ""
+            session.add(cache)
+            refresh_cards(session, cache.subject, live=True)
+
+    return save
+
+
+def _fail(world: World, cache: Cache, why: Fail, now: datetime) -> Step:
+    found = Findings(why, Seen(), now)
+    return Step(now + SOON, lambda session: record(session, cache.id, found, world.words))

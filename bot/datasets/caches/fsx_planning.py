@@ -1,0 +1,72 @@
+"""Whether a version can be imported by FSx, as far as the configuration and the rows tell."""
+
+import math
+
+from sqlmodel import Session, col, select
+
+from bot.config import FsxFolder
+from bot.datasets.caches.cost import GIB
+from bot.datasets.caches.tables import Cache
+from bot.datasets.fsx.places import is_mountable, overlap, place_of
+from bot.datasets.fsx.tables import Import
+from bot.datasets.tables import Version
+from bot.errors import ConflictError, UsageError
+
+
+def space(version: Version) -> int:
+    """Bytes that a version takes of a file system, in whole GiB."""
+    return max(math.ceil((version.size_bytes or 0) / GIB), 1) * GIB
+
+
+def refuse_options(storage_class: str, size: int | None, layout: str | None) -> None:
+    """UsageError for what needs a volume of the cache's own."""
+    why = f"{storage_class} is a file system that shows the objects of a bucket"
+    if size is not None:
+        raise UsageError(f"{why}, so there is no size to choose.", "Leave out --size.")
+    if layout:
+        raise UsageError(
+            f"{why}, and to rearrange its files would change these.",
+            "Leave out --layout, or take another class with --class.",
+        )
+
+
+def planned(session: Session, version: Version, storage_class: str, linked: FsxFolder) -> Import:
+    """The row of an import, without its cache's id; nothing is written.
+
+    Raises:
+        ConflictError: the version is not in what the file system is linked to, or its folder is
+            that of another cache, which the import would change.
+    """
+    place = place_of(version.source, linked)
+    if place is None:
+        raise ConflictError(
+            f"{version.reference} is in {version.source}, and {storage_class} shows only what is in"
+            f" {linked.repository}.",
+            "Cache it on another class with --class.",
+        )
+    if not is_mountable(place.folder):
+        raise ConflictError(
+            f"Folder {place.folder} of {storage_class} cannot be mounted: its name has more than"
+            " letters, digits and . _ - = + @.",
+            "Cache it on another class with --class.",
+        )
+    there = session.exec(
+        select(Import, Cache)
+        .join(Cache, col(Cache.id) == Import.cache_id)
+        .where(col(Import.file_system) == place.file_system, col(Cache.is_cleared).is_(False))
+    )
+    for imported, cache in there:
+        if overlap(imported.folder, place.folder):
+            raise ConflictError(
+                f"{cache.reference} is in folder {imported.folder} of {storage_class}, which the"
+                f" import of {version.reference} would change.",
+                f"Evict {cache.reference} first, or take another class with --class.",
+            )
+    return Import(
+        cache_id="",
+        file_system=place.file_system,
+        repository=place.repository,
+        root=place.root,
+        objects=place.objects,
+        folder=place.folder,
+    )

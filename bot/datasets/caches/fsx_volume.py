@@ -1,0 +1,93 @@
+"""The volume and PVC by which a cache on FSx is seen, and the Job that reads its files once."""
+
+from collections.abc import Mapping
+
+from bot.cluster.claims import PersistentVolume
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import VOLUMES
+from bot.config import Datasets, Store
+from bot.datasets.caches.cost import quantity
+from bot.datasets.caches.fsx_orphans import DRIVER
+from bot.datasets.caches.job import TARGET, Place, give_processors, metadata_of, mount
+from bot.datasets.caches.tables import Cache
+from bot.datasets.fsx.tables import Import
+from bot.datasets.job import Manifest, told, worker_job, worker_pod
+from bot.datasets.tables import Version
+
+_MANY = ["ReadWriteMany"]
+
+
+def volume_of_import(cache: Cache, imported: Import, installation: str) -> Manifest:
+    """A volume of the version's folder, for the PVC of the cache alone.
+
+    The client mounts that folder as a fileset, so that nobody sees the rest of the file system by
+    it. It stays when that PVC goes: nobody may delete a file system through it.
+    """
+    metadata = metadata_of(cache, cache.claim_name, installation)
+    del metadata["namespace"]
+    claim = {"namespace": cache.namespace, "name": cache.claim_name}
+    return {
+        "metadata": metadata,
+        "spec": {
+            "capacity": {"storage": quantity(cache.capacity_bytes)},
+            "accessModes": _MANY,
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "",
+            "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim},
+            "mountOptions": ["flock"],
+            "csi": {
+                "driver": DRIVER,
+                "volumeHandle": imported.file_system,
+                "volumeAttributes": {
+                    "dnsname": imported.dns_name,
+                    "mountname": f"{imported.mount_name}/{imported.folder}",
+                },
+            },
+        },
+    }
+
+
+def claim_of_import(cache: Cache, installation: str) -> Manifest:
+    """The PVC of that volume."""
+    return {
+        "metadata": metadata_of(cache, cache.claim_name, installation),
+        "spec": {
+            "accessModes": _MANY,
+            "storageClassName": "",
+            "volumeName": cache.claim_name,
+            "resources": {"requests": {"storage": quantity(cache.capacity_bytes)}},
+        },
+    }
+
+
+def reading_job(
+    cache: Cache,
+    version: Version,
+    datasets: Datasets,
+    stores: Mapping[str, Store],
+    place: Place,
+) -> Manifest:
+    """The Job that reads every file once, so that it is loaded, and compares it."""
+    used = {name: stores[name] for name in (version.store, version.manifest_store)}
+    arguments = [
+        *("verify", "--manifest", version.manifest),
+        *("--manifest-store", told(version.manifest_store, used[version.manifest_store])),
+        *("--digest", cache.digest),
+        *("--source", version.source),
+        *("--source-store", told(version.store, used[version.store])),
+        *("--target", TARGET),
+    ]
+    pod = worker_pod(datasets, used, arguments)
+    mount(pod, cache.claim_name)
+    pod["containers"][0]["volumeMounts"][-1]["readOnly"] = True
+    # Files belong to whom their objects say, and are not to be changed.
+    del pod["securityContext"]["fsGroup"], pod["securityContext"]["fsGroupChangePolicy"]
+    give_processors(pod, datasets.fill_cpus)
+    metadata = metadata_of(cache, cache.job_name, place.installation)
+    return worker_job(metadata, pod, place.longest_seconds)
+
+
+def volume_there(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
+    """The volume of that name, whosever it is."""
+    found = cluster.list(VOLUMES, fields=f"metadata.name={cache.claim_name}")
+    return next(iter(found), None)

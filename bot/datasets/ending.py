@@ -1,0 +1,22 @@
+"""How a worker's Job ended that failed, where the worker itself did not say."""
+
+from bot.cluster.objects import Condition, Job, find_condition
+from bot.datasets.job import ATTEMPTS
+
+
+def took_too_long(job: Job) -> bool:
+    """Whether it was ended because its time was over."""
+    found = _failure(job)
+    return found is not None and found.reason == "DeadlineExceeded"
+
+
+def silent_end(job: Job) -> str:
+    """After how many attempts it ended, and what Kubernetes says of it, as sentences."""
+    found = _failure(job)
+    tries = f" in {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
+    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
+    return f"Its pod ended{tries} without saying why.{why}"
+
+
+def _failure(job: Job) -> Condition | None:
+    return find_condition(job.status.conditions, "Failed")

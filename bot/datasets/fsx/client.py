@@ -1,0 +1,221 @@
+"""The edge to Amazon FSx: each request ends in seconds, and is made once."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.config import FsxService
+from bot.datasets.fsx.answers import (
+    Association,
+    FileSystem,
+    Kind,
+    Task,
+    association_of,
+    file_system_of,
+    task_of,
+)
+from bot.datasets.keys import read_keys
+from bot.errors import StorageError
+
+if TYPE_CHECKING:
+    from mypy_boto3_fsx import FSxClient
+
+CONNECT_SECONDS, READ_SECONDS = 5, 20
+_LUSTRE = "LUSTRE"
+_MOST_PAGES, _SHOWN = 50, 300
+_SETTING = "datasets.fsx.credentials"
+_BUSY = frozenset({"ThrottlingException", "Throttling", "RequestLimitExceeded",
+                   "TooManyRequestsException"})  # fmt: skip
+_REFUSED = frozenset(
+    {
+        "AccessDeniedException",
+        "UnrecognizedClientException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "SignatureDoesNotMatch",
+        "ExpiredTokenException",
+        "MissingAuthenticationToken",
+    }
+)
+
+
+@dataclass(frozen=True)
+class NewTask:
+    """What a task is to do, for which paths of which file system.
+
+    The one of the same `token` is the same task, however often it is asked for; by its tags it is
+    found again when FSx has forgotten the token.
+    """
+
+    kind: Kind
+    file_system: str
+    path: str
+    token: str
+    tags: Mapping[str, str]
+
+
+class Fsx:
+    """FSx in one region.
+
+    Each one reads the keys anew, so that rotated ones are seen, and is to be closed.
+    """
+
+    def __init__(self, service: FsxService) -> None:
+        self._service = service
+        self._client: FSxClient | None = None
+
+    def file_systems(self) -> list[FileSystem]:
+        """All Lustre file systems in the region; StorageError where it cannot tell."""
+        with self._asking("Listing file systems") as client:
+            found = _pages(client.describe_file_systems, "FileSystems")
+            return [file_system_of(each) for each in found if each["FileSystemType"] == _LUSTRE]
+
+    def file_system(self, name: str) -> FileSystem | None:
+        """One file system, None where there is none of that id."""
+        with self._asking(f"Looking at {name}") as client:
+            ask = client.describe_file_systems
+            told = _unless({"FileSystemNotFound"}, ask, FileSystemIds=[name])
+            return file_system_of(told["FileSystems"][0]) if told else None
+
+    def associations(self, file_system: str) -> list[Association]:
+        """What the folders of a file system are linked to."""
+        with self._asking(f"Looking at what {file_system} is linked to") as client:
+            found = _pages(
+                client.describe_data_repository_associations,
+                "Associations",
+                Filters=[{"Name": "file-system-id", "Values": [file_system]}],
+            )
+            return [association_of(each) for each in found]
+
+    def tasks(self, file_system: str) -> list[Task]:
+        """The tasks of a file system that FSx still knows, those that ended too."""
+        with self._asking(f"Looking at the tasks of {file_system}") as client:
+            found = _pages(
+                client.describe_data_repository_tasks,
+                "DataRepositoryTasks",
+                Filters=[{"Name": "file-system-id", "Values": [file_system]}],
+            )
+            return [task_of(each) for each in found]
+
+    def task(self, name: str) -> Task | None:
+        """One task, None where FSx knows it no more."""
+        with self._asking(f"Looking at {name}") as client:
+            ask = client.describe_data_repository_tasks
+            told = _unless({"DataRepositoryTaskNotFound"}, ask, TaskIds=[name]) or {}
+            return next(map(task_of, told.get("DataRepositoryTasks", ())), None)
+
+    def begin(self, new: NewTask) -> Task | None:
+        """The task, begun now or before; None while another one of the file system goes on."""
+        released: dict[str, Any] = (
+            {"ReleaseConfiguration": {"DurationSinceLastAccess": {"Unit": "DAYS", "Value": 0}}}
+            if new.kind is Kind.RELEASE
+            else {}
+        )
+        doing = f"Beginning {new.kind} on {new.file_system}"
+        with self._asking(doing) as client:
+            told = _unless(
+                {"DataRepositoryTaskExecuting"},
+                client.create_data_repository_task,
+                Type=new.kind.value,
+                FileSystemId=new.file_system,
+                Paths=[new.path],
+                Report={"Enabled": False},
+                ClientRequestToken=new.token,
+                Tags=[{"Key": key, "Value": value} for key, value in new.tags.items()],
+                **released,
+            )
+            return task_of(told["DataRepositoryTask"]) if told else None
+
+    def cancel(self, name: str) -> None:
+        """Has a task end early; nothing where it has ended, or is not known."""
+        over = {"DataRepositoryTaskEnded", "DataRepositoryTaskNotFound"}
+        with self._asking(f"Ending {name}") as client:
+            _unless(over, client.cancel_data_repository_task, TaskId=name)
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        if self._client is not None:
+            self._client.close()
+
+    def _open(self) -> "FSxClient":
+        # Importing boto3 takes a third of a second: only who asks FSx pays.
+        import boto3  # noqa: PLC0415 - see above
+        from botocore.config import Config  # noqa: PLC0415 - as above
+
+        config = Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            # The controller asks again, later each time; what is done twice here nobody counts.
+            retries={"mode": "standard", "total_max_attempts": 1},
+        )
+        keys = read_keys(self._service.credentials, "FSx", _SETTING)
+        return boto3.session.Session(**keys).client(
+            "fsx",
+            endpoint_url=self._service.endpoint,
+            region_name=self._service.region,
+            config=config,
+        )
+
+    @contextmanager
+    def _asking(self, doing: str) -> "Iterator[FSxClient]":
+        """The client; what the library raises becomes sentences, which hold no key."""
+        from botocore import exceptions  # noqa: PLC0415 - as above
+
+        doing = f"{doing} in FSx of {self._service.region}"
+        try:
+            if self._client is None:
+                self._client = self._open()
+            yield self._client
+        except exceptions.ClientError as error:
+            raise _refusal(doing, error.response) from error
+        except exceptions.NoCredentialsError as error:
+            raise StorageError(
+                f"{doing}: the bot has no keys for it, and no identity of its own.",
+                f"A platform admin sets {_SETTING}.",
+            ) from error
+        except exceptions.BotoCoreError as error:
+            raise StorageError(
+                f"{doing}: it cannot be reached ({type(error).__name__}).",
+                "datasets.fsx says where it is looked for.",
+            ) from error
+
+
+def _unless(codes: Collection[str], ask: Callable[..., Any], **what: Any) -> Any:
+    """What FSx answers, None where that is an error with one of these codes."""
+    from botocore import exceptions  # noqa: PLC0415 - as above
+
+    try:
+        return ask(**what)
+    except exceptions.ClientError as error:
+        if error.response.get("Error", {}).get("Code") not in codes:
+            raise
+    return None
+
+
+def _pages(ask: Callable[..., Any], name: str, **what: Any) -> Iterator[Any]:
+    """What all pages of an answer hold; StorageError where they do not end."""
+    more: dict[str, str] = {}
+    for _ in range(_MOST_PAGES):
+        told = ask(**what, **more)
+        yield from told.get(name, ())
+        if not told.get("NextToken"):
+            return
+        more = {"NextToken": told["NextToken"]}
+    raise StorageError(f"FSx tells more than {_MOST_PAGES} pages of {name}.")
+
+
+def _refusal(doing: str, answer: Any) -> StorageError:
+    error = answer.get("Error", {})
+    code, said = str(error.get("Code", "unknown")), str(error.get("Message", ""))[:_SHOWN]
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    sentence, hint = f"{doing}: it answers {code}. {said}".rstrip(), ""
+    if code in _BUSY:
+        sentence = f"{doing}: it asks the bot to be slower ({code})."
+    if code in _REFUSED:
+        sentence = f"{doing}: it refuses the bot ({code}). {said}".rstrip()
+        hint = (
+            "A platform admin checks datasets.fsx, and what the bot's identity may do there"
+            " (docs/datasets.md names it)."
+        )
+    return StorageError(sentence, hint, status=status, code=code)

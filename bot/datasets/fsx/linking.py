@@ -1,0 +1,62 @@
+"""Whether a file system can show a version: it is there, and linked as the configuration says."""
+
+from typing import NamedTuple
+
+from bot.config import FsxFolder
+from bot.datasets.fsx.answers import Association, FileSystem
+from bot.datasets.fsx.client import Fsx
+from bot.errors import StorageError
+
+UNLINKED = "Unlinked"
+_USABLE = frozenset({"AVAILABLE", "UPDATING"})
+_COMING = "CREATING"
+_LOOK = "An admin looks at it in FSx."
+_CONFIGURED = "A platform admin mends it, or datasets.classes.NAME.fsx in quartermaster.yaml."
+
+
+class Link(NamedTuple):
+    """A folder that shows a bucket, and the file system it is on."""
+
+    system: FileSystem
+    association: Association
+
+
+def link_of(fsx: Fsx, folder: FsxFolder) -> Link | None:
+    """The link of a folder, None while it is being made; StorageError of code Unlinked for none."""
+    system = fsx.file_system(folder.file_system)
+    if system is None:
+        raise _unlinked(f"There is no file system {folder.file_system} in FSx.", _CONFIGURED)
+    root = folder.path.strip("/")
+    association = next(
+        (each for each in fsx.associations(system.id) if each.path.strip("/") == root), None
+    )
+    if _COMING in {system.lifecycle, association.lifecycle if association else ""}:
+        return None
+    return Link(system, _fitting(folder, system, association))
+
+
+def _fitting(folder: FsxFolder, system: FileSystem, link: Association | None) -> Association:
+    root = f"/{folder.path.strip('/')}"
+    if system.lifecycle not in _USABLE:
+        raise _unlinked(f"File system {system.id} is {system.lifecycle}.", _LOOK)
+    if link is None:
+        raise _unlinked(f"{root} of {system.id} is not linked to a bucket.", _CONFIGURED)
+    if link.repository.rstrip("/") != folder.repository.rstrip("/"):
+        said = f"{root} of {system.id} is linked to {link.repository}, not to {folder.repository}."
+        raise _unlinked(said, _CONFIGURED)
+    if link.lifecycle not in _USABLE:
+        raise _unlinked(f"Association {link.id} of {system.id} is {link.lifecycle}.", _LOOK)
+    if link.follows:
+        events = ", ".join(link.follows)
+        raise _unlinked(
+            f"Association {link.id} shows changes of the bucket by itself ({events}), so files"
+            " would become others under the name of a version.",
+            "An admin switches its automatic import off: aws fsx"
+            f" update-data-repository-association --association-id {link.id}"
+            " --s3 'AutoImportPolicy={Events=[]}'",
+        )
+    return link
+
+
+def _unlinked(why: str, mend: str) -> StorageError:
+    return StorageError(why, mend, code=UNLINKED)

@@ -1,0 +1,36 @@
+"""What a task is known by, and how it is found again when nobody heard that it began."""
+
+from bot.cluster import labels
+from bot.datasets.fsx.answers import Kind, Task
+from bot.datasets.fsx.client import Fsx, NewTask
+from bot.datasets.fsx.tables import Import
+
+
+def begun(fsx: Fsx, imported: Import, kind: Kind, installation: str) -> Task | None:
+    """The task of a cache, begun before or now; None while another of the file system goes on.
+
+    There is one of each kind for a cache. It is looked for by its tags first: FSx does not say
+    for how long it remembers tokens.
+    """
+    tags = {labels.DATASET_CACHE: imported.cache_id, labels.INSTALLATION: installation}
+    for task in fsx.tasks(imported.file_system):
+        if task.kind == kind and tags.items() <= task.tags.items():
+            return task
+    is_import = kind is Kind.IMPORT
+    path = imported.objects.rstrip("/") if is_import else imported.folder
+    token = f"{imported.cache_id}-{'import' if is_import else 'release'}"
+    return fsx.begin(NewTask(kind, imported.file_system, path, token, tags))
+
+
+def standing(task: Task) -> str:
+    """How far a task is, as the end of a sentence."""
+    count = f"{task.succeeded:,} of {task.total:,} files" if task.total else "no files yet"
+    return f"{task.id} is {task.lifecycle}, {count}"
+
+
+def failure(task: Task) -> str:
+    """How a task ended that did not end well, as a sentence."""
+    if task.lifecycle == "FAILED":
+        counts = f" {task.failed:,} of {task.total:,} files failed." if task.failed else ""
+        return f"{task.id} of FSx failed.{counts} {task.why}".rstrip()
+    return f"{task.id} of FSx was ended by somebody ({task.lifecycle})."

@@ -1,0 +1,33 @@
+"""Keys for Amazon's services, and those that speak like them: files in a folder."""
+
+from pathlib import Path
+from typing import Any
+
+from bot.errors import StorageError
+
+_KEYS = {
+    "access-key-id": "aws_access_key_id",
+    "secret-access-key": "aws_secret_access_key",
+    "session-token": "aws_session_token",
+}
+
+
+def read_keys(folder: str | None, whose: str, setting: str) -> dict[str, Any]:
+    """What boto3 calls them; nothing without a folder. StorageError where they cannot be read.
+
+    `setting` names the folder in quartermaster.yaml.
+    """
+    if folder is None:
+        return {}
+    place = Path(folder)
+    try:
+        return {
+            word: (place / file).read_text(encoding="utf-8").strip()
+            for file, word in _KEYS.items()
+            if file != "session-token" or (place / file).exists()
+        }
+    except OSError as error:
+        raise StorageError(
+            f"The keys of {whose} cannot be read: {error.strerror}.",
+            f"{setting} names a folder with access-key-id and secret-access-key.",
+        ) from error

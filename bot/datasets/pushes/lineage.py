@@ -1,0 +1,53 @@
+"""Where what was pushed comes from: who wrote the folder, and which versions they read."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlmodel import Session, col, select
+
+from bot.datasets.caches.tables import Use
+from bot.datasets.push_tables import Push
+from bot.datasets.tables import Version
+
+
+class Written(NamedTuple):
+    """A folder of a PVC as it was at some moment."""
+
+    cluster: str
+    namespace: str
+    claim: str
+    folder: str
+    until: datetime
+
+
+class Maker(NamedTuple):
+    """Who wrote there: a subject of ours, and what it is called."""
+
+    kind: str
+    id: str
+    name: str
+
+
+Makers = Callable[[Session, Written], Sequence[Maker]]
+
+
+def note_origin(session: Session, push: Push, version: Version, makers: Makers) -> None:
+    """Keeps who made what became a version, and what they read before the version's own parents."""
+    if not push.claim_name:
+        return
+    until = push.snapshot_at or push.started_at or push.asked_at
+    place = Written(push.cluster, push.claim_namespace, push.claim_name, push.folder, until)
+    found = makers(session, place)
+    read = dict.fromkeys(each for maker in found for each in _read_by(session, maker))
+    version.made_by = [each.name for each in found]
+    version.parents = [*(each for each in read if each not in version.parents), *version.parents]
+    session.add(version)
+
+
+def _read_by(session: Session, maker: Maker) -> Sequence[str]:
+    return session.exec(
+        select(Use.version_id)
+        .where(col(Use.subject_kind) == maker.kind, col(Use.subject_id) == maker.id)
+        .order_by(col(Use.version_id))
+    ).all()

@@ -1,0 +1,88 @@
+"""What to do next so that a snapshot can be read, and so that nothing is left of that. Pure."""
+
+from datetime import datetime
+
+from bot.datasets.push_tables import Phase, Push
+from bot.datasets.pushes.restored import Part, Restored
+from bot.datasets.pushes.steps import (
+    ADMIN,
+    GOES_ON,
+    STARTS_WITHIN,
+    Cleared,
+    Decision,
+    Fail,
+    Follow,
+    Linger,
+    Make,
+    Remove,
+)
+from bot.durations import format_duration
+
+_RETAIN = "Retain"
+
+
+def prepare(push: Push, seen: Restored, now: datetime) -> Decision | None:
+    """What is to be done before the Job can be made; None once it can.
+
+    It is made before the PVC has a volume: there are classes that wait for a pod.
+    """
+    if seen.taken:
+        return Fail(f"There is a {seen.taken} already that is not ours, and nothing of it was"
+                    " touched.", "Push again: another name is taken then.")  # fmt: skip
+    if seen.claim is not None:
+        is_going = seen.claim.metadata.deletion_timestamp is not None
+        return (
+            Fail("Somebody is deleting the PVC that was made of it.", GOES_ON) if is_going else None
+        )
+    reason = _unreadable(push, seen)
+    if reason:
+        return Fail(reason, "Push another snapshot, or the PVC itself.")
+    if now - push.asked_at > STARTS_WITHIN:
+        within = format_duration(STARTS_WITHIN)
+        what = f"VolumeSnapshot {push.snapshot}"
+        said = f"{what} was not to be read in {push.namespace} within {within}. {seen.obstacle}"
+        return Fail(said.strip(), ADMIN)
+    return _next_part(seen)
+
+
+def _next_part(seen: Restored) -> Decision:
+    is_ready = seen.source is not None and seen.source.status.ready_to_use
+    if not is_ready or seen.origin is None or not seen.origin.handle:
+        return Follow(Phase.ASKED, seen.obstacle)
+    if seen.content is None:
+        return Make(Part.CONTENT)
+    if seen.snapshot is None:
+        return Make(Part.SNAPSHOT)
+    if not seen.snapshot.status.ready_to_use:
+        return Follow(Phase.ASKED, seen.obstacle)
+    return Make(Part.CLAIM)
+
+
+def _unreadable(push: Push, seen: Restored) -> str:
+    """Why the snapshot will never be read; empty where it may be."""
+    name = f"VolumeSnapshot {push.snapshot}"
+    if seen.source is None or seen.source.uid != push.snapshot_uid:
+        return f"{name} is not in namespace {push.claim_namespace} any more."
+    origin = seen.origin
+    if origin is None:
+        return ""
+    of = origin.spec.volume_snapshot_ref
+    if (of.namespace, of.name, of.uid) != (push.claim_namespace, push.snapshot, push.snapshot_uid):
+        return f"{name} names VolumeSnapshotContent {origin.name}, which is of another snapshot."
+    if origin.spec.source_volume_mode == "Block":
+        return f"{name} is of a block device, which has no files."
+    return ""
+
+
+def clear(seen: Restored) -> Decision:
+    """The PVC goes first, as it is made of the others, and the driver's own snapshot stays."""
+    there = {Part.CLAIM: seen.claim, Part.SNAPSHOT: seen.snapshot, Part.CONTENT: seen.content}
+    for part, found in there.items():
+        if found is not None:
+            is_going = found.metadata.deletion_timestamp is not None
+            return Linger() if is_going else Remove(part, found.uid)
+    if seen.volume is None:
+        return Cleared()
+    if seen.volume.spec.persistent_volume_reclaim_policy == _RETAIN:
+        return Cleared(seen.volume.name)
+    return Linger()

@@ -1,0 +1,132 @@
+"""`quartermaster verify`: reads files that are there already, and compares each with its object.
+
+Where a file system loads files at their first reading, as FSx for Lustre does, this loads them.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.datasets.manifest import Entry, Index, read_entries
+from bot.datasets.worker.crew import Crew
+from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.fill import wanted
+from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.survey import Shelf
+from bot.datasets.worker.tree import Found, Tree
+from bot.datasets.worker.verifying import Verifier, has_md5
+from bot.errors import StorageError
+
+_READ_BYTES = 1 << 20
+_RECORD = "What runs would read is not the version. Record a new one."
+
+
+@dataclass(frozen=True)
+class Order:
+    """Which version is to be where, and how hard to try."""
+
+    digest: str
+    shelf: Shelf
+    root: Path
+    workers: int
+    patience_seconds: float
+
+
+def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
+    """Reads every file of a version once; WorkError unless all are there, are it, and no others."""
+    try:
+        index = wanted(order.shelf, order.digest)
+        progress.files_total, progress.bytes_total = index.objects, index.bytes
+        tree = _tree(order.root)
+        pairs = _matched(tree.walk(), read_entries(order.shelf.get, index))
+        reader = _Reader(tree, verifier, progress)
+        with _in_words("The folder"):
+            Crew(order.patience_seconds).work(pairs, reader.read, order.workers)
+    except WorkError:
+        raise
+    except StorageError as error:
+        raise WorkError("corrupt", error.message, error.hint) from error
+    return index
+
+
+class _Reader:
+    """Reads a file whole, so that it is loaded whatever it is compared by."""
+
+    def __init__(self, tree: Tree, verifier: Verifier, progress: Progress) -> None:
+        self._tree = tree
+        self._verifier = verifier
+        self._progress = progress
+
+    def read(self, entry: Entry) -> None:
+        """Nothing where the file is the object."""
+        digest = hashlib.md5(usedforsecurity=False) if has_md5(entry) else None
+        size = 0
+        with _in_words(entry.key), self._tree.opened(entry.key) as file:
+            while chunk := os.pread(file, _READ_BYTES, size):
+                if digest:
+                    digest.update(chunk)
+                size += len(chunk)
+            found = digest.hexdigest() if digest else ""
+            if size != entry.size or not self._verifier.verify(entry, file, found):
+                raise _changed(f"{entry.key} has another content than was recorded.", entry.key)
+        self._progress.add(1, size)
+
+
+def _tree(root: Path) -> Tree:
+    try:
+        return Tree(root)
+    except WorkError as error:
+        words = f"{root} is no folder of the volume, or cannot be read."
+        hint = "Has the import made it, and may others read it?"
+        raise WorkError("not_found", words, hint) from error
+
+
+def _matched(found: Iterator[Found], entries: Iterator[Entry]) -> Iterator[Entry]:
+    """The objects whose files are there with their size; both come in the order of keys."""
+    file = next(found, None)
+    for entry in entries:
+        if file is not None and file.key.encode(errors="surrogateescape") < entry.key.encode():
+            raise _changed(f"{file.key!r} is there, and was not recorded.", file.key)
+        if file is None or file.key != entry.key:
+            raise _changed(f"{entry.key} is not there.", entry.key)
+        if file.kind != "file" or file.size != entry.size:
+            size = f"{file.size} bytes" if file.kind == "file" else f"a {file.kind}"
+            raise _changed(f"{entry.key} is {size}, and not {entry.size} bytes.", entry.key)
+        yield entry
+        file = next(found, None)
+    if file is not None:
+        raise _changed(f"{file.key!r} is there, and was not recorded.", file.key)
+
+
+def _changed(message: str, key: str) -> WorkError:
+    return WorkError("changed", message, _RECORD, (key,))
+
+
+@contextlib.contextmanager
+def _in_words(what: str) -> Iterator[None]:
+    """Says what failed as that of a file that is read and not pushed."""
+    try:
+        yield
+    except OSError as error:
+        raise _unread(what, error.strerror or str(error)) from error
+    except WorkError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        if error.reason == "no_access":
+            words = f"{what} cannot be read by uid {os.geteuid()}."
+            hint = "Its owner lets others read it: its mode is in the metadata of its object."
+            raise WorkError("no_access", words, hint, error.keys) from error
+        if error.reason == "changed":
+            raise _changed(f"{what} is no file any more.", what) from error
+        raise _unread(what, error.__cause__.strerror or "unknown") from error
+
+
+def _unread(what: str, why: str) -> WorkError:
+    return WorkError(
+        "store_down",
+        f"{what} could not be read: {why}.",
+        "What is loaded stays, and the rest follows when it is started again.",
+    )

@@ -1,0 +1,128 @@
+"""A cluster without a quota engine: a namespace's ResourceQuota is all that limits its GPUs."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import partial
+
+from bot.cluster.allowances import Allowance
+from bot.cluster.resources import ALLOWANCES
+from bot.cluster.view import View
+from bot.errors import ConflictError
+from bot.quotas.engine import ZERO, Figures, Queue, Sight, Waiting
+from bot.quotas.managed import Note, Observed, Place, Wanted
+from bot.quotas.nodes import allocatable
+from bot.quotas.plain_words import WORDS
+from bot.quotas.standing import Item
+
+# A ResourceQuota counts GPUs of whatever type.
+ANY = "any"
+
+
+class PlainQueues:
+    """Namespaces as queues in which nothing waits: what does not fit waits for a node."""
+
+    words = WORDS
+
+    def __init__(self, view: View, resource: str) -> None:
+        self.view = view
+        self.resource = resource
+
+    def behind(self, namespace: str, door: str) -> Queue | None:
+        """The namespace; there are no queues to name."""
+        del door
+        return self.named(namespace)
+
+    def named(self, queue: str) -> Queue | None:
+        """A namespace, with the ResourceQuota that allows it the fewest GPUs, if one counts any."""
+        found = [each for each in self.view.all(ALLOWANCES, queue) if self._key in each.status.hard]
+        tightest = min(found, key=self._left, default=None)
+        figures = () if tightest is None else (self._figures(tightest),)
+        return Queue(name=queue, figures=figures)
+
+    def figures(self) -> tuple[Figures, ...]:
+        """Every namespace with a ResourceQuota of GPUs."""
+        spaces = dict.fromkeys(each.namespace for each in self.view.all(ALLOWANCES))
+        queues = (self.named(each) for each in spaces)
+        return tuple(figures for queue in queues if queue for figures in queue.figures)
+
+    def pool(self, figures: Figures) -> tuple[Figures, ...]:
+        """Itself: nobody lends anything."""
+        return (figures,)
+
+    def waiting(self, queue: str) -> Waiting | None:
+        """Nothing says what of others waits."""
+        del queue
+        return None
+
+    def admitted(self, queue: str) -> Sequence[Item]:
+        """Nothing is admitted by anybody."""
+        del queue
+        return ()
+
+    def within(self, namespace: str, door: str, besides: frozenset[str]) -> Sequence[Item]:
+        """Nothing tells what of a namespace is work of its team."""
+        del namespace, door, besides
+        return ()
+
+    def allocatable(self, flavor: str) -> Decimal | None:
+        """The GPUs of all ready nodes; None while nobody knows."""
+        del flavor
+        return allocatable(self.view, self.resource, lambda _node: True)
+
+    @property
+    def age_seconds(self) -> float:
+        """Since the server spoke last of ResourceQuotas; infinite before the first time."""
+        return self.view.age_seconds(ALLOWANCES)
+
+    @property
+    def work_age_seconds(self) -> float:
+        """The same: nothing else is counted."""
+        return self.age_seconds
+
+    @property
+    def is_absent(self) -> bool:
+        """Never: there is nothing that a cluster could lack."""
+        return False
+
+    @property
+    def _key(self) -> str:
+        """What a ResourceQuota calls GPUs: extended resources are counted by their requests."""
+        return f"requests.{self.resource}"
+
+    def _left(self, allowance: Allowance) -> Decimal:
+        return allowance.status.hard[self._key] - allowance.status.used.get(self._key, ZERO)
+
+    def _figures(self, allowance: Allowance) -> Figures:
+        used = allowance.status.used.get(self._key)
+        return Figures(
+            queue=allowance.namespace,
+            cohort="",
+            flavor=ANY,
+            nominal=allowance.status.hard[self._key],
+            borrowing_limit=ZERO,
+            lending_limit=ZERO,
+            used=used,
+            reserved=used,
+            borrowed=ZERO,
+            reclaims=False,
+        )
+
+
+class PlainOverrides:
+    """No figure can be changed: ResourceQuotas belong to whoever administers the cluster."""
+
+    def look(self, place: Place) -> Sight:
+        """That there is no such figure."""
+        return Sight(Observed(None, kind=WORDS.queue), partial(_refuse, place))
+
+    def notes(self) -> Iterator[tuple[Place, Note]]:
+        """None was ever written."""
+        return iter(())
+
+
+def _refuse(place: Place, wanted: Wanted) -> None:
+    del wanted
+    raise ConflictError(
+        f"Namespace {place.queue} has {WORDS.unchangeable}.",
+        "A platform admin can change its ResourceQuota in the cluster.",
+    )

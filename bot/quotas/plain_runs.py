@@ -1,0 +1,101 @@
+"""What Kubernetes alone has to do with runs: they start as soon as nodes have room."""
+
+import re
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.objects import ClusterObject, Pod, find_condition
+from bot.cluster.resources import PODS, SYSTEM_PRIORITIES, Resource
+from bot.cluster.view import View
+from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
+from bot.quotas.manifests import started_at_once, templates
+from bot.quotas.plain import PlainQueues
+from bot.quotas.priorities import refuse_priority
+from bot.quotas.standing import Blocked, Cause, Stand, Standing
+
+# As the scheduler says that nodes would do, were they not full.
+_NO_ROOM = re.compile(r"Insufficient |Too many pods")
+
+
+class PlainRuns:
+    """What one cluster's scheduler has to do with runs."""
+
+    def __init__(self, view: View, queues: PlainQueues) -> None:
+        self._view = view
+        self._queues = queues
+
+    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+        """The manifest, not suspended, its pods with the priority."""
+        dressed = deepcopy(manifest)
+        started_at_once(dressed)
+        if dress.priority:
+            for template in templates(dressed["spec"]):
+                template["spec"]["priorityClassName"] = dress.priority
+        return dressed
+
+    def refuse(self, demand: Demand) -> None:
+        """UsageError for a priority that the cluster does not know."""
+        if self._view.store(SYSTEM_PRIORITIES).synced:
+            known = (each.name for each in self._view.all(SYSTEM_PRIORITIES))
+            refuse_priority(demand.priority, (n for n in known if not n.startswith("system-")))
+
+    def placement(self, queue: Queue, gpu_type: str) -> Placement:
+        """Nothing: GPUs are of any type here."""
+        del queue, gpu_type
+        return Placement()
+
+    def warnings(self, demand: Demand) -> tuple[str, ...]:
+        """That the namespace may never have as many GPUs."""
+        queue = self._queues.behind(demand.namespace, demand.queue)
+        allowed = [each.nominal for each in queue.figures] if queue else []
+        if not allowed or demand.gpus <= allowed[0]:
+            return ()
+        sentence = (
+            f"A ResourceQuota of namespace {demand.namespace} lets it have {allowed[0]:f} GPUs in"
+            " all, so not all pods of this run can be made until a platform admin raises it."
+        )
+        return (sentence,)
+
+    def unmanaged(self, root: Resource[Any]) -> str:
+        """Nothing: no engine has to take charge."""
+        del root
+        return ""
+
+    def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
+        """Nothing: no engine has to take charge."""
+        del root, manifest, namespace
+        return ""
+
+    def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
+        """Nothing: nobody counts its pods."""
+        del resource, root
+        return ""
+
+    def standing(self, root: ClusterObject) -> Standing | None:
+        """How a run's object stands: it waits while all nodes are too full for its pods."""
+        pods = self._view.labelled(PODS, labels.RUN, root.labels.get(labels.RUN, ""))
+        blocked = None if any(pod.spec.node_name for pod in pods) else _blocked(pods)
+        if blocked is None:
+            return Standing(root.name, Stand.ADMITTED)
+        return Standing(root.name, Stand.WAITING, blocked=blocked)
+
+    def standing_live(self, root: ClusterObject) -> Standing | None:
+        """The same: there is no engine that could have left it alone."""
+        return self.standing(root)
+
+    def order(self, queue: str) -> Sequence[tuple[str, str]]:
+        """The scheduler does not say in which order it looks at what waits."""
+        del queue
+        return ()
+
+
+def _blocked(pods: Sequence[Pod]) -> Blocked | None:
+    """Why none of them has a node, as far as that is for want of room or of a look at them."""
+    found = (find_condition(pod.status.conditions, "PodScheduled") for pod in pods)
+    said = [each.message for each in found if each is not None and each.status == "False"]
+    if not said:
+        return Blocked(Cause.NOT_LOOKED_AT)
+    full = next((message for message in said if _NO_ROOM.search(message)), None)
+    return None if full is None else Blocked(Cause.QUOTA, full)

@@ -1,0 +1,140 @@
+"""What is answered to those who ask about snapshots: pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from bot.datasets.wording import capacity
+from bot.slack.card import Button, Card, Reply, Table
+from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.snapshots.card import DELETE
+from bot.snapshots.tables import Phase, Restore, Snapshot, Wanted
+from bot.snapshots.wording import mounting
+
+Words = Callable[[str], str]
+_MOST_ROWS, _MOST_STRANGERS = 25, 10
+_STATES = {
+    Phase.ASKED: "about to be taken",
+    Phase.TAKING: "being taken",
+    Phase.READY: "ready",
+    Phase.DELETING: "being deleted",
+}
+
+
+def taking(row: Snapshot, words: Words) -> Reply:
+    """That a snapshot is being taken."""
+    kept = (
+        join("It is kept until ", when(row.keep_until), ", and longer while it is the newest.")
+        if row.keep_until is not None
+        else plain("It is kept until somebody deletes it.")
+    )
+    show = code(words(f"snapshot show {row.name}"))
+    return Reply(
+        (
+            join("A snapshot of ", code(row.claim_name), " is being taken: ", code(row.name), "."),
+            join("Its card in this channel follows it, and so does ", show, ". ", kept),
+        )
+    )
+
+
+def listed(whose: str, rows: Sequence[Snapshot], strangers: Sequence[str], words: Words) -> Reply:
+    """A team's snapshots; `strangers` are those that others made."""
+    lines: list[Markup] = []
+    if not rows:
+        take = code(words("snapshot create results"))
+        lines.append(join(plain(f"{whose} has no snapshots. Take one: "), take))
+    if len(rows) > _MOST_ROWS:
+        lines.append(plain(f"{len(rows) - _MOST_ROWS} older ones are not shown."))
+    if strangers:
+        named = ", ".join(strangers[:_MOST_STRANGERS])
+        more = len(strangers) - _MOST_STRANGERS
+        also = f" and {more} more" if more > 0 else ""
+        lines.append(plain(f"Made by others, and left alone here: {named}{also}."))
+    table = Table(
+        ("Snapshot", "PVC", "State", "Shows (UTC)", "Size", "Kept until (UTC)", "Note"),
+        tuple(_cells(row) for row in rows[:_MOST_ROWS]),
+    )
+    return Reply(card=Card(f"Snapshots of {whose}", lines=tuple(lines),
+                           table=table if rows else None))  # fmt: skip
+
+
+def shown(card: Card, row: Snapshot, made: Sequence[Restore], lost: Sequence[str]) -> Reply:
+    """One snapshot with what was made from it."""
+    more = tuple(("Restored", _made(each)) for each in made)
+    lines = tuple(sentence(each) for each in lost if row.is_live)
+    return Reply(card=replace(card, facts=(*card.facts, *more), lines=(*card.lines, *lines)))
+
+
+def question(row: Snapshot, lost: Sequence[str]) -> Reply:
+    """What deleting a snapshot would do, with the button that does it."""
+    stays = row.deletion_policy == "Retain"
+    store = (
+        "What the store has of it stays, and so does its price: its class says Retain."
+        if stays
+        else "What the store has of it goes, too."
+    )
+    lines = (
+        join("Deleting ", code(row.name), plain(f" loses the state of {row.claim_name} that it"
+             f" shows. This cannot be undone. {store}")),
+        *(sentence(each) for each in lost),
+    )  # fmt: skip
+    button = Button(DELETE, "Delete", row.id, "danger")
+    return Reply(lines, buttons=(button,), is_question=True)
+
+
+def leaving(row: Snapshot) -> Reply:
+    """That a snapshot is being deleted."""
+    return Reply((join(code(row.name), " is being deleted. Its card follows it."),))
+
+
+def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
+    """Until when it stays now."""
+    undo = code(words(f"snapshot unpin {row.name}"))
+    return Reply(
+        (
+            join(code(row.name), " is pinned until ", when(until),
+                 ": nobody and nothing deletes it before."),
+            join(undo, " ends that."),
+        )
+    )  # fmt: skip
+
+
+def unpinned(row: Snapshot, people: Sequence[str]) -> Reply:
+    """Whose pins ended."""
+    whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
+    return Reply((join(code(row.name), " is no longer pinned by ", *whose, "."),))
+
+
+def restoring(row: Restore) -> Reply:
+    """That a PVC is being made."""
+    option = code(mounting(row.claim_name, is_read_only=row.is_read_only))
+    return Reply(
+        (
+            join("PVC ", code(row.claim_name), " is being made from ", code(row.source), "."),
+            join("Its card in this channel follows it. Then ", option, " mounts it."),
+        )
+    )
+
+
+def _cells(row: Snapshot) -> tuple[str, ...]:
+    state = _STATES.get(Phase(row.phase), row.phase)
+    if row.wanted == Wanted.DELETED:
+        state = _STATES[Phase.DELETING]
+    return (
+        row.name,
+        row.claim_name,
+        state,
+        _moment(row.taken_at),
+        capacity(row.size_bytes) if row.size_bytes is not None else "",
+        _moment(row.keep_until),
+        f"end of {row.run}. {row.note}".strip() if row.run else row.note,
+    )
+
+
+def _moment(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M") if moment is not None else ""
+
+
+def _made(row: Restore) -> Markup:
+    for_run = f" for run {row.run}" if row.run else ""
+    return join(code(row.claim_name), plain(f"{for_run}, {row.phase}"))

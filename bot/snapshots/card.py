@@ -1,0 +1,115 @@
+"""Snapshots as their cards: pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from bot.datasets.wording import capacity
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Confirm, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+from bot.snapshots.tables import Phase, Snapshot, Wanted
+
+DELETE, RESTORE = "snapshot.delete", "snapshot.restore"
+_TONES = {
+    Phase.ASKED: Tone.WAITING,
+    Phase.TAKING: Tone.WORKING,
+    Phase.READY: Tone.GOOD,
+    Phase.DELETING: Tone.WORKING,
+    Phase.DELETED: Tone.STOPPED,
+    Phase.FAILED: Tone.BAD,
+}
+
+
+def snapshot_card(row: Snapshot, person: str, held: Sequence[str], now: datetime) -> Card:
+    """What the card of a snapshot says at this moment.
+
+    `person` is the name of who took it, `held` are sentences on what keeps it.
+    """
+    phase = Phase(row.phase)
+    is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)
+    return Card(
+        title=f"Snapshot {row.name}",
+        state=_state(row, phase, now),
+        tone=Tone.WARNING if is_hindered else _tone(row, phase),
+        lines=tuple(_lines(row, held)),
+        facts=tuple(_facts(row, person)),
+        buttons=tuple(_buttons(row)),
+    )
+
+
+def _tone(row: Snapshot, phase: Phase) -> Tone:
+    is_leaving = row.is_live and row.wanted == Wanted.DELETED
+    return Tone.WORKING if is_leaving else _TONES[phase]
+
+
+def _state(row: Snapshot, phase: Phase, now: datetime) -> str:
+    if row.is_live and row.wanted == Wanted.DELETED:
+        return "Being deleted"
+    match phase:
+        case Phase.ASKED:
+            return "About to be taken"
+        case Phase.TAKING:
+            return f"Being taken for {format_duration(max(now - row.since, timedelta()))}"
+        case Phase.READY:
+            return "Ready"
+        case Phase.DELETING:
+            return "Being deleted"
+        case Phase.DELETED:
+            return "Deleted"
+        case Phase.FAILED:
+            return "Not taken"
+
+
+def _lines(row: Snapshot, held: Sequence[str]) -> Iterator[Markup]:
+    for line in (row.note, row.reason, row.unblock, row.obstacle):
+        if line:
+            yield sentence(line)
+    if row.is_live and row.is_late:
+        yield plain("This is late: most drivers take seconds.")
+    if row.trouble and not row.is_cleared:
+        yield sentence(f"{row.trouble} It is tried again.")
+    if row.is_live:
+        yield from (sentence(each) for each in held)
+    if row.phase in {Phase.DELETING, Phase.DELETED} and row.deletion_policy == "Retain":
+        yield plain("What the store has of it stays, and so does its price: its class says Retain.")
+
+
+def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
+    yield "PVC", code(f"{row.namespace}/{row.claim_name}")
+    yield "Volume", plain(f"{capacity(row.capacity_bytes)} on {row.storage_class}")
+    if row.run:
+        yield "Run", code(row.run)
+    for reference, digest in row.data:
+        yield "Data", join(code(reference), plain(f" {digest}" if digest else ""))
+    if row.taken_at is not None:
+        yield "Shows", when(row.taken_at)
+    if row.size_bytes is not None:
+        yield "Restored size", plain(f"at least {capacity(row.size_bytes)}")
+    yield "By", plain(person)
+    yield "Asked", when(row.asked_at)
+    if row.snapshot_class:
+        yield "Class", plain(f"{row.snapshot_class} ({row.driver})")
+    if row.is_live and row.phase != Phase.DELETING:
+        until = plain("somebody deletes it") if row.keep_until is None else when(row.keep_until)
+        yield "Kept until", until
+    if row.ended_at is not None:
+        yield "Ended", when(row.ended_at)
+
+
+def _buttons(row: Snapshot) -> Iterator[Button]:
+    if row.is_usable:
+        yield Button(RESTORE, "Restore", row.id, None, _RESTORE)
+        yield Button(DELETE, "Delete", row.id, "danger", _delete(row))
+
+
+def _delete(row: Snapshot) -> Confirm:
+    shows = f" of {row.claim_name}" + (f" at the end of {row.run}" if row.run else "")
+    text = f"The state{shows} that it shows is lost. This cannot be undone."
+    return Confirm("Delete this snapshot?", text, "Delete it", "Keep it")
+
+
+_RESTORE = Confirm(
+    "Restore this snapshot?",
+    "A new PVC is made from it, as large as the volume was. The old one is not touched.",
+    "Restore it",
+)

@@ -1,0 +1,52 @@
+"""Whether snapshots can be taken as the cluster is set up: for `quartermaster doctor`."""
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import SNAPSHOT, SNAPSHOT_CLASSES, STORAGE_CLASSES
+from bot.config import Settings, Snapshots
+from bot.findings import Finding, Findings
+from bot.snapshots.classes import Problem, class_for
+
+_EVERYWHERE = (
+    ("watch", "volumesnapshots"),
+    ("get", "volumesnapshots"),
+    ("watch", "volumesnapshotclasses"),
+    ("get", "volumesnapshotcontents"),
+)
+_IN_TEAMS = (("create", "volumesnapshots"), ("delete", "volumesnapshots"))
+_APPLY = "Apply deploy/kubernetes/10-access.yaml, and 20-teams.yaml for each team's namespace."
+
+
+def checks(settings: Settings, cluster: Cluster) -> Findings:
+    """The bot's rights and the classes, where there are snapshots.
+
+    ClusterError when the cluster cannot be asked.
+    """
+    if not cluster.served(SNAPSHOT):
+        return
+    about = f"cluster {cluster.name} snapshots"
+    teams = [each for each in settings.teams.values() if cluster.name in each.reach]
+    namespaces = sorted({each.on(cluster.name).namespace for each in teams})
+    needed: list[tuple[str, str, str | None]] = [(*right, None) for right in _EVERYWHERE]
+    needed += [(*right, each) for each in namespaces for right in _IN_TEAMS]
+    missing = [
+        f"{verb} {plural}{f' in {namespace}' if namespace else ''}"
+        for verb, plural, namespace in needed
+        if not cluster.may(verb, SNAPSHOT, plural, namespace=namespace)
+    ]
+    if missing:
+        yield Finding(about, "failed", f"missing: {', '.join(missing)}", _APPLY)
+        return
+    yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
+    yield from _classes(settings.snapshots, cluster, about)
+
+
+def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:
+    """Whether each driver that makes volumes has one class to take snapshots by."""
+    there = cluster.list(SNAPSHOT_CLASSES)
+    drivers = {each.provisioner for each in cluster.list(STORAGE_CLASSES)}
+    for driver in sorted({each.driver for each in there} & drivers | {*settings.classes}):
+        found = class_for(driver, there, settings)
+        if isinstance(found, Problem):
+            yield Finding(f"{about} of {driver}", "failed", found.reason.rstrip("."), found.unblock)
+        else:
+            yield Finding(f"{about} of {driver}", "ok", f"are taken by class {found.name}")

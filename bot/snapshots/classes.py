@@ -1,0 +1,89 @@
+"""Which snapshot class a PVC's driver has, and which access mode a storage class gives."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bot.cluster.claims import StorageClass
+from bot.cluster.snapshots import VolumeSnapshotClass
+from bot.config import Snapshots
+
+READ_WRITE_MANY, READ_WRITE_ONCE, READ_ONLY_MANY = (
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadOnlyMany",
+)
+
+
+class Problem(NamedTuple):
+    """Why something cannot be, and who can mend it how."""
+
+    reason: str
+    unblock: str
+
+
+def class_for(
+    driver: str, there: Iterable[VolumeSnapshotClass], settings: Snapshots
+) -> VolumeSnapshotClass | Problem:
+    """The class that snapshots of a driver's volumes are taken by, or why there is none."""
+    found = {each.name: each for each in there}
+    told = settings.classes.get(driver)
+    if told is not None:
+        return _told(driver, told, found)
+    own = [each for each in found.values() if each.driver == driver]
+    defaults = [each for each in own if each.is_default]
+    if len(defaults) == 1:
+        return defaults[0]
+    if len(defaults) > 1:
+        return Problem(
+            f"The cluster has {len(defaults)} default VolumeSnapshotClasses for {driver}:"
+            f" {_names(defaults)}.",
+            _SAY_WHICH,
+        )
+    if len(own) == 1:
+        return own[0]
+    if own:
+        return Problem(
+            f"None of the VolumeSnapshotClasses for {driver} is its default: {_names(own)}.",
+            _SAY_WHICH,
+        )
+    others = f" There are some for {', '.join(sorted({each.driver for each in found.values()}))}."
+    return Problem(
+        f"The cluster has no VolumeSnapshotClass for {driver}, which this PVC's volume is of."
+        f"{others if found else ''}",
+        "A platform admin has to make one.",
+    )
+
+
+def access_mode(kind: StorageClass, told: dict[str, str]) -> str:
+    """The widest access mode that a storage class can; `told` is what the settings say of some."""
+    mode = told.get(kind.name)
+    return mode or (READ_WRITE_ONCE if kind.makes_disks else READ_WRITE_MANY)
+
+
+def _told(
+    driver: str, name: str, found: dict[str, VolumeSnapshotClass]
+) -> VolumeSnapshotClass | Problem:
+    kind = found.get(name)
+    if kind is None:
+        return Problem(
+            f"The cluster has no VolumeSnapshotClass {name}, which snapshots.classes of"
+            f" quartermaster.yaml names for {driver}.",
+            "A platform admin has to make it, or to correct the setting.",
+        )
+    if kind.driver != driver:
+        return Problem(
+            f"VolumeSnapshotClass {name} is of {kind.driver}, and the volume of this PVC is of"
+            f" {driver}.",
+            "A platform admin has to correct snapshots.classes of quartermaster.yaml.",
+        )
+    return kind
+
+
+def _names(kinds: Iterable[VolumeSnapshotClass]) -> str:
+    return ", ".join(sorted(each.name for each in kinds))
+
+
+_SAY_WHICH = (
+    "A platform admin has to say which: by snapshots.classes in quartermaster.yaml, or by leaving"
+    " one default only."
+)

@@ -1,0 +1,143 @@
+"""Makes snapshots so: takes them, follows them, and deletes them when they are to go."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import SNAPSHOTS
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.errors import ClusterError
+from bot.slack.messages import refresh_cards
+from bot.snapshots.decision import (
+    Cleared,
+    Create,
+    Decision,
+    Delete,
+    Fail,
+    Follow,
+    Gone,
+    Linger,
+    Rest,
+    Stay,
+    decide,
+)
+from bot.snapshots.objects import snapshot_of
+from bot.snapshots.observing import observe
+from bot.snapshots.recording import Findings, record
+from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot
+
+SOON = timedelta(seconds=2)
+REFUSED = {"Invalid", "BadRequest"}
+_SHOWN_ATTEMPTS = 2
+_FIRST, _LONGEST = timedelta(seconds=5), timedelta(minutes=1)
+# Watches tell of what changes; this is for what they may have missed.
+_DAILY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class World:
+    """What the controllers work with; `words` says how a command is typed."""
+
+    database: Database
+    clock: Clock
+    settings: Callable[[], Settings]
+    clusters: Mapping[str, Cluster]
+    words: Callable[[str], str]
+
+    def cluster(self, name: str) -> Cluster:
+        """The cluster of that name; ClusterError while it is not configured."""
+        found = self.clusters.get(name)
+        if found is None:
+            raise ClusterError(
+                f"Cluster {name} is not in quartermaster.yaml any more.",
+                "A platform admin has to put it back for as long as it has snapshots.",
+                reason="Unreachable",
+            )
+        return found
+
+
+class SnapshotController:
+    """Keeps snapshots."""
+
+    kind = SNAPSHOT
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step for a snapshot; ClusterError when the cluster did not let it."""
+        row = self._world.database.read(lambda session: session.get(Snapshot, row_id))
+        if row is None or row.is_cleared or row.phase not in set(Phase):
+            return Step(None)
+        now, settings = self._world.clock.now(), self._world.settings().snapshots
+        cluster = self._world.cluster(row.cluster)
+        look = observe(cluster, row, settings)
+        decision = self._act(cluster, row, decide(row, look, now, settings.ready_within))
+        if isinstance(decision, Rest):
+            return Step(None)
+        found = Findings(decision, look, now)
+        return Step(
+            _again(row, decision, now),
+            lambda session: record(session, row_id, found, self._world.words),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what cannot be reached or refuses; once is no news."""
+        note_trouble(session, session.get(Snapshot, row_id), trouble)
+
+    def _act(self, cluster: Cluster, row: Snapshot, decision: Decision) -> Decision:
+        """Takes the step; what is to be recorded once it was taken."""
+        match decision:
+            case Create(plan):
+                return self._create(cluster, row, decision, plan.kind.name)
+            case Delete(uid):
+                cluster.delete(SNAPSHOTS, row.name, row.namespace, uid=uid)
+            case _:
+                pass
+        return decision
+
+    def _create(self, cluster: Cluster, row: Snapshot, decision: Create, kind: str) -> Decision:
+        """Makes the VolumeSnapshot. When its name is taken the next look tells by whom."""
+        try:
+            cluster.create(SNAPSHOTS, snapshot_of(row, kind, cluster.installation), row.namespace)
+        except ClusterError as error:
+            if error.reason in REFUSED:
+                return Fail(error.message, error.hint)
+            if error.reason != "AlreadyExists":
+                raise
+        return decision
+
+
+def note_trouble(session: Session, row: Snapshot | Restore | None, trouble: Trouble) -> None:
+    """Notes on a row that its step failed more than once, so that its card says so."""
+    if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
+        return
+    row.trouble = trouble.sentence
+    session.add(row)
+    refresh_cards(session, row.subject, live=row.is_live)
+
+
+def slower(since: datetime, now: datetime) -> datetime:
+    """When to look again at what takes seconds, minutes or hours."""
+    return now + min(max(_FIRST, (now - since) / 10), _LONGEST)
+
+
+def _again(row: Snapshot, decision: Decision, now: datetime) -> datetime | None:
+    """When to look again if nothing wakes the row before."""
+    match decision:
+        case Cleared():
+            return None
+        case Follow(Phase.READY) | Stay():
+            return now + _DAILY
+        case Follow() | Linger():
+            return slower(row.since, now)
+        case Fail() | Gone() | Create() | Delete():
+            return now + SOON
+        case _:
+            return now + _DAILY

@@ -1,0 +1,207 @@
+"""What to do next for a snapshot. Pure: no I/O."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
+from bot.durations import format_duration
+from bot.snapshots.classes import Problem
+from bot.snapshots.examining import Plan
+from bot.snapshots.tables import Phase, Snapshot, Wanted
+
+# Most drivers take seconds; those that copy into an object store take longer and say nothing.
+LATE_AFTER = timedelta(minutes=10)
+# So long it takes most drivers to delete one.
+SLOW_AFTER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the cluster shows.
+
+    `plan` is how it would be taken, where that was asked; `content` what it is bound to, once it
+    is ready; `users` why it has to stay, where it is to go.
+    """
+
+    snapshot: VolumeSnapshot | None = None
+    is_taken: bool = False
+    plan: Plan | Problem | None = None
+    content: VolumeSnapshotContent | None = None
+    users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class Create:
+    """Make the VolumeSnapshot."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Follow:
+    """It goes on, or stays."""
+
+    phase: Phase
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """PVCs can be made from it."""
+
+    taken_at: datetime | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Fail:
+    """It was not taken; sentences say why, and what to do then."""
+
+    reason: str
+    unblock: str = ""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the VolumeSnapshot."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class Stay:
+    """It is needed, so it is not deleted; a sentence says why."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Gone:
+    """It is deleted; `why` where that was somebody else."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Linger:
+    """It is being deleted; a sentence says what that waits for."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """Nothing of it is left."""
+
+
+Decision = Rest | Create | Follow | Ready | Fail | Delete | Stay | Gone | Linger | Cleared
+
+
+def decide(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decision:
+    """The next step for a snapshot that has to be ready `within` that time."""
+    found = None if look.is_taken else look.snapshot
+    if not row.is_live:
+        return _after_the_end(row, found, now)
+    if look.is_taken and row.uid is None:
+        return Fail(
+            f"There is a VolumeSnapshot {row.name} in namespace {row.namespace} already that is"
+            " not ours, so nothing was touched.",
+            "Take it again: it gets another name.",
+        )
+    if row.wanted == Wanted.DELETED:
+        return _deleting(row, found, look.users, now)
+    if found is None:
+        return _absent(row, look, now, within)
+    if found.metadata.deletion_timestamp is not None:
+        said = f"Somebody is deleting it from the cluster. {waits_for(found)}".rstrip()
+        return Follow(Phase.DELETING, said) if row.phase in _WERE_READY else Fail(said)
+    return _present(row, found, look, now, within)
+
+
+def is_late(row: Snapshot, now: datetime) -> bool:
+    """Whether it should have been taken by now."""
+    return row.phase in {Phase.ASKED, Phase.TAKING} and now - row.asked_at > LATE_AFTER
+
+
+def waits_for(found: VolumeSnapshot) -> str:
+    """What keeps it from going, as a sentence."""
+    kept = ", ".join(each.rpartition("/")[2] for each in found.metadata.finalizers)
+    return f"{_STAYS} (finalizers: {kept})." if kept else ""
+
+
+def _after_the_end(row: Snapshot, found: VolumeSnapshot | None, now: datetime) -> Decision:
+    if row.is_cleared:
+        return Rest()
+    if found is None:
+        return Cleared()
+    if found.metadata.deletion_timestamp is None:
+        return Delete(found.uid)
+    return _lingering(row, found, now)
+
+
+def _lingering(row: Snapshot, found: VolumeSnapshot, now: datetime) -> Decision:
+    is_slow = now - row.since > SLOW_AFTER
+    return Linger(f"It is not gone yet. {waits_for(found)}".rstrip() if is_slow else "")
+
+
+def _deleting(
+    row: Snapshot, found: VolumeSnapshot | None, users: tuple[str, ...], now: datetime
+) -> Decision:
+    if found is None:
+        return Gone()
+    if found.metadata.deletion_timestamp is not None:
+        return _lingering(row, found, now)
+    if users:
+        return Stay(" ".join(users))
+    return Delete(found.uid)
+
+
+def _absent(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decision:
+    if row.phase in _WERE_READY:
+        return Gone("Somebody deleted it from the cluster.")
+    if row.uid is not None:
+        return Fail("Somebody deleted it from the cluster.", _AGAIN)
+    match look.plan:
+        case Problem(reason, unblock):
+            return Fail(reason, unblock)
+        case Plan() as plan if plan.claim_uid != row.claim_uid:
+            said = f"PVC {row.claim_name} is another one by now: the first was deleted."
+            return Fail(said, "Take a snapshot of the new one, if that is meant.")
+        case Plan() if now - row.asked_at > within:
+            lasted = format_duration(within)
+            return Fail(f"It could not be begun within {lasted}. {row.trouble}".rstrip(), _AGAIN)
+        case Plan() as plan:
+            return Create(plan)
+        case _:
+            return Follow(Phase.ASKED)
+
+
+def _present(
+    row: Snapshot, found: VolumeSnapshot, look: Look, now: datetime, within: timedelta
+) -> Decision:
+    status = found.status
+    error = f"{status.error.message.rstrip('. ')}." if status.error is not None else ""
+    if row.phase == Phase.READY:
+        return Follow(Phase.READY)
+    if status.ready_to_use and look.content is not None:
+        if look.content.spec.volume_snapshot_ref.uid != found.uid:
+            said = f"What it is bound to, {look.content.name}, belongs to another VolumeSnapshot."
+            return Fail(said, _ADMIN)
+        size = status.restore_size
+        return Ready(status.creation_time, None if size is None else int(size))
+    if now - row.asked_at > within:
+        lasted = format_duration(within)
+        return Fail(f"It was not ready within {lasted}. {error}".rstrip(), _ADMIN)
+    return Follow(Phase.TAKING, error)
+
+
+# Without our wish to delete it, only what was ready is followed while it is being deleted.
+_WERE_READY = {Phase.READY, Phase.DELETING}
+_STAYS = "It stays until its driver has deleted what the store has and no PVC is being made from it"
+_AGAIN = "Take another one."
+_ADMIN = "A platform admin has to look at the driver; then take another one."

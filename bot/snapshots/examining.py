@@ -1,0 +1,102 @@
+"""Whether a snapshot of a PVC can be taken: pure, from what the views show or live reads gave."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, VOLUMES
+from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotClass
+from bot.config import Snapshots
+from bot.snapshots.classes import Problem, class_for
+
+_SHOWS_OTHERS = {labels.DATASET_CACHE, labels.DATASET_SHARE}
+
+
+class Around(NamedTuple):
+    """A PVC and what is around it; the snapshots are those of its namespace."""
+
+    claim: PersistentVolumeClaim | None
+    volume: PersistentVolume | None
+    classes: Sequence[VolumeSnapshotClass]
+    snapshots: Sequence[VolumeSnapshot]
+
+
+class Plan(NamedTuple):
+    """How a snapshot would be taken; `capacity_bytes` is how much fits on the volume."""
+
+    claim_uid: str
+    storage_class: str
+    driver: str
+    capacity_bytes: int
+    kind: VolumeSnapshotClass
+
+
+def in_view(cluster: Cluster, namespace: str, name: str) -> Around:
+    """What the watches show of a PVC."""
+    view = cluster.view
+    claim = view.get(PVCS, name, namespace)
+    return Around(
+        claim,
+        view.get(VOLUMES, claim.spec.volume_name) if claim is not None else None,
+        view.all(SNAPSHOT_CLASSES),
+        view.all(SNAPSHOTS, namespace),
+    )
+
+
+def live(cluster: Cluster, namespace: str, name: str) -> Around:
+    """What the cluster has of a PVC at this moment; ClusterError when it cannot be told."""
+    claim = cluster.get(PVCS, name, namespace)
+    # A volume is what it is from when it is bound: what the watch shows of it is enough.
+    volume = cluster.view.get(VOLUMES, claim.spec.volume_name) if claim is not None else None
+    if claim is not None and claim.spec.volume_name and volume is None:
+        named = f"metadata.name={claim.spec.volume_name}"
+        volume = next(iter(cluster.list(VOLUMES, fields=named)), None)
+    return Around(claim, volume, cluster.list(SNAPSHOT_CLASSES), cluster.list(SNAPSHOTS, namespace))
+
+
+def examine(around: Around, name: str, settings: Snapshots) -> Plan | Problem:
+    """How a snapshot of the PVC of that name would be taken, or why it cannot be."""
+    claim = around.claim
+    if claim is None:
+        return Problem(f"PVC {name} is not there any more.", "Name another PVC.")
+    problem = _unfit(claim, around.volume)
+    if problem is not None:
+        return problem
+    csi = around.volume.spec.csi if around.volume is not None else None
+    driver = csi.driver if csi is not None else ""
+    kind = class_for(driver, around.classes, settings)
+    if isinstance(kind, Problem):
+        return kind
+    there = sum(each.claim_name == claim.name for each in around.snapshots)
+    most = settings.limits.get(driver)
+    if most is not None and there >= most:
+        return Problem(
+            f"PVC {claim.name} has {there} snapshots, and a volume of {driver} takes {most}.",
+            "Delete some of them first.",
+        )
+    size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
+    return Plan(claim.uid, claim.spec.storage_class_name or "", driver, int(size or 0), kind)
+
+
+def _unfit(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> Problem | None:
+    """Why the PVC itself cannot have one."""
+    if claim.metadata.deletion_timestamp is not None:
+        return Problem(f"PVC {claim.name} is being deleted.", "Name another PVC.")
+    if _SHOWS_OTHERS & claim.labels.keys():
+        return Problem(
+            f"PVC {claim.name} shows the cache of a dataset, which its version names for good.",
+            "Name a PVC that your runs write to.",
+        )
+    if claim.status.phase != "Bound" or volume is None:
+        return Problem(
+            f"PVC {claim.name} has no volume yet, so there is nothing to take a snapshot of.",
+            "Most get theirs when the first run mounts them.",
+        )
+    if volume.spec.csi is None:
+        return Problem(
+            f"The volume of PVC {claim.name} is of no CSI driver, and only those take snapshots.",
+            "Copy what matters to a PVC of a storage class with a CSI driver.",
+        )
+    return None

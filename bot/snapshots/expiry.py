@@ -1,0 +1,31 @@
+"""Which snapshots go because their time is up."""
+
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot import holds
+from bot.audit import Actor
+from bot.snapshots import finding
+from bot.snapshots.service import mark_deleted
+from bot.snapshots.tables import SNAPSHOT, Phase, Snapshot, Wanted
+
+
+def expire(session: Session, now: datetime) -> None:
+    """Has those deleted whose time is up: never the newest of a PVC, and none that is held."""
+    due = session.exec(
+        select(Snapshot)
+        .where(
+            col(Snapshot.keep_until) <= now,
+            col(Snapshot.ended_at).is_(None),
+            col(Snapshot.phase) == Phase.READY,
+            col(Snapshot.wanted) == Wanted.KEPT,
+        )
+        .order_by(col(Snapshot.id))
+    ).all()
+    for row in due:
+        newest = finding.newest_ready(session, row)
+        is_last = newest is None or newest.id == row.id
+        if not is_last and not holds.on(session, SNAPSHOT, row.id, now):
+            actor = Actor(row.workspace_id, None, None, row.team)
+            mark_deleted(session, row, actor, now)

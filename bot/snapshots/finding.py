@@ -1,0 +1,74 @@
+"""Finds snapshots and what is made from them."""
+
+from collections.abc import Callable, Sequence
+
+from sqlmodel import Session, col, select
+
+from bot.errors import NotFoundError
+from bot.slack.reading import closest
+from bot.snapshots.tables import Phase, Restore, Snapshot
+
+_MOST_NAMED = 10
+
+
+def of_team(session: Session, team: str, claim: str | None = None) -> Sequence[Snapshot]:
+    """A team's snapshots that have not ended, or of one PVC, the newest first."""
+    wanted = select(Snapshot).where(col(Snapshot.team) == team, col(Snapshot.ended_at).is_(None))
+    if claim is not None:
+        wanted = wanted.where(col(Snapshot.claim_name) == claim)
+    return session.exec(wanted.order_by(col(Snapshot.id).desc())).all()
+
+
+def named(session: Session, team: str, name: str, words: Callable[[str], str]) -> Snapshot:
+    """The team's snapshot of that name, or the newest ready one of the PVC of that name.
+
+    NotFoundError names those there are.
+    """
+    row = session.exec(
+        select(Snapshot).where(col(Snapshot.team) == team, col(Snapshot.name) == name)
+    ).first()
+    if row is not None:
+        return row
+    there = of_team(session, team)
+    newest = next((each for each in there if each.claim_name == name and each.is_usable), None)
+    if newest is not None:
+        return newest
+    known = [each.name for each in there]
+    near = closest(name, known)
+    if near:
+        raise NotFoundError(f"{team} has no snapshot {name}.", f"Did you mean {near}?")
+    listed = ", ".join(known[:_MOST_NAMED])
+    example = words("snapshot create results")
+    hint = f"It has: {listed}." if known else f"Take one: `{example}`."
+    raise NotFoundError(f"{team} has no snapshot {name}.", hint)
+
+
+def newest_ready(session: Session, row: Snapshot) -> Snapshot | None:
+    """The newest snapshot of the same PVC that can be used."""
+    same = select(Snapshot).where(
+        col(Snapshot.cluster) == row.cluster,
+        col(Snapshot.claim_uid) == row.claim_uid,
+        col(Snapshot.phase) == Phase.READY,
+        col(Snapshot.ended_at).is_(None),
+    )
+    ready = [each for each in session.exec(same) if each.is_usable]
+    return max(ready, key=lambda each: (each.taken_at or each.asked_at, each.id), default=None)
+
+
+def under_way(session: Session, cluster: str, claim_uid: str) -> Snapshot | None:
+    """The snapshot of a PVC that is being taken."""
+    return session.exec(
+        select(Snapshot).where(
+            col(Snapshot.cluster) == cluster,
+            col(Snapshot.claim_uid) == claim_uid,
+            col(Snapshot.ended_at).is_(None),
+            col(Snapshot.phase).in_((Phase.ASKED, Phase.TAKING)),
+        )
+    ).first()
+
+
+def made_from(session: Session, snapshot_id: str) -> Sequence[Restore]:
+    """The PVCs that were made from a snapshot, or are being made."""
+    return session.exec(
+        select(Restore).where(col(Restore.snapshot_id) == snapshot_id).order_by(col(Restore.id))
+    ).all()

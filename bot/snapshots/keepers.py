@@ -1,0 +1,47 @@
+"""What keeps a snapshot, as sentences that people read: pins, restores, and what it alone shows."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.durations import format_duration
+from bot.holds import Hold
+from bot.snapshots import finding
+from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, Snapshot
+
+PIN = "pin"
+
+
+def keeping(session: Session, row: Snapshot, now: datetime) -> list[str]:
+    """Who holds it: nobody and nothing deletes it meanwhile."""
+    found = holds.on(session, SNAPSHOT, row.id, now)
+    order = sorted(found, key=lambda each: (each.subject_kind == PIN, each.subject_id))
+    return [said_of(each, now) for each in order]
+
+
+def said_of(hold: Hold, now: datetime) -> str:
+    """Who holds, why and until when, as a sentence."""
+    until = "" if hold.until is None else f" for another {format_duration(hold.until - now)}"
+    if hold.subject_kind == PIN:
+        return f"<@{hold.subject_id}> has pinned it{until}: {hold.why}."
+    return f"{hold.why} needs it{until}."
+
+
+def lost_with(session: Session, row: Snapshot) -> Iterator[str]:
+    """What is lost with it, or was made from it, as sentences."""
+    newest = finding.newest_ready(session, row)
+    if newest is not None and newest.id == row.id:
+        yield f"It is the newest snapshot of {row.claim_name}."
+    if row.run:
+        yield f"It shows the end of run {row.run}, which cannot be started again from it then."
+    made = [each.claim_name for each in finding.made_from(session, row.id) if each.uid]
+    if made:
+        yield f"PVCs that were made from it stay: {', '.join(made)}."
+
+
+def release(session: Session, restore: Restore) -> None:
+    """Lets go of the snapshot that a PVC was made from."""
+    if restore.snapshot_id is not None:
+        holds.let_go(session, (SNAPSHOT, restore.snapshot_id), (RESTORE, restore.id))

@@ -1,0 +1,69 @@
+"""What is said in the thread of a snapshot's card, or a restore's, to who asked for it."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.messages import Note, say_once
+from bot.snapshots.tables import Phase, Restore, RestorePhase, Snapshot
+from bot.snapshots.wording import mounting
+
+
+def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: datetime) -> None:
+    """That it is ready, or was not taken, once; whoever asked for it is mentioned."""
+    of = plain(f"{row.claim_name}" + (f" at the end of {row.run}" if row.run else ""))
+    if row.phase == Phase.READY:
+        shows = join(", as at ", when(row.taken_at)) if row.taken_at else plain("")
+        said = [
+            join("The snapshot of ", of, " is ready: ", code(row.name), shows, "."),
+            join("To have it as a PVC: ", code(words(f"snapshot restore {row.name}"))),
+        ]
+    else:
+        said = [join("No snapshot was taken of ", of, ". ", sentence(row.reason))]
+        said += [sentence(row.unblock)] if row.unblock else []
+    _say(session, row, "ended", said, now, is_bad=row.phase == Phase.FAILED)
+
+
+def vanished(session: Session, row: Snapshot, now: datetime) -> None:
+    """That somebody else deleted it."""
+    said = [join(code(row.name), ": ", sentence(row.reason), " What it showed is lost.")]
+    _say(session, row, "vanished", said, now, is_bad=True)
+
+
+def stayed(session: Session, row: Snapshot, why: str, now: datetime) -> None:
+    """That it was not deleted."""
+    said = [join(code(row.name), " was not deleted. ", sentence(why))]
+    _say(session, row, f"stayed-{now.isoformat()}", said, now, is_bad=False)
+
+
+def restored(session: Session, row: Restore, words: Callable[[str], str], now: datetime) -> None:
+    """That a PVC is there, or was not made, once."""
+    if row.phase == RestorePhase.FAILED:
+        said = [join("PVC ", code(row.claim_name), " was not made. ", sentence(row.reason))]
+        said += [sentence(row.unblock)] if row.unblock else []
+        _say(session, row, "ended", said, now, is_bad=True)
+        return
+    option = mounting(row.claim_name, is_read_only=row.is_read_only)
+    example = words(f"train submit lane --image ghcr.io/acme/lane:3.1 {option}")
+    said = [
+        join("PVC ", code(row.claim_name), plain(f" holds what {row.source} shows.")
+             if row.snapshot_id else plain(f" holds what {row.source} held.")),
+        join("To mount it: ", code(option), plain(", for example "), code(example)),
+    ]  # fmt: skip
+    _say(session, row, "ended", said, now, is_bad=False)
+
+
+def _say(
+    session: Session,
+    row: Snapshot | Restore,
+    purpose: str,
+    said: list[Markup],
+    now: datetime,
+    *,
+    is_bad: bool,
+) -> None:
+    lines = (join(person(row.person), " ", said[0]), *said[1:])
+    note = Note(purpose, lines, broadcast=is_bad, owner=row.person)
+    say_once(session, row.subject, row.channel, note, now)

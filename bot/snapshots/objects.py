@@ -1,0 +1,66 @@
+"""What snapshots and the PVCs made from them are in the cluster."""
+
+import re
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.resources import SNAPSHOT as GROUP
+from bot.snapshots.tables import Restore, Snapshot
+
+Manifest = dict[str, Any]
+_LONGEST_SLUG = 30
+
+
+def object_name(claim: str, row_id: str) -> str:
+    """What the object of a row is called, so that a repeated step finds its own work."""
+    slug = re.sub(r"[^a-z0-9]+", "-", claim.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
+    return f"{slug or 'pvc'}-{row_id[-10:]}"
+
+
+def snapshot_of(row: Snapshot, snapshot_class: str, installation: str) -> Manifest:
+    """The VolumeSnapshot of a row."""
+    return {
+        "metadata": {
+            "name": row.name,
+            "namespace": row.namespace,
+            "labels": _ours(row, labels.SNAPSHOT, installation),
+        },
+        "spec": {
+            "volumeSnapshotClassName": snapshot_class,
+            "source": {"persistentVolumeClaimName": row.claim_name},
+        },
+    }
+
+
+def claim_of(row: Restore, installation: str) -> Manifest:
+    """The PVC of a row: from a snapshot, or from what another PVC holds now."""
+    source = {"kind": "PersistentVolumeClaim", "name": row.source}
+    if row.snapshot_id is not None:
+        source = {"apiGroup": GROUP, "kind": "VolumeSnapshot", "name": row.source}
+    metadata: Manifest = {
+        "name": row.claim_name,
+        "namespace": row.namespace,
+        "labels": _ours(row, labels.RESTORE, installation),
+    }
+    if row.is_read_only:
+        metadata["annotations"] = {labels.READ_ONLY_CLONE: "true"}
+    return {
+        "metadata": metadata,
+        "spec": {
+            "accessModes": [row.access_mode],
+            "storageClassName": row.storage_class,
+            "resources": {"requests": {"storage": str(row.size_bytes)}},
+            # dataSource would be dropped in silence where the cluster does not know the kind.
+            "dataSourceRef": source,
+        },
+    }
+
+
+def _ours(row: Snapshot | Restore, label: str, installation: str) -> dict[str, str]:
+    return {
+        labels.MANAGED_BY: labels.MANAGER,
+        labels.INSTALLATION: installation,
+        label: row.id,
+        labels.TEAM: row.team,
+        labels.PERSON: row.person,
+    }

@@ -1,0 +1,140 @@
+"""Writes what a look at a snapshot found into its row, and says what people must know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.cluster.hiding import hide_secrets
+from bot.slack.messages import refresh_cards
+from bot.snapshots import notes
+from bot.snapshots.decision import (
+    Cleared,
+    Create,
+    Decision,
+    Delete,
+    Fail,
+    Follow,
+    Gone,
+    Linger,
+    Look,
+    Ready,
+    Stay,
+    is_late,
+)
+from bot.snapshots.tables import SNAPSHOT, Phase, Snapshot, Wanted
+
+# After this it is tried again to delete what was needed when its time was up.
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen."""
+
+    decision: Decision
+    look: Look
+    now: datetime
+
+
+def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+    """Brings the row up to date, and the card when it shows anything else now."""
+    row = session.get(Snapshot, row_id)
+    if row is None:
+        return
+    before = _shown(row)
+    seen = found.look.snapshot
+    if seen is not None and not found.look.is_taken:
+        row.uid = seen.uid
+        # A step that died, or whose answer was lost, did not write it down.
+        row.snapshot_class = seen.spec.volume_snapshot_class_name
+    row.trouble = ""
+    if isinstance(found.decision, Stay) and row.deleted_by is not None:
+        notes.stayed(session, row, found.decision.why, found.now)
+    _apply(row, found)
+    _tell(session, row, found, words)
+    row.is_late = is_late(row, found.now)
+    session.add(row)
+    if _shown(row) != before:
+        refresh_cards(session, row.subject, live=_is_moving(row))
+
+
+def _apply(row: Snapshot, found: Findings) -> None:
+    now = found.now
+    match found.decision:
+        case Create(plan):
+            row.snapshot_class = plan.kind.name
+            row.deletion_policy = plan.kind.deletion_policy
+            _enter(row, Phase.TAKING, now)
+        case Follow(phase, obstacle):
+            _enter(row, phase, now, hide_secrets(obstacle))
+        case Ready(taken_at, size_bytes):
+            row.taken_at, row.size_bytes = taken_at, size_bytes
+            if found.look.content is not None:
+                row.deletion_policy = found.look.content.spec.deletion_policy
+            _enter(row, Phase.READY, now)
+        case Fail(reason, unblock):
+            row.reason, row.unblock = hide_secrets(reason), unblock
+            _end(row, Phase.FAILED, now)
+        case _:
+            _apply_leaving(row, found)
+
+
+def _apply_leaving(row: Snapshot, found: Findings) -> None:
+    now = found.now
+    match found.decision:
+        case Delete() if row.is_live:
+            _enter(row, Phase.DELETING, now)
+        case Linger(why):
+            row.obstacle = why
+        case Stay(why):
+            if row.deleted_by is None and row.keep_until is not None:
+                row.keep_until = now + _DAY
+            row.wanted, row.deleted_by = Wanted.KEPT, None
+            phase = Phase.READY if row.taken_at is not None else Phase.TAKING
+            _enter(row, phase, now, f"It was not deleted. {why}")
+        case Gone(why):
+            row.reason = why
+            _end(row, Phase.DELETED, now)
+        case Cleared():
+            row.is_cleared, row.obstacle = True, ""
+        case _:
+            pass
+
+
+def _tell(session: Session, row: Snapshot, found: Findings, words: Callable[[str], str]) -> None:
+    match found.decision:
+        case Ready() | Fail():
+            notes.ended(session, row, words, found.now)
+        case Gone(why):
+            # Pins and what else held it say nothing any more.
+            for hold in holds.on(session, SNAPSHOT, row.id, found.now):
+                holds.let_go(session, (SNAPSHOT, row.id), (hold.subject_kind, hold.subject_id))
+            if why:
+                notes.vanished(session, row, found.now)
+        case _:
+            pass
+
+
+def _enter(row: Snapshot, phase: Phase, now: datetime, obstacle: str = "") -> None:
+    row.obstacle = obstacle
+    if row.phase != phase:
+        row.phase, row.since = phase, now
+
+
+def _end(row: Snapshot, phase: Phase, now: datetime) -> None:
+    row.phase, row.since, row.ended_at, row.obstacle = phase, now, now, ""
+
+
+def _is_moving(row: Snapshot) -> bool:
+    return row.phase in {Phase.ASKED, Phase.TAKING, Phase.DELETING}
+
+
+def _shown(row: Snapshot) -> tuple[object, ...]:
+    """What the card shows of a snapshot."""
+    return (
+        row.phase, row.since, row.obstacle, row.trouble, row.is_late, row.ended_at, row.wanted,
+        row.taken_at, row.size_bytes, row.reason, row.keep_until,
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""PVCs that are made from snapshots, as their cards: pure."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.datasets.wording import capacity
+from bot.durations import format_duration
+from bot.slack.card import Card, Tone
+from bot.slack.markup import Markup, code, plain, sentence, when
+from bot.snapshots.tables import Restore, RestorePhase
+from bot.snapshots.wording import mounting
+
+_TONES = {
+    RestorePhase.ASKED: Tone.WAITING,
+    RestorePhase.MAKING: Tone.WORKING,
+    RestorePhase.WAITING: Tone.GOOD,
+    RestorePhase.READY: Tone.GOOD,
+    RestorePhase.FAILED: Tone.BAD,
+}
+
+
+def restore_card(row: Restore, person: str, shows: datetime | None, now: datetime) -> Card:
+    """What the card of a PVC says at this moment.
+
+    `person` is the name of who asked for it, `shows` the moment that its snapshot shows.
+    """
+    phase = RestorePhase(row.phase)
+    is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)
+    return Card(
+        title=f"PVC {row.claim_name} from {row.source}",
+        state=_state(row, phase, now),
+        tone=Tone.WARNING if is_hindered else _TONES[phase],
+        lines=tuple(_lines(row, phase)),
+        facts=tuple(_facts(row, person, shows)),
+    )
+
+
+def _state(row: Restore, phase: RestorePhase, now: datetime) -> str:
+    match phase:
+        case RestorePhase.ASKED:
+            return "About to be made"
+        case RestorePhase.MAKING:
+            return f"Being made for {format_duration(max(now - row.since, timedelta()))}"
+        case RestorePhase.WAITING:
+            return "Made when a run mounts it"
+        case RestorePhase.READY:
+            return "Ready"
+        case RestorePhase.FAILED:
+            return "Not made"
+
+
+def _lines(row: Restore, phase: RestorePhase) -> Iterator[Markup]:
+    for line in (row.reason, row.unblock, row.obstacle):
+        if line:
+            yield sentence(line)
+    if phase is RestorePhase.WAITING:
+        yield plain(
+            f"{row.storage_class} makes volumes only for a pod (WaitForFirstConsumer): the first"
+            " run that mounts it gets it."
+        )
+    if row.is_read_only and phase is not RestorePhase.FAILED:
+        yield plain("It is the snapshot itself, without a copy, so the snapshot stays as long.")
+    if row.is_live and row.is_late:
+        yield plain("This is late: its driver should have made it by now.")
+    if row.trouble and not row.is_cleared:
+        yield sentence(f"{row.trouble} It is tried again.")
+
+
+def _facts(row: Restore, person: str, shows: datetime | None) -> Iterator[tuple[str, Markup]]:
+    yield "PVC", code(f"{row.namespace}/{row.claim_name}")
+    yield "From", code(row.source)
+    if row.snapshot_id is not None:
+        yield "Of", code(row.of_claim)
+    if shows is not None:
+        yield "Shows", when(shows)
+    yield "Volume", plain(f"{capacity(row.size_bytes)} on {row.storage_class}, {row.access_mode}")
+    if row.run:
+        yield "For", code(f"run {row.run}")
+    yield "By", plain(person)
+    yield "Asked", when(row.asked_at)
+    if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
+        yield "Mount it", code(mounting(row.claim_name, is_read_only=row.is_read_only))
+    if row.ended_at is not None:
+        yield "Took", plain(format_duration(row.ended_at - row.asked_at))

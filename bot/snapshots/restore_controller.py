@@ -1,0 +1,101 @@
+"""Makes PVCs from snapshots so, follows them, and lets go of what they were made from."""
+
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS
+from bot.controller import Step, Trouble
+from bot.errors import ClusterError
+from bot.snapshots.controller import REFUSED, SOON, World, note_trouble, slower
+from bot.snapshots.objects import claim_of
+from bot.snapshots.restore_decision import (
+    Cleared,
+    Create,
+    Decision,
+    Delete,
+    Fail,
+    Follow,
+    Linger,
+    Ready,
+    Rest,
+    decide,
+)
+from bot.snapshots.restore_observing import observe
+from bot.snapshots.restore_recording import Findings, record
+from bot.snapshots.tables import RESTORE, Restore, RestorePhase
+
+# Watches tell of what changes; this is for what they may have missed.
+_RARELY = timedelta(hours=1)
+
+
+class RestoreController:
+    """Keeps PVCs that are made from snapshots."""
+
+    kind = RESTORE
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step for a PVC; ClusterError when the cluster did not let it."""
+        row = self._world.database.read(lambda session: session.get(Restore, row_id))
+        if row is None or row.is_cleared or row.phase not in set(RestorePhase):
+            return Step(None)
+        now, settings = self._world.clock.now(), self._world.settings().snapshots
+        cluster = self._world.cluster(row.cluster)
+        look = observe(cluster, row)
+        decision = self._act(cluster, row, decide(row, look, now, settings.restored_within))
+        if isinstance(decision, Rest):
+            return Step(None)
+        found = Findings(decision, look, now)
+        return Step(
+            _again(row, decision, now),
+            lambda session: record(session, row_id, found, self._world.words),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what cannot be reached or refuses; once is no news."""
+        note_trouble(session, session.get(Restore, row_id), trouble)
+
+    def _act(self, cluster: Cluster, row: Restore, decision: Decision) -> Decision:
+        """Takes the step; what is to be recorded once it was taken."""
+        match decision:
+            case Create():
+                return self._create(cluster, row)
+            case Delete(uid):
+                cluster.delete(PVCS, row.claim_name, row.namespace, uid=uid)
+            case _:
+                pass
+        return decision
+
+    def _create(self, cluster: Cluster, row: Restore) -> Decision:
+        """Makes the PVC. When its name is taken the next look tells by whom."""
+        try:
+            cluster.create(PVCS, claim_of(row, cluster.installation), row.namespace)
+        except ClusterError as error:
+            if error.reason in REFUSED or _is_over_quota(error):
+                return Fail(error.message, error.hint)
+            if error.reason != "AlreadyExists":
+                raise
+        return Create()
+
+
+def _is_over_quota(error: ClusterError) -> bool:
+    return error.reason == "Forbidden" and "exceeded quota" in error.message
+
+
+def _again(row: Restore, decision: Decision, now: datetime) -> datetime | None:
+    """When to look again if nothing wakes the row before."""
+    match decision:
+        case Cleared():
+            return None
+        case Follow(RestorePhase.WAITING) | Linger():
+            return now + _RARELY
+        case Follow():
+            return slower(row.since, now)
+        case Create() | Ready() | Fail() | Delete():
+            return now + SOON
+        case _:
+            return now + _RARELY

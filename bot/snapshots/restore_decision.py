@@ -1,0 +1,141 @@
+"""What to do next for a PVC that is made from a snapshot. Pure: no I/O."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.cluster.claims import PersistentVolumeClaim
+from bot.durations import format_duration
+from bot.snapshots.tables import Restore, RestorePhase
+
+LATE_AFTER = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the cluster shows.
+
+    `has_source` says whether it is there what the PVC is made from, `is_for_a_pod` whether its
+    class makes a volume only for a pod, and `warning` is what Kubernetes warned of last.
+    """
+
+    claim: PersistentVolumeClaim | None = None
+    is_taken: bool = False
+    has_source: bool = True
+    is_for_a_pod: bool = False
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class Create:
+    """Make the PVC."""
+
+
+@dataclass(frozen=True)
+class Follow:
+    """It goes on."""
+
+    phase: RestorePhase
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """It has its volume."""
+
+
+@dataclass(frozen=True)
+class Fail:
+    """It was not made; sentences say why, and what to do then."""
+
+    reason: str
+    unblock: str = ""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the PVC, which holds nothing."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class Linger:
+    """It is being deleted, or shows a snapshot for as long as it is there."""
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """Nothing is left to be done; what it was made from is let go of."""
+
+
+Decision = Rest | Create | Follow | Ready | Fail | Delete | Linger | Cleared
+
+
+def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
+    """The next step for a PVC that has to be made `within` that time."""
+    if not row.is_live:
+        return _after_the_end(row, look)
+    if look.is_taken and row.uid is None:
+        return Fail(
+            f"There is a PVC {row.claim_name} in namespace {row.namespace} already that is not"
+            " ours, so nothing was touched.",
+            "Choose another name: --as NAME.",
+        )
+    if look.claim is None or look.is_taken:
+        return _absent(row, look, now, within)
+    return _present(row, look.claim, look, (now, within))
+
+
+def _absent(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
+    if row.uid is not None:
+        return Fail("Somebody deleted it before it was there.", _AGAIN)
+    what = "snapshot" if row.snapshot_id else "PVC"
+    if not look.has_source:
+        return Fail(f"The {what} {row.source} that it was to be made from is gone.")
+    if now - row.asked_at > within:
+        lasted = format_duration(within)
+        return Fail(f"It could not be begun within {lasted}. {row.trouble}".rstrip(), _AGAIN)
+    return Create()
+
+
+def _present(
+    row: Restore, claim: PersistentVolumeClaim, look: Look, time: tuple[datetime, timedelta]
+) -> Decision:
+    now, within = time
+    if claim.metadata.deletion_timestamp is not None:
+        return Fail("Somebody is deleting it.", _AGAIN)
+    if claim.status.phase == "Bound":
+        return Ready()
+    if look.is_for_a_pod:
+        return Follow(RestorePhase.WAITING)
+    if row.phase == RestorePhase.MAKING and now - row.since > within:
+        lasted = format_duration(within)
+        return Fail(f"It had no volume after {lasted}. {look.warning}".rstrip(), _ADMIN)
+    return Follow(RestorePhase.MAKING, look.warning)
+
+
+def is_late(row: Restore, now: datetime) -> bool:
+    """Whether it should be there by now."""
+    return row.phase in {RestorePhase.ASKED, RestorePhase.MAKING} and now - row.since > LATE_AFTER
+
+
+def _after_the_end(row: Restore, look: Look) -> Decision:
+    if row.is_cleared:
+        return Rest()
+    claim = None if look.is_taken else look.claim
+    if row.phase == RestorePhase.READY:
+        return Linger() if row.is_read_only and claim is not None else Cleared()
+    # Bound at the last moment: it holds what was asked for, and is left to its owner.
+    if claim is None or claim.status.phase == "Bound":
+        return Cleared()
+    return Delete(claim.uid) if claim.metadata.deletion_timestamp is None else Linger()
+
+
+_AGAIN = "Restore it again."
+_ADMIN = "A platform admin has to look at the driver; then restore it again."
+"""What to do where a driver does not make it."""

@@ -1,0 +1,52 @@
+"""Looks at PVCs that are made from snapshots, live."""
+
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
+from bot.datasets.pods import warning
+from bot.snapshots.restore_decision import Look
+from bot.snapshots.tables import Restore
+
+_LATE = "WaitForFirstConsumer"
+
+
+def observe(cluster: Cluster, row: Restore) -> Look:
+    """What the cluster shows of a PVC; ClusterError when it cannot be told."""
+    claim = cluster.get(PVCS, row.claim_name, row.namespace)
+    if claim is not None and not _is_ours(claim, row, cluster.installation):
+        return Look(claim, is_taken=True)
+    if not row.is_live:
+        return Look(claim)
+    if claim is None:
+        return Look(has_source=row.uid is not None or _has_source(cluster, row))
+    if claim.status.phase == "Bound":
+        return Look(claim)
+    return Look(
+        claim,
+        is_for_a_pod=_waits_for_a_pod(cluster, claim),
+        warning=warning(cluster, row.namespace, claim.uid),
+    )
+
+
+def _has_source(cluster: Cluster, row: Restore) -> bool:
+    """Whether what it is made from is there and the one that was meant."""
+    resource: Resource[Any] = SNAPSHOTS if row.snapshot_id is not None else PVCS
+    found = cluster.get(resource, row.source, row.namespace)
+    if found is None or found.metadata.deletion_timestamp is not None:
+        return False
+    return bool(found.uid == row.source_uid)
+
+
+def _waits_for_a_pod(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
+    kind = cluster.view.get(STORAGE_CLASSES, claim.spec.storage_class_name or "")
+    is_late = kind is not None and kind.volume_binding_mode == _LATE
+    return is_late and labels.SELECTED_NODE not in claim.metadata.annotations
+
+
+def _is_ours(claim: PersistentVolumeClaim, row: Restore, installation: str) -> bool:
+    """Whether a PVC was made for this row by this installation."""
+    marks = {labels.RESTORE: row.id, labels.INSTALLATION: installation}
+    return marks.items() <= claim.labels.items() and row.uid in {None, claim.uid}

@@ -1,0 +1,91 @@
+"""Writes what a look at a PVC found into its row, and says what people must know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster.hiding import hide_secrets
+from bot.slack.messages import refresh_cards
+from bot.snapshots import notes
+from bot.snapshots.keepers import release
+from bot.snapshots.restore_decision import (
+    Cleared,
+    Create,
+    Decision,
+    Fail,
+    Follow,
+    Look,
+    Ready,
+    is_late,
+)
+from bot.snapshots.tables import Restore, RestorePhase, Snapshot
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen."""
+
+    decision: Decision
+    look: Look
+    now: datetime
+
+
+def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+    """Brings the row up to date, and the card when it shows anything else now."""
+    row = session.get(Restore, row_id)
+    if row is None:
+        return
+    before = _shown(row)
+    seen = found.look.claim
+    if seen is not None and not found.look.is_taken:
+        row.uid = seen.uid
+    row.trouble = ""
+    _apply(session, row, found, words)
+    row.is_late = is_late(row, found.now)
+    session.add(row)
+    if _shown(row) != before:
+        refresh_cards(session, row.subject, live=row.is_live)
+
+
+def _apply(session: Session, row: Restore, found: Findings, words: Callable[[str], str]) -> None:
+    match found.decision:
+        case Create():
+            _enter(row, RestorePhase.MAKING, found.now)
+        case Follow(phase, obstacle):
+            _enter(row, phase, found.now)
+            row.obstacle = hide_secrets(obstacle)
+        case Ready():
+            _end(row, RestorePhase.READY, found.now)
+            notes.restored(session, row, words, found.now)
+        case Fail(reason, unblock):
+            row.reason, row.unblock = hide_secrets(reason), unblock
+            _end(row, RestorePhase.FAILED, found.now)
+            notes.restored(session, row, words, found.now)
+        case Cleared():
+            row.is_cleared = True
+            _let_go(session, row)
+        case _:
+            pass
+
+
+def _let_go(session: Session, row: Restore) -> None:
+    release(session, row)
+    source = session.get(Snapshot, row.snapshot_id) if row.snapshot_id is not None else None
+    if source is not None:
+        refresh_cards(session, source.subject, live=False)
+
+
+def _enter(row: Restore, phase: RestorePhase, now: datetime) -> None:
+    if row.phase != phase:
+        row.phase, row.since = phase, now
+
+
+def _end(row: Restore, phase: RestorePhase, now: datetime) -> None:
+    row.phase, row.since, row.ended_at, row.obstacle = phase, now, now, ""
+
+
+def _shown(row: Restore) -> tuple[object, ...]:
+    """What the card shows of a PVC."""
+    return row.phase, row.since, row.obstacle, row.trouble, row.is_late, row.ended_at, row.reason

@@ -1,0 +1,236 @@
+"""Has PVCs made from snapshots, or from other PVCs: checked and written; nothing is called."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot import holds
+from bot.access import Caller, bound
+from bot.audit import Actor, record
+from bot.cluster.claims import TRIDENT, StorageClass
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, STORAGE_CLASSES
+from bot.config import ClusterSettings, Settings
+from bot.database.columns import new_id
+from bot.datasets.wording import capacity
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.holds import Hold
+from bot.slack.messages import show_card
+from bot.snapshots.classes import READ_ONLY_MANY, access_mode
+from bot.snapshots.examining import in_view
+from bot.snapshots.objects import object_name
+from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, Snapshot, lane
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A PVC as somebody asks for it; what is None is as it was."""
+
+    name: str | None = None
+    size_bytes: int | None = None
+    storage_class: str | None = None
+    is_read_only: bool = False
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a PVC is made from; a `driver` that is not known is empty."""
+
+    snapshot_id: str | None
+    name: str
+    uid: str
+    claim: str
+    cluster: str
+    namespace: str
+    driver: str
+    storage_class: str
+    least_bytes: int
+
+
+class RestoreService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+
+    def restore(
+        self,
+        session: Session,
+        caller: Caller,
+        snapshot: Snapshot,
+        wish: Wish,
+        now: datetime,
+    ) -> Restore:
+        """Has a PVC made from a snapshot, which is held for it; UserError says why not."""
+        if caller.team != snapshot.team:
+            raise NotAllowedError(
+                f"{snapshot.name} belongs to {snapshot.team}, and is restored in its namespace.",
+                "Ask one of them.",
+            )
+        if not snapshot.is_usable:
+            raise ConflictError(
+                f"{snapshot.name} cannot be restored: it is not ready, or is being deleted.",
+                "Its card says how it stands.",
+            )
+        source = _Source(
+            snapshot.id, snapshot.name, snapshot.uid or "", snapshot.claim_name, snapshot.cluster,
+            snapshot.namespace, snapshot.driver, snapshot.storage_class,
+            snapshot.size_bytes or snapshot.capacity_bytes,
+        )  # fmt: skip
+        row = self._make(session, caller, source, wish, now)
+        why = f"The restore to PVC {row.claim_name}"
+        hold = Hold(
+            thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=RESTORE, subject_id=row.id,
+            why=why, until=None,
+        )  # fmt: skip
+        holds.take(session, hold)
+        return row
+
+    def clone(
+        self,
+        session: Session,
+        caller: Caller,
+        claim: str,
+        wish: Wish,
+        now: datetime,
+        cluster: str | None = None,
+    ) -> Restore:
+        """Has a PVC made that holds what another one holds now; UserError says why not."""
+        team = self._settings().teams[caller.team or ""]
+        team = bound(caller.team or "", team, cluster)
+        around = in_view(self._clusters[team.cluster], team.namespace, claim)
+        if around.claim is None:
+            raise NotFoundError(
+                f"There is no PVC {claim} in namespace {team.namespace}.",
+                f"Look: kubectl get pvc -n {team.namespace}",
+            )
+        csi = around.volume.spec.csi if around.volume is not None else None
+        if around.claim.status.phase != "Bound" or csi is None:
+            raise ConflictError(
+                f"PVC {claim} has no volume of a CSI driver, and only those are cloned.",
+                "Most get theirs when the first run mounts them.",
+            )
+        least = int(around.claim.status.capacity.get("storage") or 0)
+        source = _Source(
+            None, claim, around.claim.uid, claim, team.cluster, team.namespace, csi.driver,
+            around.claim.spec.storage_class_name or "", least,
+        )  # fmt: skip
+        return self._make(session, caller, source, wish, now)
+
+    def _make(
+        self,
+        session: Session,
+        caller: Caller,
+        source: _Source,
+        wish: Wish,
+        now: datetime,
+    ) -> Restore:
+        row_id = new_id()
+        name = wish.name or object_name(source.claim, row_id)
+        self._refuse_taken(session, source, name)
+        kind, size = self._class(source, wish), _size(source, wish)
+        mode = READ_ONLY_MANY if wish.is_read_only else self._mode(source, kind)
+        row = Restore(
+            id=row_id,
+            workspace_id=caller.workspace_id,
+            team=caller.team or "",
+            person=caller.person,
+            channel=caller.channel,
+            cluster=source.cluster,
+            namespace=source.namespace,
+            snapshot_id=source.snapshot_id,
+            source=source.name,
+            source_uid=source.uid,
+            of_claim=source.claim,
+            claim_name=name,
+            storage_class=kind.name,
+            access_mode=mode,
+            size_bytes=size,
+            is_read_only=wish.is_read_only,
+            asked_at=now,
+            since=now,
+        )
+        _begin(session, caller, row, now)
+        return row
+
+    def _refuse_taken(self, session: Session, source: _Source, name: str) -> None:
+        live = session.exec(
+            select(Restore).where(
+                col(Restore.cluster) == source.cluster,
+                col(Restore.namespace) == source.namespace,
+                col(Restore.claim_name) == name,
+                col(Restore.ended_at).is_(None),
+            )
+        ).first()
+        if live is not None:
+            raise ConflictError(
+                f"PVC {name} is being made already, for <@{live.person}>.",
+                f"Its card in <#{live.channel}> follows it. For another one: --as NAME.",
+            )
+        if self._clusters[source.cluster].view.get(PVCS, name, source.namespace) is not None:
+            raise ConflictError(
+                f"Namespace {source.namespace} has a PVC {name} already. Nothing was touched.",
+                "Choose another name: --as NAME.",
+            )
+
+    def _class(self, source: _Source, wish: Wish) -> StorageClass:
+        """The storage class of the new PVC, which the same driver has to make volumes of."""
+        view = self._clusters[source.cluster].view
+        name = wish.storage_class or source.storage_class
+        kind = view.get(STORAGE_CLASSES, name)
+        of_driver = sorted(
+            each.name for each in view.all(STORAGE_CLASSES) if each.provisioner == source.driver
+        )
+        which = f"Those of {source.driver}: {', '.join(of_driver) or 'none'}; --class names one."
+        if kind is None:
+            raise UsageError(f"The cluster has no storage class {name}.", which)
+        if kind.provisioner != source.driver:
+            raise UsageError(
+                f"Storage class {name} is of {kind.provisioner}, and {source.name} is of"
+                f" {source.driver}: only that driver can make volumes from it.",
+                which,
+            )
+        if wish.is_read_only and source.driver != TRIDENT:
+            raise ConflictError(
+                f"Only Trident shows a snapshot without copying it; {source.name} is of"
+                f" {source.driver}.",
+                "Leave --read-only out: the new PVC is a copy then.",
+            )
+        return kind
+
+    def _mode(self, source: _Source, kind: StorageClass) -> str:
+        clusters = self._settings().clusters
+        told = clusters.get(source.cluster, ClusterSettings()).access_modes
+        return access_mode(kind, {name: str(mode) for name, mode in told.items()})
+
+
+def _size(source: _Source, wish: Wish) -> int:
+    """How large it is to be, in bytes; UsageError where that is too small."""
+    size = wish.size_bytes or source.least_bytes
+    if size < source.least_bytes:
+        raise UsageError(
+            f"{capacity(size)} is less than what {source.name} needs:"
+            f" {capacity(source.least_bytes)}.",
+            "Leave --size out, or ask for as much or more.",
+        )
+    return size
+
+
+def _begin(session: Session, caller: Caller, row: Restore, now: datetime) -> None:
+    """Has a PVC made that was written down, with its card."""
+    session.add(row)
+    session.flush()
+    verb = "restore" if row.snapshot_id is not None else "clone"
+    facts = {"from": row.source, "pvc": row.claim_name, "class": row.storage_class}
+    actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+    record(session, actor, f"snapshot.{verb}", (RESTORE, row.id), facts, at=now)
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)

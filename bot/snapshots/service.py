@@ -1,0 +1,289 @@
+"""The verbs of snapshots: what people want is checked and written; nothing is called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.access import Caller, Right, bound
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, SNAPSHOTS
+from bot.config import Settings, Team
+from bot.database.columns import new_id
+from bot.datasets.wording import name_of
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.holds import Hold
+from bot.slack.card import Card
+from bot.slack.messages import refresh_cards, show_card
+from bot.slack.reading import closest
+from bot.snapshots import finding
+from bot.snapshots.card import snapshot_card
+from bot.snapshots.classes import Problem
+from bot.snapshots.examining import Plan, examine, in_view
+from bot.snapshots.keepers import PIN, keeping, lost_with
+from bot.snapshots.objects import object_name
+from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot, Wanted, lane
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A snapshot as somebody asks for it; `keep` None is as long as the settings say."""
+
+    claim: str
+    note: str = ""
+    keep: timedelta | Literal["off"] | None = None
+    cluster: str | None = None
+    team: str | None = None
+
+
+@dataclass(frozen=True)
+class Pinning:
+    """A pin as somebody asks for it."""
+
+    reason: str
+    until: datetime
+
+
+class SnapshotService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before. `words` says how a command is typed.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+        words: Callable[[str], str],
+    ) -> None:
+        self._settings = settings
+        self._clusters = clusters
+        self._words = words
+
+    def take(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Snapshot:
+        """Has a snapshot of a PVC taken; UserError says why that cannot be."""
+        team = bound(caller.team or "", self._team(caller), wish.cluster)
+        plan = self._plan(team, wish.claim)
+        other = finding.under_way(session, team.cluster, plan.claim_uid)
+        if other is not None:
+            raise ConflictError(
+                f"A snapshot of {wish.claim} is being taken at the moment: {other.name}.",
+                f"Its card in <#{other.channel}> follows it; take another one when it is ready.",
+            )
+        row = _row(caller, team, (wish.claim, plan), now)
+        row.note, row.keep_until = wish.note, self.until(wish.keep, now)
+        begin(session, row, now)
+        facts = {"pvc": row.claim_name, "name": row.name} | ({"note": row.note} if row.note else {})
+        record(session, _actor(caller), "snapshot.create", (SNAPSHOT, row.id), facts, at=now)
+        return row
+
+    def find(self, session: Session, team: str, name: str) -> Snapshot:
+        """The snapshot that a name means, or the newest of the PVC of that name."""
+        return finding.named(session, team, name, self._words)
+
+    def get(self, session: Session, row_id: str) -> Snapshot:
+        """The snapshot of a button; NotFoundError where there is none."""
+        row = session.get(Snapshot, row_id)
+        if row is None:
+            raise NotFoundError("This snapshot is not known any more.")
+        return row
+
+    def listing(self, session: Session, team: str, claim: str | None) -> Sequence[Snapshot]:
+        """A team's snapshots that are there, or of one PVC, the newest first."""
+        return finding.of_team(session, team, claim)
+
+    def lost(self, session: Session, row: Snapshot) -> list[str]:
+        """What is lost with a snapshot, as sentences."""
+        return list(lost_with(session, row))
+
+    def details(
+        self, session: Session, row: Snapshot, now: datetime
+    ) -> tuple[Card, Snapshot, Sequence[Restore], list[str]]:
+        """A snapshot's card and row, what was made from it, and what would be lost with it."""
+        person = name_of(session, row.workspace_id, row.person)
+        card = snapshot_card(row, person, keeping(session, row, now), now)
+        return card, row, finding.made_from(session, row.id), self.lost(session, row)
+
+    def strangers(self, session: Session, team: str, claim: str | None) -> list[str]:
+        """VolumeSnapshots in the team's namespaces that are not ours, as the watches show them.
+
+        Each is its name, with what made it where that is known.
+        """
+        ours = {each.name for each in finding.of_team(session, team)}
+        found = self._settings().teams[team]
+        return sorted(
+            f"{each.name} (by snapscheduler)" if _SCHEDULED in each.labels else each.name
+            for cluster in found.reach
+            if cluster in self._clusters
+            for each in self._clusters[cluster].view.all(SNAPSHOTS, found.on(cluster).namespace)
+            if each.name not in ours and claim in {None, each.claim_name}
+        )
+
+    def refuse_deleting(
+        self, session: Session, caller: Caller, row: Snapshot, now: datetime
+    ) -> None:
+        """UserError unless the caller may delete the snapshot and nobody needs it."""
+        self._refuse_other_team(caller, row)
+        if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
+            raise NotAllowedError(
+                f"<@{row.person}> took {row.name}.",
+                "They can delete it, and so can a lead of the team or an admin.",
+            )
+        self._refuse_leaving(row)
+        keepers = keeping(session, row, now)
+        if keepers:
+            unpin = self._words(f"snapshot unpin {row.name}")
+            raise ConflictError(
+                f"{row.name} cannot be deleted now. {' '.join(keepers)}",
+                f"Wait for those, or end pins: `{unpin}`.",
+            )
+
+    def delete(self, session: Session, caller: Caller, row: Snapshot, now: datetime) -> Snapshot:
+        """Has a snapshot deleted, unless anybody needs it; the cluster is looked at afterwards."""
+        self.refuse_deleting(session, caller, row, now)
+        mark_deleted(session, row, _actor(caller), now)
+        return row
+
+    def pin(
+        self, session: Session, caller: Caller, row: Snapshot, asked: Pinning, now: datetime
+    ) -> Snapshot:
+        """Keeps a snapshot until a moment; renews an earlier pin of the same person."""
+        self._refuse_other_team(caller, row)
+        self._refuse_leaving(row)
+        why = asked.reason.rstrip(".")
+        holds.take(
+            session,
+            Hold(
+                thing_kind=SNAPSHOT,
+                thing_id=row.id,
+                subject_kind=PIN,
+                subject_id=caller.person,
+                why=why,
+                until=asked.until,
+            ),
+        )
+        facts = {"name": row.name, "reason": why, "until": asked.until.isoformat()}
+        record(session, _actor(caller), "snapshot.pin", (SNAPSHOT, row.id), facts, at=now)
+        refresh_cards(session, row.subject, live=False)
+        return row
+
+    def unpin(
+        self, session: Session, caller: Caller, row: Snapshot, *, everybody: bool, now: datetime
+    ) -> list[str]:
+        """Ends one's own pin, or those of all; the people whose pins they were."""
+        self._refuse_other_team(caller, row)
+        held = holds.on(session, SNAPSHOT, row.id, now)
+        pins = [each for each in held if each.subject_kind == PIN]
+        mine = [each for each in pins if everybody or each.subject_id == caller.person]
+        others = ", ".join(f"<@{each.subject_id}>" for each in pins)
+        if not mine:
+            hint = f"It is pinned by {others}; a lead can add --all." if others else ""
+            raise ConflictError(f"You have not pinned {row.name}.", hint)
+        is_mine = all(each.subject_id == caller.person for each in mine)
+        if not is_mine and not caller.may(Right.SNAPSHOT_DELETE_ANY):
+            raise NotAllowedError(
+                f"{row.name} is pinned by {others}.",
+                "They can unpin it, and so can a lead of the team or an admin.",
+            )
+        for each in mine:
+            holds.let_go(session, (SNAPSHOT, row.id), (PIN, each.subject_id))
+        people = sorted(each.subject_id for each in mine)
+        facts = {"name": row.name, "of": ", ".join(people)}
+        record(session, _actor(caller), "snapshot.unpin", (SNAPSHOT, row.id), facts, at=now)
+        refresh_cards(session, row.subject, live=False)
+        return people
+
+    def until(self, keep: timedelta | Literal["off"] | None, now: datetime) -> datetime | None:
+        """Until when a snapshot is kept; None for as long as nobody deletes it."""
+        kept = keep if keep is not None else self._settings().snapshots.keep
+        return None if kept == "off" else now + kept
+
+    def _plan(self, team: Team, claim: str) -> Plan:
+        cluster = self._clusters[team.cluster]
+        if cluster.view.store(SNAPSHOTS).absent:
+            raise ConflictError(
+                f"Cluster {team.cluster} takes no snapshots: it serves no VolumeSnapshots.",
+                "A platform admin has to install the CSI snapshot controller and its CRDs.",
+            )
+        around = in_view(cluster, team.namespace, claim)
+        if around.claim is None:
+            near = closest(claim, [each.name for each in cluster.view.all(PVCS, team.namespace)])
+            look = f"Look: kubectl get pvc -n {team.namespace}"
+            raise NotFoundError(
+                f"There is no PVC {claim} in namespace {team.namespace}.",
+                f"Did you mean {near}?" if near else look,
+            )
+        plan = examine(around, claim, self._settings().snapshots)
+        if isinstance(plan, Problem):
+            raise ConflictError(plan.reason, plan.unblock)
+        return plan
+
+    def _refuse_other_team(self, caller: Caller, row: Snapshot) -> None:
+        if caller.team != row.team:
+            raise NotAllowedError(f"This snapshot belongs to {row.team}.", "Ask one of them.")
+
+    def _refuse_leaving(self, row: Snapshot) -> None:
+        if not row.is_live:
+            raise ConflictError(f"{row.name} is not there: {_ENDED[Phase(row.phase)]}.")
+        if row.wanted == Wanted.DELETED:
+            raise ConflictError(f"{row.name} is being deleted.", "Its card follows it.")
+
+    def _team(self, caller: Caller) -> Team:
+        return self._settings().teams[caller.team or ""]
+
+
+def begin(session: Session, row: Snapshot, now: datetime) -> None:
+    """Has a snapshot taken that was written down, with its card."""
+    session.add(row)
+    session.flush()
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    wake(session, SNAPSHOT, row.id, lane(row.cluster), now)
+
+
+def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -> None:
+    """Has a snapshot deleted of which it is known that nobody holds it."""
+    row.wanted, row.deleted_by = Wanted.DELETED, actor.person
+    session.add(row)
+    facts = {"name": row.name, "pvc": row.claim_name}
+    record(session, actor, "snapshot.delete", (SNAPSHOT, row.id), facts, at=now)
+    refresh_cards(session, row.subject, live=True)
+    wake(session, SNAPSHOT, row.id, lane(row.cluster), now)
+
+
+def _row(caller: Caller, team: Team, what: tuple[str, Plan], now: datetime) -> Snapshot:
+    (claim, plan), row_id = what, new_id()
+    return Snapshot(
+        id=row_id,
+        workspace_id=caller.workspace_id,
+        team=caller.team or "",
+        person=caller.person,
+        channel=caller.channel,
+        cluster=team.cluster,
+        namespace=team.namespace,
+        claim_name=claim,
+        claim_uid=plan.claim_uid,
+        storage_class=plan.storage_class,
+        driver=plan.driver,
+        capacity_bytes=plan.capacity_bytes,
+        name=object_name(claim, row_id),
+        asked_at=now,
+        since=now,
+    )
+
+
+def _actor(caller: Caller) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+
+
+# The label that snapscheduler gives to what it makes.
+_SCHEDULED = "snapscheduler.backube/schedule"
+_ENDED = {
+    Phase.DELETED: "it was deleted",
+    Phase.FAILED: "it was not taken",
+}

@@ -1,0 +1,189 @@
+"""Snapshots of teams' PVCs, and PVCs made from them, as rows."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, Index, text
+from sqlmodel import Field, SQLModel
+
+from bot import holds
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+
+SNAPSHOT = holds.SNAPSHOT
+RESTORE = "restore"
+
+
+class Phase(StrEnum):
+    """How far a snapshot is; the last two are ends."""
+
+    ASKED = "asked"
+    TAKING = "taking"
+    READY = "ready"
+    DELETING = "deleting"
+    DELETED = "deleted"
+    FAILED = "failed"
+
+
+class Wanted(StrEnum):
+    """What people want of a snapshot."""
+
+    KEPT = "kept"
+    DELETED = "deleted"
+
+
+class Snapshot(SQLModel, table=True):
+    """A snapshot of a team's PVC.
+
+    The first block is written once, the second by services, the rest by the controller. `run_id`
+    and `run` say which run it shows the end of, `data` which versions of datasets that had read,
+    each with its digest. `taken_at` is the moment that it shows, `size_bytes` what a PVC made from
+    it has at least. `deletion_policy` is that of its class: with Retain the store keeps what it
+    has. It `is_cleared` once it has ended and nothing of it is left in the cluster.
+    """
+
+    __tablename__: ClassVar[Any] = "snapshots"
+    __table_args__ = (
+        Index("ix_snapshots_name", "cluster", "namespace", "name", unique=True),
+        Index("ix_snapshots_claim", "team", "claim_name"),
+        Index(
+            "ix_snapshots_until",
+            "keep_until",
+            postgresql_where=text("keep_until IS NOT NULL AND ended_at IS NULL"),
+            sqlite_where=text("keep_until IS NOT NULL AND ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    claim_name: str
+    claim_uid: str
+    storage_class: str
+    driver: str
+    capacity_bytes: int = Field(sa_type=BigInteger)
+    name: str
+    note: str = ""
+    run_id: str | None = Field(default=None, index=True)
+    run: str = ""
+    data: list[list[str]] = Field(default_factory=list, sa_type=JSON)
+    asked_at: datetime = Field(sa_type=Moment)
+
+    wanted: str = Wanted.KEPT
+    deleted_by: str | None = None
+    keep_until: datetime | None = Field(default=None, sa_type=Moment)
+
+    phase: str = Phase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    uid: str | None = None
+    snapshot_class: str = ""
+    deletion_policy: str = ""
+    taken_at: datetime | None = Field(default=None, sa_type=Moment)
+    size_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    reason: str = ""
+    unblock: str = ""
+    obstacle: str = ""
+    trouble: str = ""
+    is_late: bool = False
+    is_cleared: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a PVC can be made from it."""
+        return self.phase == Phase.READY and self.wanted == Wanted.KEPT
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, SNAPSHOT, self.id)
+
+
+class RestorePhase(StrEnum):
+    """How far a PVC is; the last two are ends."""
+
+    ASKED = "asked"
+    MAKING = "making"
+    WAITING = "waiting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class Restore(SQLModel, table=True):
+    """A PVC that is made from a snapshot, or from what another PVC holds now.
+
+    The first block is written once, the rest by the controller. `source` is the VolumeSnapshot,
+    or without a `snapshot_id` the PVC; `run` is the run that waits for it. It is `waiting` where
+    its class makes volumes only when the first pod mounts them. A PVC that `is_read_only` is the
+    snapshot itself, which is held for as long as the PVC is there. It `is_cleared` once nothing
+    is left to be done.
+    """
+
+    __tablename__: ClassVar[Any] = "restores"
+    __table_args__ = (
+        Index(
+            "ix_restores_live",
+            "cluster",
+            "namespace",
+            "claim_name",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    snapshot_id: str | None = Field(default=None, index=True)
+    source: str
+    source_uid: str
+    of_claim: str
+    claim_name: str
+    storage_class: str
+    access_mode: str
+    size_bytes: int = Field(sa_type=BigInteger)
+    is_read_only: bool = False
+    run_id: str | None = Field(default=None, index=True)
+    run: str = ""
+    asked_at: datetime = Field(sa_type=Moment)
+
+    phase: str = RestorePhase.ASKED
+    since: datetime = Field(sa_type=Moment)
+    uid: str | None = None
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    reason: str = ""
+    unblock: str = ""
+    obstacle: str = ""
+    trouble: str = ""
+    is_late: bool = False
+    is_cleared: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, RESTORE, self.id)
+
+
+def lane(cluster: str) -> str:
+    """What looks at the snapshots of a cluster depend on."""
+    return f"cluster:{cluster}"

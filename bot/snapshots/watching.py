@@ -1,0 +1,31 @@
+"""Which snapshots and restores a changed object belongs to."""
+
+from collections.abc import Iterable, Mapping
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, SNAPSHOTS
+from bot.cluster.view import Change
+from bot.snapshots.tables import RESTORE, SNAPSHOT, lane
+from bot.wakeups import Wakeup
+
+_OF = {SNAPSHOTS: (labels.SNAPSHOT, SNAPSHOT), PVCS: (labels.RESTORE, RESTORE)}
+
+
+class SnapshotEar:
+    """Hears of VolumeSnapshots, and of PVCs made from them, by our labels."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The rows to look at now."""
+        cluster, known = self._clusters.get(change.cluster), _OF.get(change.resource)
+        if cluster is None or known is None or change.object is None:
+            return ()
+        label, kind = known
+        marks = change.object.labels
+        row_id = marks.get(label)
+        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
+            return ()
+        return (Wakeup(kind, row_id, lane(cluster.name)),)

@@ -1,0 +1,138 @@
+"""The form `deployment` of the kind `sync`: a Job that launches, and workers in a Deployment.
+
+It is how people do it by hand where no quota engine admits runs: the two parts get their nodes
+one after the other, and find each other by the addresses of nodes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from bot.cluster import labels
+from bot.cluster.objects import Pod
+from bot.cluster.resources import DEPLOYMENTS, JOBS, Resource
+from bot.errors import UsageError
+from bot.training.kinds.indexed import domain, name_service
+from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.mpirun import launch_command, slots
+from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
+from bot.training.kinds.ssh import SSH_PORT, add_keys, keys, launching, waiting_to_serve
+from bot.training.kinds.sync import OPEN_OPTIONS, SyncKind, on_nodes
+from bot.training.spec import RunSpec, spec_of
+from bot.training.tables import Run
+
+LAUNCHER, WORKER = "launcher", "worker"
+# Written by the launcher: only it knows on which nodes they are.
+HOSTFILE = "/tmp/quartermaster/hostfile"  # noqa: S108 - in the container of one run
+
+
+@dataclass(frozen=True)
+class DeploymentKind:
+    """A launcher, which takes part, and a worker on each other node until it has ended."""
+
+    name: str = "sync"
+    form: str = "deployment"
+    root: Resource[Any] = JOBS
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", *OPEN_OPTIONS})
+    needs: str = ""
+
+    def refuse(self, spec: RunSpec, site: Site) -> None:
+        """UsageError under a quota engine, and for what two parts on nodes cannot be."""
+        if site.cluster.engine != "none":
+            raise UsageError(
+                "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"
+                " launcher, and two such runs can each hold the GPUs that the other waits for.",
+                "Leave `--form` out: launcher and workers are one Job then, admitted as a whole.",
+            )
+        SyncKind().refuse(spec, site)
+        if spec.nodes == 1:
+            raise UsageError(
+                "`--form deployment` is a launcher on one node, and workers on others.",
+                "Say on how many in all, like `--nodes 2`.",
+            )
+        if not spec.host_network:
+            raise UsageError(
+                "The pods of `--form deployment` find each other by the addresses of their nodes.",
+                "Add `--host-network`, or leave `--form` out: the run has a network of its own"
+                " then.",
+            )
+
+    def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
+        """The launcher, and a worker on each other node."""
+        return (
+            PodSet(LAUNCHER, 1, spec.requests),
+            PodSet(WORKER, spec.nodes - 1, spec.requests),
+        )
+
+    def manifest(self, run: Run, installation: str) -> Manifest:
+        """The Job that launches, suspended."""
+        spec = spec_of(run)
+        command = launching(launch_command(spec, "-hostfile", HOSTFILE))
+        body: Manifest = {
+            "suspend": True,
+            "backoffLimit": ATTEMPTS,
+            "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": FAILURE_POLICY,
+            "template": {
+                "metadata": pod_metadata(run, installation, {labels.ROLE: LAUNCHER}),
+                "spec": _pod(run, replace(spec, command=command)),
+            },
+        }
+        if spec.time_limit_seconds is not None:
+            body["activeDeadlineSeconds"] = spec.time_limit_seconds
+        return {"metadata": root_metadata(run, installation), "spec": body}
+
+    def companions(self, run: Run) -> tuple[Companion, ...]:
+        """The keys, the Service that tells their addresses, and the workers."""
+        workers = Companion(DEPLOYMENTS, f"{run.job_name}-workers", partial(_workers, run))
+        return (keys(run), name_service(run), workers)
+
+    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """The launcher, to which all ranks speak."""
+        return [pod for pod in pods if pod.labels.get(labels.ROLE) == LAUNCHER]
+
+
+def _workers(run: Run) -> Manifest:
+    """The Deployment, whose pods are marked as the run's when it is made."""
+    spec = spec_of(run)
+    mine = {labels.RUN: run.id, labels.ROLE: WORKER}
+    pod = _pod(run, replace(spec, command=waiting_to_serve()))
+    pod["restartPolicy"] = "Always"
+    if spec.priority:
+        pod["priorityClassName"] = spec.priority
+    body = {
+        "replicas": spec.nodes - 1,
+        # Two on one node would want the same port.
+        "strategy": {"type": "Recreate"},
+        "selector": {"matchLabels": mine},
+        "template": {"metadata": {"labels": mine}, "spec": pod},
+    }
+    return {"spec": body}
+
+
+def _pod(run: Run, spec: RunSpec) -> Manifest:
+    """What launcher and workers have in common: the network of their nodes, and what finds it."""
+    pod = pod_spec(run, spec)
+    add_keys(run, pod)
+    on_nodes(pod, spec)
+    container = pod["containers"][0]
+    container["ports"] = [SSH_PORT]
+    address = {"fieldRef": {"fieldPath": "status.podIP"}}
+    told = {
+        "QUARTERMASTER_DOMAIN": domain(run),
+        "QUARTERMASTER_NODES": str(spec.nodes),
+        "QUARTERMASTER_SLOTS": str(slots(spec)),
+        "QUARTERMASTER_HOSTFILE": HOSTFILE,
+        "OMPI_MCA_orte_default_hostfile": HOSTFILE,
+    }
+    container["env"] = [
+        {"name": "QUARTERMASTER_ADDRESS", "valueFrom": address},
+        *({"name": name, "value": value} for name, value in told.items()),
+        *container["env"],
+    ]
+    return pod

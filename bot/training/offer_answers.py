@@ -1,0 +1,69 @@
+"""What people read when a run lacks caches, and when these are made for it: pure."""
+
+from collections.abc import Callable, Sequence
+
+from bot.datasets.caches.answers import costs
+from bot.datasets.caches.service import Found, Offer
+from bot.datasets.caches.tables import Cache, Phase
+from bot.slack.card import Button, Card, Reply
+from bot.slack.markup import Markup, code, join, plain
+from bot.training.answers import receipt
+from bot.training.offers import Accepted, Offered
+from bot.training.tables import Run
+
+CONFIRM = "train.cache"
+Words = Callable[[str], str]
+
+
+def offered(offer: Offered, words: Words) -> Reply:
+    """What caching the data of a run takes, with the button that has both done."""
+    names = [each.estimate.version.reference for each in offer.caches]
+    them, are = ("it", "is") if len(names) == 1 else ("them", "are")
+    listed = " and ".join(names)
+    by_hand = [code(words(f"dataset cache {name}")) for name in names]
+    card = Card(
+        title=f"Cache {listed} and run {offer.run}?",
+        lines=(
+            plain(f"{listed} {are} not cached. The run would wait for the copy by itself."),
+            join(f"With other options, such as a layout, cache {them} first: ",
+                 *_between(by_hand), "."),
+            plain("Nothing is done yet. This is what it takes:"),
+        ),
+        facts=tuple(_facts(offer.caches)),
+    )  # fmt: skip
+    button = Button(CONFIRM, f"Cache {them} and run", offer.offer_id, "primary")
+    return Reply(card=card, buttons=(button,), is_question=True)
+
+
+def accepted(done: Accepted | Run, words: Words) -> Reply:
+    """That caches are being made and the run waits for them; or which run that was already."""
+    if isinstance(done, Run):
+        show = code(words(f"train show {done.reference}"))
+        return Reply(
+            (join(code(done.reference), " was submitted by this button already. ", show,
+                  " shows it."),)
+        )  # fmt: skip
+    undo = words(f"train stop {done.run.name}")
+    return Reply((*map(_cached, done.caches), *receipt(done.run, undo)))
+
+
+def _cached(found: Found) -> Markup:
+    cache: Cache = found.cache
+    if found.is_new:
+        return plain(f"{cache.reference} is being cached on {cache.storage_class};"
+                     " its card in this channel follows it.")  # fmt: skip
+    how = "is cached" if cache.phase == Phase.READY else "is being cached"
+    return plain(f"{cache.reference} {how} on {cache.storage_class} by now.")
+
+
+def _facts(caches: Sequence[Offer]) -> list[tuple[str, Markup]]:
+    facts: list[tuple[str, Markup]] = []
+    for each in caches:
+        if len(caches) > 1:
+            facts.append(("Version", code(each.estimate.version.reference)))
+        facts.extend(costs(each))
+    return facts
+
+
+def _between(parts: Sequence[Markup]) -> list[Markup]:
+    return [join(" and " if number else "", each) for number, each in enumerate(parts)]

@@ -1,0 +1,139 @@
+"""Runs whose data is not cached: what caching it costs is said, and one click does both."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import delete
+from sqlmodel import Session, col
+
+from bot.access import Caller, Right
+from bot.datasets.caches.finding import of_version
+from bot.datasets.caches.plan import Plan, Wish, read, written
+from bot.datasets.caches.service import CacheService, Found, Offer
+from bot.datasets.caches.tables import Wanted
+from bot.datasets.finding import Reference
+from bot.errors import ConflictError, NotAllowedError, UserError
+from bot.training.new_run import AskedRun, Submitted, UncachedRunError
+from bot.training.service import TrainingService
+from bot.training.spec import RunSpec, to_row
+from bot.training.tables import Run, RunOffer
+
+_LIFE = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A run that is kept until somebody says yes, and what caching its data takes."""
+
+    offer_id: str
+    run: str
+    caches: tuple[Offer, ...]
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A run that was submitted, and the caches that it waits for or reads."""
+
+    run: Submitted
+    caches: tuple[Found, ...]
+
+
+class OfferService:
+    """Offers to cache what a run lacks; `words` says how a command is typed."""
+
+    def __init__(
+        self, training: TrainingService, caches: CacheService, words: Callable[[str], str]
+    ) -> None:
+        self._training = training
+        self._caches = caches
+        self._words = words
+
+    def offer(
+        self, session: Session, caller: Caller, lacking: UncachedRunError, now: datetime
+    ) -> Offered:
+        """Keeps the run, with what its caches cost; ConflictError where they cannot be made."""
+        if not caller.may(Right.DATASET_CACHE):
+            raise lacking
+        plans = self._priced(session, caller, lacking, now)
+        row = RunOffer(
+            workspace_id=caller.workspace_id,
+            team=caller.team or "",
+            person=caller.person,
+            cluster=lacking.asked.cluster,
+            name=lacking.asked.name,
+            spec=to_row(lacking.asked.spec),
+            plans=[written(each.plan) for each in plans],
+            asked_at=now,
+        )
+        session.add(row)
+        return Offered(row.id, row.name, tuple(plans))
+
+    def get(self, session: Session, offer_id: str, person: str, now: datetime) -> RunOffer:
+        """The offer of a button.
+
+        Raises:
+            ConflictError: it is too old, or not known any more.
+            NotAllowedError: it was made to somebody else.
+        """
+        row = session.get(RunOffer, offer_id)
+        if row is None or now - row.asked_at > _LIFE:
+            raise ConflictError(
+                "This offer is out of date; nothing was done.", "Submit the run again."
+            )
+        if row.person != person:
+            raise NotAllowedError(
+                f"This was offered to <@{row.person}>.", "Submit a run of your own."
+            )
+        return row
+
+    def accept(
+        self, session: Session, caller: Caller, offer: RunOffer, now: datetime
+    ) -> Accepted | Run:
+        """Has the caches made and the run submitted; the run that it became before, if any."""
+        if offer.run_id is not None:
+            return session.get_one(Run, offer.run_id)
+        spec = msgspec.convert(offer.spec, RunSpec)
+        made = [self._cached(session, caller, read(each), now) for each in offer.plans]
+        asked = AskedRun(offer.name, offer.cluster, spec)
+        run = self._training.begin(session, caller, asked, now)
+        offer.run_id, offer.spec, offer.plans = run.run_id, {}, []
+        session.add(offer)
+        return Accepted(run, tuple(made))
+
+    def _cached(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
+        """The cache that is made; one that was made meanwhile, which the run would read anyway."""
+        cluster = self._caches.classes.datasets().cluster
+        there = of_version(session, plan.version_id, cluster)
+        usable = next((each for each in there if each.wanted == Wanted.READY), None)
+        if usable is not None:
+            plan = replace(plan, storage_class=usable.storage_class)
+        return self._caches.begin(session, caller, plan, now)
+
+    def _priced(
+        self, session: Session, caller: Caller, lacking: UncachedRunError, now: datetime
+    ) -> list[Offer]:
+        """What each cache takes, those before it counted in the room that is left for it."""
+        found: list[Offer] = []
+        for version in lacking.versions:
+            wish = Wish(Reference(version.dataset, version.name))
+            try:
+                offer = self._caches.ask(session, caller, wish, now, [each.plan for each in found])
+                if isinstance(offer, Offer):
+                    chosen = offer.plan.storage_class
+                    self._caches.classes.refuse_unshareable(chosen, lacking.namespace)
+                    found.append(offer)
+            except UserError as error:
+                again = self._words(f"dataset cache {version.reference}")
+                hint = f"`{again}` caches it, with other options where needed. {error.hint}"
+                raise ConflictError(
+                    f"{version.reference} is not cached. {error.message}", hint.strip()
+                ) from None
+        return found
+
+
+def forget(session: Session, now: datetime) -> None:
+    """Removes the offers that do not count any more."""
+    session.connection().execute(delete(RunOffer).where(col(RunOffer.asked_at) < now - _LIFE))

@@ -1,0 +1,181 @@
+"""Azure NetApp Files through Azure Resource Manager: reads, each of which ends in seconds."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bot.config import Anf, Settings
+from bot.errors import ConflictError, StorageError
+from bot.volumes.failures import failing
+from bot.volumes.resources import Estate, Pool, PoolPlace, Volume, VolumePlace
+from bot.volumes.shapes import pool_of, volume_of
+
+if TYPE_CHECKING:
+    from azure.mgmt.netapp import NetAppManagementClient
+    from azure.mgmt.netapp.models import CapacityPool
+
+T = TypeVar("T")
+
+_TRIES = 2
+_MISSING, _SERVER_ERROR = 404, 500
+
+
+class Deadline:
+    """When whoever asked is told that it takes too long."""
+
+    def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._monotonic = monotonic
+        self._end = monotonic() + seconds
+
+    def check(self) -> None:
+        """StorageError once it has passed."""
+        if self._monotonic() > self._end:
+            raise StorageError(
+                f"Asking Azure took longer than {self._seconds:.0f} s and was given up.",
+                "Azure is slow at the moment; try again later.",
+            )
+
+
+class NetAppFiles:
+    """The volumes of one subscription, as the configuration in force names it.
+
+    Everything raises StorageError when Azure refuses or cannot be reached; a read that failed on
+    the way is asked once more. Threads may share it.
+    """
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
+        self._lock = Lock()
+        self._client: NetAppManagementClient | None = None
+        self._opened: Anf | None = None
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is anything to ask."""
+        return self._settings().anf is not None
+
+    @property
+    def configured(self) -> Anf:
+        """What is configured; ConflictError where nothing is."""
+        anf = self._settings().anf
+        if anf is None:
+            raise ConflictError(
+                "Azure NetApp Files is not set up here.",
+                "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how.",
+            )
+        return anf
+
+    def estate(self, deadline: Deadline) -> Estate:
+        """All pools and volumes; StorageError when that takes longer than the deadline."""
+        pools = tuple(self.pools(deadline))
+        volumes: list[Volume] = []
+        for pool in pools:
+            deadline.check()
+            volumes += self.volumes(pool.place)
+        return Estate(pools, tuple(volumes))
+
+    def pools(self, deadline: Deadline) -> Iterator[Pool]:
+        """The pools of the configured accounts."""
+        for group, account in self.accounts():
+            deadline.check()
+            doing = f"Listing the capacity pools of account {account}"
+            listed = self._read(doing, partial(_pools, group, account))
+            yield from (pool_of(each) for each in listed)
+
+    def volumes(self, place: PoolPlace) -> list[Volume]:
+        """The volumes of a pool."""
+        doing = f"Listing the volumes of pool {place.pool}"
+        listed = self._read(doing, lambda sdk: list(sdk.volumes.list(*place)))
+        return [volume_of(each) for each in listed]
+
+    def volume(self, place: VolumePlace) -> Volume | None:
+        """One volume; None where there is none of that id, as after a move."""
+        doing = f"Reading volume {place.name}"
+        found = self._one(doing, lambda sdk: sdk.volumes.get(*place))
+        return None if found is None else volume_of(found)
+
+    def pool(self, place: PoolPlace) -> Pool | None:
+        """One pool; None where there is none of that name."""
+        found = self._one(f"Reading pool {place.pool}", lambda sdk: sdk.pools.get(*place))
+        return None if found is None else pool_of(found)
+
+    def permissions(self, group: str) -> list[Any]:
+        """What the bot's identity may do in a resource group, as Azure lists it."""
+        anf = self.configured
+        address = (
+            f"{anf.endpoint}/subscriptions/{anf.subscription}/resourceGroups/{group}"
+            "/providers/Microsoft.Authorization/permissions?api-version=2022-04-01"
+        )
+        told = self._read(
+            f"Reading the bot's permissions in resource group {group}",
+            lambda sdk: _get(sdk, address),
+        )
+        return list(told.get("value") or ())
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        with self._lock:
+            self._shut()
+
+    def accounts(self) -> list[tuple[str, str]]:
+        """Resource group and name of each account that is looked at."""
+        named = self.configured.accounts
+        if named:
+            return [(group, account) for group, _, account in (n.partition("/") for n in named)]
+        listed = self._read(
+            "Listing the NetApp accounts of the subscription",
+            lambda sdk: [str(each.id) for each in sdk.accounts.list_by_subscription()],
+        )
+        return [(parts[4], parts[8]) for parts in (each.split("/") for each in listed)]
+
+    def _one(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T | None:
+        try:
+            return self._read(doing, ask)
+        except StorageError as error:
+            if error.status == _MISSING:
+                return None
+            raise
+
+    def _read(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
+        """Asks once more where the first answer was lost or the server broke; never throttled."""
+        for left in reversed(range(_TRIES)):
+            try:
+                with failing(doing):
+                    return ask(self._open())
+            except StorageError as error:
+                is_passing = error.status is None or error.status >= _SERVER_ERROR
+                if not (left and is_passing):
+                    raise
+        raise AssertionError
+
+    def _open(self) -> "NetAppManagementClient":
+        # Importing the SDK takes a second: only who asks Azure pays.
+        from bot.volumes.arm import open_client  # noqa: PLC0415 - see above
+
+        anf = self.configured
+        with self._lock:
+            if self._client is None or self._opened != anf:
+                self._shut()
+                self._client, self._opened = open_client(anf), anf
+            return self._client
+
+    def _shut(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        self._client = None
+
+
+def _pools(group: str, account: str, sdk: "NetAppManagementClient") -> "list[CapacityPool]":
+    return list(sdk.pools.list(group, account))
+
+
+def _get(sdk: "NetAppManagementClient", address: str) -> Any:
+    """The JSON at an address of Resource Manager that the SDK has no method for."""
+    from azure.core.rest import HttpRequest  # noqa: PLC0415 - as above
+
+    answer = sdk.send_request(HttpRequest("GET", address))
+    answer.raise_for_status()
+    return answer.json()

@@ -1,0 +1,170 @@
+"""What volumes and pools are, as cards: pure."""
+
+from collections.abc import Iterator
+
+from bot.config import Anf
+from bot.slack.card import Card, Table
+from bot.slack.markup import Markup, code, join, plain
+from bot.volumes.levels import RATES, estimated_throughput, monthly_price, pool_price
+from bot.volumes.reads import Row, Shown, TeamVolumes
+from bot.volumes.resources import Estate, Pool, Volume
+from bot.volumes.wording import UNKNOWN, capacity, money, throughput, used, volumes
+
+_VOLUMES = ("PVC", "Pool", "Level", "Size", "Throughput", "Used")
+_POOLS = ("Pool", "Level", "QoS", "Size", "Free", "Throughput", "A month")
+_MOST = 40
+_STALE = (
+    " Its PV names the id it had before. Unless an admin has told Trident the new one, it cannot be"
+    " mounted on further nodes, snapshotted, cloned or grown, and deleting the PVC leaves the"
+    " volume behind, billed. docs/anf.md says how."
+)
+
+
+def volumes_card(team: str, found: TeamVolumes, *, is_wide: bool) -> Card:
+    """The volumes of a team; `is_wide` where it has several clusters, which are named then."""
+    rows = tuple(_volume_row(each, is_wide=is_wide) for each in found.rows[:_MOST])
+    return Card(
+        f"Volumes of {team} on Azure NetApp Files",
+        lines=tuple(_remarks(found)),
+        table=Table(_VOLUMES, rows) if rows else None,
+    )
+
+
+def pools_card(estate: Estate, anf: Anf) -> Card:
+    """The pools, how full they are and what they cost."""
+    rows = tuple(_pool_row(estate, each, anf) for each in estate.pools[:_MOST])
+    prices = [pool_price(anf, each) for each in estate.pools]
+    known = [each for each in prices if each is not None]
+    lines = []
+    if not rows:
+        lines.append(plain("There are no capacity pools that the bot may see."))
+    if known:
+        rest = "" if len(known) == len(prices) else ", as far as prices are known"
+        lines.append(plain(f"All of them: {money(sum(known))} a month{rest}."))
+    if len(estate.pools) > _MOST:
+        lines.append(plain(f"And {len(estate.pools) - _MOST} more."))
+    return Card(
+        "Capacity pools of Azure NetApp Files",
+        lines=tuple(lines),
+        table=Table(_POOLS, rows) if rows else None,
+        footer=(plain("Azure bills pools as they are provisioned, whatever is in them."),),
+    )
+
+
+def volume_card(shown: Shown, anf: Anf) -> Card:
+    """One PVC: what it is on, what that does, and what it would do on other levels."""
+    claim, found = shown.row.claimed.claim, shown.row.found
+    title = f"{claim.namespace}/{claim.name}"
+    if found is None:
+        return Card(title, lines=(_missing(shown.row),))
+    volume = found.volume
+    facts = (
+        *_volume_facts(volume, shown.pool),
+        *_pool_facts(shown, anf),
+        ("Volume", code(volume.place.name)),
+        ("Account", code(f"{volume.place.group}/{volume.place.account}")),
+        ("State", plain(volume.state or UNKNOWN)),
+        ("PV", code(shown.row.claimed.volume.name)),
+    )
+    return Card(title, lines=tuple(_moved(shown.row)), facts=facts)
+
+
+def _volume_row(row: Row, *, is_wide: bool) -> tuple[str, ...]:
+    name = row.claimed.claim.name + (f" ({row.cluster})" if is_wide else "")
+    if row.found is None:
+        return (name, *[UNKNOWN] * (len(_VOLUMES) - 1))
+    volume = row.found.volume
+    return (
+        name,
+        volume.place.pool,
+        volume.level,
+        capacity(volume.quota_bytes),
+        throughput(volume.throughput_mibps),
+        used(volume.used_bytes, volume.quota_bytes),
+    )
+
+
+def _remarks(found: TeamVolumes) -> Iterator[Markup]:
+    if not found.rows:
+        yield plain("None of the team's PVCs is on a volume that Azure shows the bot.")
+    if len(found.rows) > _MOST:
+        yield plain(f"And {len(found.rows) - _MOST} more.")
+    for row in found.rows:
+        if row.found is None:
+            yield _missing(row)
+        yield from _moved(row)
+    if found.elsewhere and found.rows:
+        count = len(found.elsewhere)
+        some = f"{count} PVC{' is' if count == 1 else 's are'} on none that Azure shows the bot"
+        yield plain(f"{some}: {_some(found.elsewhere)}.")
+
+
+def _some(names: tuple[str, ...]) -> str:
+    rest = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f"{', '.join(names[:_FEW])}{rest}"
+
+
+_FEW = 10
+
+
+def _missing(row: Row) -> Markup:
+    named = row.claimed.named
+    place = named.id.rpartition("/")[2] or f"{named.address}:/{named.path}"
+    return join(
+        "The volume of ", code(row.claimed.claim.name), " is not among those that Azure shows the"
+        " bot: ", code(place), plain(". It was removed, or is in an account or a subscription that"
+        " the bot does not look at."),
+    )  # fmt: skip
+
+
+def _moved(row: Row) -> Iterator[Markup]:
+    if row.found is not None and row.found.is_moved:
+        name, pool = row.claimed.claim.name, row.found.volume.place.pool
+        yield join(code(name), plain(f" was moved to pool {pool}.{_STALE}"))
+
+
+def _volume_facts(volume: Volume, pool: Pool | None) -> Iterator[tuple[str, Markup]]:
+    is_auto = pool is not None and pool.qos == "Auto"
+    yield "Level", plain(volume.level)
+    yield "Size", plain(capacity(volume.quota_bytes))
+    told = throughput(volume.throughput_mibps)
+    rate = f", {RATES[volume.level]} MiB/s per TiB" if is_auto and volume.level in RATES else ""
+    how = "" if pool is None else (f" (follows its size{rate})" if is_auto else " (set by hand)")
+    yield "Throughput", plain(told + how)
+    if is_auto:
+        others = [
+            f"{level} {throughput(estimated_throughput(level, volume.quota_bytes))}"
+            for level in RATES
+            if level != volume.level
+        ]
+        yield "On other levels", plain(f"about {', '.join(others)}")
+    yield "Used", plain(used(volume.used_bytes, volume.quota_bytes))
+
+
+def _pool_facts(shown: Shown, anf: Anf) -> Iterator[tuple[str, Markup]]:
+    pool, found = shown.pool, shown.row.found
+    if pool is None or found is None:
+        return
+    free = UNKNOWN if shown.free_bytes is None else capacity(shown.free_bytes)
+    yield "Pool", plain(f"{pool.name}: {capacity(pool.size_bytes)}, {free} free, QoS {pool.qos}")
+    part = monthly_price(anf, pool.level, found.volume.quota_bytes)
+    if part is not None:
+        whole = money(pool_price(anf, pool))
+        yield "A month", plain(f"{money(part)} of the {whole} that the pool costs")
+
+
+def _pool_row(estate: Estate, pool: Pool, anf: Anf) -> tuple[str, ...]:
+    inside = estate.inside(pool)
+    free = pool.size_bytes - estate.taken_bytes(pool)
+    rest = throughput(pool.throughput_mibps)
+    if pool.qos == "Manual" and pool.used_throughput_mibps is not None:
+        rest = f"{pool.used_throughput_mibps:g} of {rest} given out"
+    return (
+        f"{pool.name} ({volumes(len(inside))})",
+        pool.level,
+        pool.qos,
+        capacity(pool.size_bytes),
+        capacity(max(free, 0)),
+        rest,
+        money(pool_price(anf, pool)),
+    )

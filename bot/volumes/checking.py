@@ -1,0 +1,62 @@
+"""Whether Azure NetApp Files can be asked as it is set up: for `quartermaster doctor`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bot.errors import StorageError
+from bot.findings import Finding, Findings
+from bot.volumes.anf import Deadline, NetAppFiles
+
+_PATIENCE_SECONDS = 60.0
+_NETAPP = "Microsoft.NetApp/netAppAccounts"
+_READING = (
+    f"{_NETAPP}/read",
+    f"{_NETAPP}/capacityPools/read",
+    f"{_NETAPP}/capacityPools/volumes/read",
+)
+_ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
+
+
+def checks(files: NetAppFiles) -> Findings:
+    """Whether pools can be listed, and which permissions are missing where."""
+    about, deadline = "azure netapp files", Deadline(_PATIENCE_SECONDS)
+    try:
+        pools = list(files.pools(deadline))
+        groups = dict.fromkeys(group for group, _ in files.accounts())
+    except StorageError as error:
+        yield Finding(about, "failed", error.message, error.hint)
+        return
+    if not pools:
+        remedy = "Name the accounts in anf.accounts, or make a capacity pool."
+        yield Finding(about, "warning", "there is no capacity pool that the bot may see", remedy)
+        return
+    yield Finding(about, "ok", f"pools: {', '.join(each.name for each in pools)}")
+    for group in groups:
+        yield _permissions(files, group)
+
+
+def missing(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The actions that none of the roles gives, as Azure counts: one role has to give it whole."""
+    known = list(roles)
+    return [each for each in needed if not any(_gives(role, each) for role in known)]
+
+
+def _permissions(files: NetAppFiles, group: str) -> Finding:
+    about = f"azure permissions in {group}"
+    try:
+        lacking = missing(_READING, files.permissions(group))
+    except StorageError as error:
+        return Finding(about, "warning", error.message, error.hint)
+    if lacking:
+        return Finding(about, "failed", f"missing: {', '.join(lacking)}", _ROLE)
+    return Finding(about, "ok", f"all {len(_READING)} are granted")
+
+
+def _gives(role: Mapping[str, Any], action: str) -> bool:
+    return _fits(role.get("actions"), action) and not _fits(role.get("notActions"), action)
+
+
+def _fits(patterns: Iterable[str] | None, action: str) -> bool:
+    rules = (".*".join(re.escape(part) for part in each.split("*")) for each in patterns or ())
+    return any(re.fullmatch(rule, action, re.IGNORECASE) for rule in rules)

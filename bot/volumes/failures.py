@@ -1,0 +1,76 @@
+"""What Azure's library raises, as sentences: its code and message as they stand, and what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bot.errors import StorageError
+
+if TYPE_CHECKING:
+    from azure.core.exceptions import HttpResponseError
+
+_MOST = 600
+_UNAUTHENTICATED, _FORBIDDEN, _CONFLICT, _THROTTLED, _BROKEN = 401, 403, 409, 429, 500
+_WHO = "AZURE_CLIENT_ID, AZURE_TENANT_ID and what goes with them; docs/anf.md says how."
+_HINTS = {
+    _UNAUTHENTICATED: f"A platform admin checks the bot's Azure identity: {_WHO}",
+    _FORBIDDEN: "A platform admin gives the bot's Azure identity the role of docs/anf.md.",
+    404: "Look with `/anf volumes` or `/anf pools` what is there.",
+    _CONFLICT: "Something else is under way there; try again when it is done.",
+}
+
+
+@contextmanager
+def failing(doing: str) -> Iterator[None]:
+    """Turns what the library raises into StorageError; `doing` begins its sentence."""
+    from azure.core import exceptions  # noqa: PLC0415 - only who asks Azure pays for the import
+
+    try:
+        yield
+    except exceptions.HttpResponseError as error:
+        raise _refusal(doing, error) from error
+    except exceptions.AzureError as error:
+        raise StorageError(
+            f"{doing}: Azure cannot be reached ({type(error).__name__}).",
+            "Try again in a minute; anf.endpoint says where it is looked for.",
+        ) from error
+
+
+def _refusal(doing: str, error: "HttpResponseError") -> StorageError:
+    """401 and a missing identity are the same kind to the library: the latter has no answer."""
+    status, told = error.status_code, error.error
+    code = str(told.code) if told is not None and told.code else ""
+    words = str(told.message) if told is not None and told.message else ""
+    if status is None:
+        return StorageError(
+            f"{doing}: the bot has no Azure identity that works.",
+            f"A platform admin sets {_WHO}",
+            status=_UNAUTHENTICATED,
+        )
+    said = f"{code}: {words}" if code else (words or f"HTTP {status}")
+    wait = _seconds(error)
+    return StorageError(
+        f"{doing}: Azure answers {_cut(said)}",
+        _hint(status, wait),
+        status=status,
+        code=code,
+        retry_after_seconds=wait,
+    )
+
+
+def _hint(status: int, wait: float) -> str:
+    if status == _THROTTLED:
+        return f"Azure is asked too often; try again in {max(wait, 1):.0f} s."
+    if status >= _BROKEN:
+        return "Try again in a minute."
+    return _HINTS.get(status, "Azure's own words say what it does not like.")
+
+
+def _seconds(error: "HttpResponseError") -> float:
+    headers = getattr(error.response, "headers", {})
+    told = str(headers.get("Retry-After", ""))
+    return float(told) if told.isdecimal() else 0.0
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"

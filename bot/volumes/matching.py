@@ -1,0 +1,116 @@
+"""Which volume of Azure NetApp Files a PVC is on. Pure: no I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.cluster.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, VOLUMES
+from bot.volumes.resources import Volume, same_id
+
+_NFS_DRIVER = "nfs.csi.k8s.io"
+_ARM = "/subscriptions/"
+
+
+@dataclass(frozen=True)
+class Named:
+    """How a PV names its volume: by its ARM id (Trident), or only by address and path (NFS)."""
+
+    id: str
+    path: str
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A PVC, the PV it is bound to, and how that names its volume."""
+
+    claim: PersistentVolumeClaim
+    volume: PersistentVolume
+    named: Named
+
+
+@dataclass(frozen=True)
+class Found:
+    """A volume; `is_moved` where its ARM id is another one than the PV says."""
+
+    volume: Volume
+    is_moved: bool = False
+
+
+def named_by(volume: PersistentVolume) -> Named | None:
+    """How a PV names a volume that may be one of Azure NetApp Files; None for any other."""
+    csi, nfs = volume.spec.csi, volume.spec.nfs
+    if csi is not None and csi.driver == TRIDENT:
+        found = csi.volume_attributes.get("internalID", "")
+        path = csi.volume_attributes.get("internalName", "")
+        return Named(found, path) if found.lower().startswith(_ARM) else None
+    if csi is not None and csi.driver == _NFS_DRIVER:
+        told = csi.volume_attributes
+        return _exported(told.get("server", ""), told.get("share", ""))
+    return _exported(nfs.server, nfs.path) if nfs is not None else None
+
+
+def claimed(cluster: Cluster, namespace: str) -> tuple[list[Claimed], list[PersistentVolumeClaim]]:
+    """The PVCs of a namespace that may be on Azure NetApp Files, and the others.
+
+    A PVC can name any volume; only the one that is bound to it counts.
+    """
+    mine: list[Claimed] = []
+    others: list[PersistentVolumeClaim] = []
+    for claim in sorted(cluster.view.all(PVCS, namespace), key=lambda each: each.name):
+        volume = cluster.view.get(VOLUMES, claim.spec.volume_name)
+        named = named_by(volume) if volume is not None and _is_bound(volume, claim) else None
+        if volume is None or named is None:
+            others.append(claim)
+        else:
+            mine.append(Claimed(claim, volume, named))
+    return mine, others
+
+
+def match(named: Named, volumes: Iterable[Volume]) -> Found | None:
+    """The volume that a PV names; after a move it is known by its path in the same account."""
+    known = list(volumes)
+    if not named.id:
+        exact = [
+            each
+            for each in known
+            if each.path == named.path and named.address in each.addresses
+        ]  # fmt: skip
+        return Found(exact[0]) if len(exact) == 1 else None
+    for each in known:
+        if is_of(named, each):
+            return Found(each)
+    account = named.id.lower().partition("/capacitypools/")[0]
+    alike = [
+        each
+        for each in known
+        if each.path == named.path and each.id.lower().startswith(f"{account}/")
+    ]
+    return Found(alike[0], is_moved=True) if len(alike) == 1 else None
+
+
+def is_known(named: Named, volumes: Iterable[Volume]) -> bool:
+    """Whether what a PV names is of Azure NetApp Files: by its id, or by who serves the address.
+
+    Any NFS server is named by an address and a path.
+    """
+    return bool(named.id) or any(named.address in each.addresses for each in volumes)
+
+
+def is_of(named: Named, volume: Volume) -> bool:
+    """Whether a volume is the one of that id; another one may have got its place since."""
+    return same_id(volume.id, named.id) and named.path in {"", volume.path}
+
+
+def _exported(address: str, path: str) -> Named | None:
+    """What is exported below a volume's own path is on that volume."""
+    first = path.strip("/").partition("/")[0]
+    return Named("", first, address) if first and address else None
+
+
+def _is_bound(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    owner = volume.spec.claim_ref
+    return owner is not None and (owner.uid or claim.uid) == claim.uid and (
+        (owner.namespace, owner.name) == (claim.namespace, claim.name)
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""Answers about volumes that must look outside; they change nothing."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bot.cluster.claims import PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, VOLUMES
+from bot.config import Anf, Team
+from bot.errors import ClusterError, ConflictError, NotFoundError, StorageError
+from bot.slack.reading import closest
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.matching import Claimed, Found, claimed, is_known, is_of, match
+from bot.volumes.resources import Estate, Pool, volume_place
+
+DEADLINE_SECONDS = 25.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A PVC of a team, and its volume; None where Azure does not show it to the bot."""
+
+    cluster: str
+    claimed: Claimed
+    found: Found | None
+
+
+@dataclass(frozen=True)
+class TeamVolumes:
+    """The volumes of a team; `elsewhere` are PVCs that are on none that Azure shows."""
+
+    rows: tuple[Row, ...]
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A PVC with its volume and its pool; what Azure does not show is None."""
+
+    row: Row
+    pool: Pool | None = None
+    free_bytes: int | None = None
+
+
+class VolumeReads:
+    """Asks Azure for those who want to see volumes and pools."""
+
+    def __init__(
+        self,
+        files: NetAppFiles,
+        clusters: Mapping[str, Cluster],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._files = files
+        self._clusters = clusters
+        self._monotonic = monotonic
+
+    def configured(self) -> Anf:
+        """What is configured; ConflictError where nothing is. Nothing is asked."""
+        return self._files.configured
+
+    def volumes(self, team: Team) -> TeamVolumes:
+        """The team's PVCs in all of its clusters, with what they are on."""
+        mine: list[tuple[str, Claimed]] = []
+        others: list[str] = []
+        rows: list[Row] = []
+        for name in team.reach:
+            found, rest = self._claimed(name, team)
+            mine += [(name, each) for each in found]
+            others += [each.name for each in rest]
+        known = self._files.estate(self._deadline()).volumes if mine else ()
+        for name, each in mine:
+            if is_known(each.named, known):
+                rows.append(Row(name, each, match(each.named, known)))
+            else:
+                others.append(each.claim.name)
+        return TeamVolumes(tuple(rows), tuple(sorted(others)))
+
+    def pools(self) -> Estate:
+        """All pools, with what is in them."""
+        return self._files.estate(self._deadline())
+
+    def find(self, team: Team, name: str, cluster: str | None) -> tuple[str, Claimed]:
+        """A PVC of the team as the watches saw it; nothing is asked.
+
+        Raises:
+            NotFoundError: the team has none of that name.
+            ConflictError: it is not on Azure NetApp Files, or in several clusters.
+            ClusterError: not all PVCs were seen yet.
+        """
+        places = (cluster,) if cluster else team.reach
+        there = {each: self._claimed(each, team) for each in places}
+        found = [
+            (where, each)
+            for where, (mine, _) in there.items()
+            for each in mine
+            if each.claim.name == name
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ConflictError(
+                f"PVC {name} is in clusters {' and '.join(where for where, _ in found)}.",
+                f"Say which, as `--cluster {found[0][0]}`.",
+            )
+        names = [each.claim.name for mine, _ in there.values() for each in mine]
+        if name in {each.name for _, rest in there.values() for each in rest}:
+            raise ConflictError(f"PVC {name} is not on Azure NetApp Files.", _there(names))
+        near = closest(name, names)
+        hint = f"Did you mean {near}?" if near else _there(names)
+        raise NotFoundError(f"There is no PVC {name} in namespace {team.namespace}.", hint)
+
+    def show(self, cluster: str, of: Claimed) -> Shown:
+        """One PVC with its volume and its pool, by their own ids where they have not changed.
+
+        ConflictError where nothing says that it is on Azure NetApp Files.
+        """
+        deadline = self._deadline()
+        found = self._locate(of, deadline)
+        if found is None:
+            return Shown(Row(cluster, of, None))
+        deadline.check()
+        pool = self._files.pool(found.volume.pool)
+        inside = self._files.volumes(found.volume.pool) if pool is not None else []
+        taken = sum(each.quota_bytes for each in inside)
+        free = None if pool is None else pool.size_bytes - taken
+        return Shown(Row(cluster, of, found), pool, free)
+
+    def _claimed(self, name: str, team: Team) -> tuple[list[Claimed], list[PersistentVolumeClaim]]:
+        """What the watches saw; ClusterError where they have not seen all of it yet."""
+        cluster = self._clusters[name]
+        if not (cluster.view.store(PVCS).synced and cluster.view.store(VOLUMES).synced):
+            raise ClusterError(
+                f"The PVCs of cluster {name} were not read yet.", "Try again in a moment."
+            )
+        return claimed(cluster, team.namespace)
+
+    def _locate(self, of: Claimed, deadline: Deadline) -> Found | None:
+        place = volume_place(of.named.id, self._files.configured.subscription)
+        if place is not None:
+            volume = self._files.volume(place)
+            if volume is not None and is_of(of.named, volume):
+                return Found(volume)
+        elif of.named.id:
+            raise StorageError(
+                f"The volume of PVC {of.claim.name} is in another subscription.",
+                "The bot looks at one: anf.subscription of quartermaster.yaml.",
+            )
+        deadline.check()
+        known = self._files.estate(deadline).volumes
+        if not is_known(of.named, known):
+            raise ConflictError(
+                f"PVC {of.claim.name} is on {of.named.address}:/{of.named.path}, where Azure shows"
+                " the bot no volumes.",
+                "Look with `/anf volumes` which PVCs are on Azure NetApp Files.",
+            )
+        return match(of.named, known)
+
+    def _deadline(self) -> Deadline:
+        return Deadline(DEADLINE_SECONDS, self._monotonic)
+
+
+def _there(names: list[str]) -> str:
+    return (
+        f"These may be on Azure NetApp Files: {', '.join(names[:10])}."
+        if names
+        else "None of the team's PVCs is."
+    )

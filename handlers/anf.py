@@ -1,0 +1,80 @@
+"""/anf: volumes and capacity pools of Azure NetApp Files."""
+
+import re
+
+from bot.access import Right, bound
+from bot.slack.card import Reply
+from bot.slack.declarations import Command
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import ClusterName, Pattern, TeamName
+from bot.volumes.card import pools_card, volume_card, volumes_card
+from handlers.context import Context
+
+
+class ClaimName(Pattern):
+    """The name of a PVC."""
+
+    word = "PVC"
+    rule = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+    form = "the name of a PVC: lower-case letters, digits, dots and hyphens"
+    example = "lane-data"
+
+
+anf = Command("anf", "Azure NetApp Files: volumes, pools and their service levels")
+
+
+@anf.verb(
+    "volumes",
+    "The team's PVCs on Azure NetApp Files: pool, level, size, throughput",
+    right=Right.ANF_READ,
+    examples=("volumes",),
+)
+@anf.option("--team", TeamName(), help="Another team than the channel's")
+def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """A table of the team's own PVCs, asked of Azure after the acknowledgement."""
+    name, found = ctx.team()
+    reads = ctx.volume_reads
+    reads.configured()
+    is_wide = len(found.reach) > 1
+    return Reply(
+        (plain(f"Asking Azure for the volumes of {name}…"),),
+        later=lambda: Reply(card=volumes_card(name, reads.volumes(found), is_wide=is_wide)),
+    )
+
+
+@anf.verb(
+    "pools",
+    "The capacity pools: level, size, free, QoS, cost",
+    right=Right.ANF_POOLS,
+    examples=("pools",),
+)
+def pools(ctx: Context) -> Reply:
+    """A table of all pools, asked of Azure after the acknowledgement."""
+    reads = ctx.volume_reads
+    configured = reads.configured()
+    return Reply(
+        (plain("Asking Azure for the capacity pools…"),),
+        later=lambda: Reply(card=pools_card(reads.pools(), configured)),
+    )
+
+
+@anf.verb(
+    "show",
+    "One PVC: what it is on, what that does, what other levels would do",
+    right=Right.ANF_READ,
+    examples=("show lane-data",),
+)
+@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@anf.option("--team", TeamName(), help="Another team than the channel's")
+def show(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Its card, asked of Azure after the acknowledgement."""
+    name, found = ctx.team()
+    reads = ctx.volume_reads
+    configured = reads.configured()
+    team_there = bound(name, found, cluster)
+    where, mine = reads.find(team_there, claim, cluster)
+    return Reply(
+        (join("Asking Azure for the volume of ", code(claim), "…"),),
+        later=lambda: Reply(card=volume_card(reads.show(where, mine), configured)),
+    )

@@ -1,0 +1,270 @@
+"""/snapshot: take snapshots of PVCs, keep them, restore them, and clone PVCs."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Literal
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.declarations import Command
+from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Words
+from bot.snapshots import answers, restoring
+from bot.snapshots.card import DELETE, RESTORE
+from bot.snapshots.service import Pinning, Wish
+from bot.snapshots.tables import Snapshot
+from handlers.context import Context
+from handlers.dataset_caches import ClassName, acting_for
+from handlers.dataset_caches import VolumeSize as AnySize
+
+OFF: Final = "off"
+_TEAM = "Another team than the channel's"
+_LONGEST_PIN = timedelta(days=365)
+
+
+class ClaimName(Pattern):
+    """A PVC of the team."""
+
+    word = "PVC"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+    form = "the name of a PVC such as `results`"
+    example = "results"
+
+
+class SnapshotName(Pattern):
+    """A snapshot, or the newest of a PVC."""
+
+    word = "SNAPSHOT"
+    rule = ClaimName.rule
+    form = "the name of a snapshot, or of a PVC for its newest one"
+    example = "results-3f9c01b22a"
+
+
+class NewClaimName(Pattern):
+    """What a new PVC is to be called."""
+
+    word = "NAME"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+    form = "a name of at most 63 lower-case letters, digits and hyphens"
+    example = "results-again"
+
+
+class VolumeSize(AnySize):
+    """The size of a new volume."""
+
+    form = "a size with its unit such as `300Gi` or `2Ti`"
+
+
+class KeepTime:
+    """How long a snapshot is kept."""
+
+    word = "TIME"
+    form = f"a length of time such as `7d` or `30d`, or `{OFF}` until somebody deletes it"
+    example = "30d"
+
+    def read(self, text: str) -> timedelta | Literal["off"]:
+        """The length of time, or that there is none."""
+        if text == OFF:
+            return OFF
+        return Duration(minimum=timedelta(hours=1), maximum=timedelta(days=3650)).read(text)
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """What `/snapshot restore` was told."""
+
+    snapshot: str
+    name: str | None = None
+    size_bytes: int | None = None
+    storage_class: str | None = None
+    is_read_only: bool = False
+    team: str | None = None
+
+
+@dataclass(frozen=True)
+class Cloning:
+    """What `/snapshot clone` was told."""
+
+    claim: str
+    name: str
+    size_bytes: int | None = None
+    storage_class: str | None = None
+    cluster: str | None = None
+    team: str | None = None
+
+
+snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clone PVCs")
+
+
+@snapshot.verb(
+    "create",
+    "Take a snapshot of a PVC",
+    right=Right.SNAPSHOT_CREATE,
+    mutates=True,
+    repeats=True,
+    into=Wish,
+    examples=(
+        "create imagenet",
+        'create imagenet --note "before cleaning" --keep 30d',
+    ),
+)
+@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
+@snapshot.option("--note", default="", help="What it shows")
+@snapshot.option("--keep", KeepTime(), help="How long it is kept, or off")
+@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def create(ctx: Context, asked: Wish) -> Reply:
+    """Its name; the card follows it."""
+    ctx.team()
+    return answers.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
+
+
+@snapshot.verb(
+    "list",
+    "The team's snapshots, or those of a PVC",
+    right=Right.SNAPSHOT_READ,
+    examples=("list", "list imagenet"),
+)
+@snapshot.argument("claim", ClaimName(), default=None, help="Of which PVC; of all otherwise")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """A table; what others made is named below it."""
+    name, _ = ctx.team()
+    rows = ctx.snapshots.listing(ctx.session, name, claim)
+    strangers = ctx.snapshots.strangers(ctx.session, name, claim)
+    return answers.listed(claim or name, rows, strangers, ctx.words)
+
+
+@snapshot.verb(
+    "show",
+    "One snapshot: what it shows, what it is of, and what needs it",
+    right=Right.SNAPSHOT_READ,
+    examples=("show imagenet",),
+)
+@snapshot.argument("name", SnapshotName(), help="Which")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Its card, with what was made from it and what would be lost with it."""
+    row = _find(ctx, name)
+    return answers.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
+
+
+@snapshot.verb(
+    "delete",
+    "Delete a snapshot; says first what is lost",
+    right=Right.SNAPSHOT_CREATE,
+    mutates=True,
+    examples=("delete imagenet",),
+)
+@snapshot.argument("name", SnapshotName(), help="Which")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What that would do, with a button."""
+    row = _find(ctx, name)
+    ctx.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
+    return answers.question(row, ctx.snapshots.lost(ctx.session, row))
+
+
+@snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE)
+def click_delete(ctx: Context, row_id: str) -> Reply:
+    """Deletes the snapshot of a card or a question."""
+    row = ctx.snapshots.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.SNAPSHOT_CREATE)
+    return answers.leaving(ctx.snapshots.delete(ctx.session, caller, row, ctx.now))
+
+
+@snapshot.verb(
+    "pin",
+    "Keep a snapshot for a while, whatever happens",
+    right=Right.SNAPSHOT_CREATE,
+    mutates=True,
+    examples=('pin imagenet --reason "paper under review" --for 90d',),
+)
+@snapshot.argument("name", SnapshotName(), help="Which")
+@snapshot.option("--reason", Words(), required=True, help="Why it is to stay")
+@snapshot.option("--for", "time", Duration(maximum=_LONGEST_PIN), default=timedelta(days=30),
+                 help="How long; 30d otherwise")  # fmt: skip
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Until when it stays."""
+    asked = Pinning(reason, ctx.now + time)
+    row = ctx.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
+    return answers.pinned(row, asked.until, ctx.words)
+
+
+@snapshot.verb(
+    "unpin",
+    "End your pin of a snapshot, or everybody's",
+    right=Right.SNAPSHOT_CREATE,
+    mutates=True,
+    examples=("unpin imagenet", "unpin imagenet --all"),
+)
+@snapshot.argument("name", SnapshotName(), help="Which")
+@snapshot.option("--all", "everybody", flag=True, help="Other people's pins, too: leads and admins")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Whose pins ended."""
+    row = _find(ctx, name)
+    service = ctx.snapshots
+    people = service.unpin(ctx.session, ctx.caller, row, everybody=everybody, now=ctx.now)
+    return answers.unpinned(row, people)
+
+
+@snapshot.verb(
+    "restore",
+    "Make a new PVC from a snapshot",
+    right=Right.SNAPSHOT_RESTORE,
+    mutates=True,
+    into=Restoring,
+    examples=(
+        "restore imagenet",
+        "restore imagenet --as imagenet-before --size 2Ti",
+    ),
+)
+@snapshot.argument("snapshot", SnapshotName(), help="Which")
+@snapshot.option("--as", "name", NewClaimName(), help="What the PVC is to be called")
+@snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
+@snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
+@snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy, on Trident only")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def restore(ctx: Context, asked: Restoring) -> Reply:
+    """The PVC's name; its card follows it."""
+    wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only)
+    row = _find(ctx, asked.snapshot)
+    made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now)
+    return answers.restoring(made)
+
+
+@snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE)
+def click_restore(ctx: Context, row_id: str) -> Reply:
+    """Makes a PVC from the snapshot of a card."""
+    row = ctx.snapshots.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.SNAPSHOT_RESTORE)
+    made = ctx.restoring.restore(ctx.session, caller, row, restoring.Wish(), ctx.now)
+    return answers.restoring(made)
+
+
+@snapshot.verb(
+    "clone",
+    "Make a new PVC that holds what another one holds now",
+    right=Right.SNAPSHOT_RESTORE,
+    mutates=True,
+    into=Cloning,
+    examples=("clone imagenet --as imagenet-mine",),
+)
+@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
+@snapshot.option("--as", "name", NewClaimName(), required=True, help="What the new one is called")
+@snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
+@snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
+@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.option("--team", TeamName(), help=_TEAM)
+def clone(ctx: Context, asked: Cloning) -> Reply:
+    """The PVC's name; its card follows it."""
+    ctx.team()
+    wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class)
+    made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
+    return answers.restoring(made)
+
+
+def _find(ctx: Context, name: str) -> Snapshot:
+    return ctx.snapshots.find(ctx.session, ctx.team()[0], name)

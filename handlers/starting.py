@@ -1,0 +1,25 @@
+"""How a run is started, whoever says so: submitted, or offered with the caches that it lacks."""
+
+from collections.abc import Callable
+
+from bot.access import Caller
+from bot.slack.card import Reply
+from bot.training.answers import receipt
+from bot.training.new_run import Submitted, UncachedRunError
+from bot.training.offer_answers import offered
+from bot.training.tables import Run
+from handlers.context import Context
+
+
+def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
+    """Starts a run again, as it was."""
+    return started(ctx, caller, lambda: ctx.training.resubmit(ctx.session, caller, run, ctx.now))
+
+
+def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Reply:
+    """A receipt; where only caches are lacking, what these would cost."""
+    try:
+        submitted = submit()
+    except UncachedRunError as lacking:
+        return offered(ctx.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.words)
+    return Reply(receipt(submitted, ctx.words(f"train stop {submitted.name}")))

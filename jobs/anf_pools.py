@@ -1,0 +1,8 @@
+"""Every ten minutes: how full the capacity pools of Azure NetApp Files are is asked for."""
+
+from bot.schedule import ScheduledJob, Work
+
+
+def job(look: Work) -> ScheduledJob:
+    """The job; `look` makes the pools due."""
+    return ScheduledJob("anf-pools", "*/10 * * * *", "UTC", look)

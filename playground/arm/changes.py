@@ -1,0 +1,134 @@
+"""What can be changed: pools and volumes, at once or by an operation."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from playground.arm import rules
+from playground.arm.errors import ArmError, bad, busy, missing
+from playground.arm.estate import RATES, Account, Estate, Pool, Volume
+from playground.arm.operations import Operation, Operations
+from playground.arm.shapes import volume_json
+
+Json = dict[str, Any]
+
+
+class Changes:
+    """The verbs that change an estate; each refuses before it begins anything."""
+
+    def __init__(self, estate: Estate, operations: Operations, now: Callable[[], datetime]) -> None:
+        self._estate = estate
+        self._operations = operations
+        self._now = now
+
+    def put_pool(self, account: Account, name: str, body: Json) -> tuple[bool, Pool]:
+        """Makes a pool, or sets the size of one that is there; whether it is new."""
+        asked = body.get("properties") or {}
+        if not body.get("location"):
+            raise bad("location is required.")
+        level, qos = asked.get("serviceLevel"), asked.get("qosType", "Auto")
+        custom = asked.get("customThroughputMibps")
+        rules.refuse_pool_shape(level, qos, custom)
+        there = [each for each in self._estate.pools_of(account) if each.name == name]
+        if there:
+            if there[0].level != level:
+                raise bad("serviceLevel of a pool cannot be changed.")
+            return False, self.patch_pool(there[0], {"properties": {"size": asked.get("size")}})
+        rules.refuse_pool_size(self._estate, None, asked.get("size"))
+        made = self._estate.add_pool(account, name, str(level), 1)
+        made.size, made.qos, made.custom_throughput = asked["size"], qos, custom
+        return True, made
+
+    def patch_pool(self, pool: Pool, body: Json) -> Pool:
+        """Sets its size, or its QoS, which becomes manual and never automatic again."""
+        asked = body.get("properties") or {}
+        unknown = asked.keys() - {"size", "qosType", "coolAccess", "customThroughputMibps"}
+        if unknown:
+            raise bad(f"{', '.join(sorted(unknown))} of a pool cannot be changed.")
+        size, qos = asked.get("size", pool.size), asked.get("qosType", pool.qos)
+        custom = asked.get("customThroughputMibps", pool.custom_throughput)
+        rules.refuse_pool_size(self._estate, pool, size)
+        rules.refuse_pool_shape(pool.level, qos, custom)
+        if (pool.qos, qos) == ("Manual", "Auto"):
+            raise bad("qosType of a pool cannot be changed from Manual to Auto.")
+        if qos != pool.qos:
+            for each in self._estate.volumes_of(pool):
+                each.own_throughput = each.throughput
+        pool.size, pool.qos, pool.custom_throughput = size, qos, custom
+        return pool
+
+    def patch_volume(self, volume: Volume, body: Json) -> Operation:
+        """Sets its size or its throughput; its id stays."""
+        asked = body.get("properties") or {}
+        if volume.busy:
+            raise busy(f"volume {volume.name}")
+        if "serviceLevel" in asked and asked["serviceLevel"] != volume.pool.level:
+            raise bad("serviceLevel can only be changed by moving the volume to another pool.")
+        quota, wanted = asked.get("usageThreshold"), asked.get("throughputMibps")
+        if quota is not None:
+            rules.refuse_quota(self._estate, volume, quota)
+        if wanted is not None:
+            rules.refuse_throughput(self._estate, volume, wanted)
+
+        def finish() -> None:
+            volume.quota = quota or volume.quota
+            volume.own_throughput = wanted or volume.own_throughput
+
+        return self._begin(volume, "Patching", finish)
+
+    def move(self, volume: Volume, body: Json) -> Operation:
+        """Moves it to another pool, where it has another id."""
+        target = self._pool_named(body.get("newPoolResourceId"))
+        now, source = self._now(), volume.pool
+        rules.refuse_move(self._estate, volume, target, now)
+
+        def finish() -> None:
+            if RATES[target.level] > RATES[source.level]:
+                volume.raised_at = now
+            volume.own_throughput, volume.pool = volume.throughput, target
+
+        return self._begin(volume, "Moving", finish)
+
+    def revert(self, volume: Volume, body: Json) -> Operation:
+        """Takes it back to a snapshot; later snapshots go."""
+        if volume.busy:
+            raise busy(f"volume {volume.name}")
+        wanted = str(body.get("snapshotId") or "")
+        beginning = f"{self._estate.volume_id(volume)}/snapshots/"
+        name = wanted.rpartition("/")[2]
+        if wanted.lower() != f"{beginning}{name}".lower() or name not in volume.snapshots:
+            raise missing("netAppAccounts/capacityPools/volumes/snapshots", name)
+
+        def finish() -> None:
+            kept = volume.snapshots[name].made_at
+            volume.snapshots = {
+                key: each for key, each in volume.snapshots.items() if each.made_at <= kept
+            }
+
+        return self._begin(volume, "Reverting", finish)
+
+    def delete_volume(self, volume: Volume) -> Operation:
+        """Removes it with all that is in it."""
+        if volume.busy:
+            raise busy(f"volume {volume.name}")
+        return self._begin(volume, "Deleting", lambda: self._estate.volumes.remove(volume))
+
+    def _begin(self, volume: Volume, word: str, finish: Callable[[], None]) -> Operation:
+        def done() -> None:
+            volume.busy = ""
+            finish()
+
+        def give_up() -> None:
+            volume.busy = ""
+
+        volume.busy = word
+        about = (word, self._estate.volume_id(volume))
+        return self._operations.begin(
+            about, done, give_up, lambda: volume_json(self._estate, volume)
+        )
+
+    def _pool_named(self, resource: Any) -> Pool:
+        for each in self._estate.pools:
+            if str(resource).lower() == self._estate.pool_id(each).lower():
+                return each
+        raise ArmError(404, "ResourceNotFound", f"The Resource '{resource}' was not found.")

@@ -1,0 +1,77 @@
+"""What Trident makes of Azure NetApp Files: a volume, and the PV and PVC that lead to it."""
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from playground.arm.estate import GIB, Estate, Pool, Volume
+from playground.cluster.cluster import Cluster
+
+DRIVER = "csi.trident.netapp.io"
+CLASS, BACKEND = "azurenetappfiles", "6f0e7a4e-3f6b-4a44-9d3e-0f5a3c1d2b11"
+
+
+def storage_class(name: str = CLASS) -> dict[str, Any]:
+    """A class of Trident's whose volumes are of Azure NetApp Files."""
+    return {
+        "metadata": {"name": name},
+        "provisioner": DRIVER,
+        "parameters": {"backendType": "azure-netapp-files"},
+        "allowVolumeExpansion": True,
+    }
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A PVC, and how large; `policy` is what becomes of its volume when it is gone."""
+
+    namespace: str
+    name: str
+    gibibytes: int
+    policy: str = "Delete"
+
+
+def provision(cluster: Cluster, estate: Estate, pool: Pool, wanted: Wanted) -> Volume:
+    """A volume that Trident made for a PVC, both bound to each other."""
+    name = f"pvc-{uuid.uuid4()}"
+    made = estate.add_volume(pool, f"trident-{name}", wanted.gibibytes * GIB)
+    note = {"trident": {"version": "26.6.0", "backendUUID": BACKEND, "platform": "kubernetes"}}
+    made.tags["trident"] = json.dumps(note, separators=(",", ":"))
+    csi = {
+        "driver": DRIVER,
+        "volumeHandle": name,
+        "volumeAttributes": {
+            "backendUUID": BACKEND,
+            "name": name,
+            "internalName": made.path,
+            "internalID": estate.volume_id(made),
+            "protocol": "file",
+        },
+    }
+    _bind(cluster, (name, {"csi": csi}), wanted)
+    return made
+
+
+def export(cluster: Cluster, volume: Volume, name: str, wanted: Wanted) -> None:
+    """A PV that somebody wrote by hand for a volume, with its PVC."""
+    nfs = {"server": volume.address, "path": f"/{volume.path}"}
+    _bind(cluster, (name, {"nfs": nfs}), wanted)
+
+
+def _bind(cluster: Cluster, made: tuple[str, dict[str, Any]], wanted: Wanted) -> None:
+    name, source = made
+    size = {"storage": f"{wanted.gibibytes}Gi"}
+    shared = {"accessModes": ["ReadWriteMany"], "storageClassName": CLASS}
+    claim_ref = {"namespace": wanted.namespace, "name": wanted.name}
+    spec = {
+        **shared,
+        **source,
+        "capacity": size,
+        "persistentVolumeReclaimPolicy": wanted.policy,
+        "claimRef": claim_ref,
+    }
+    cluster.create("persistentvolumes", {"metadata": {"name": name}, "spec": spec})
+    claim = {**shared, "resources": {"requests": size}, "volumeName": name}
+    body = {"metadata": {"name": wanted.name}, "spec": claim}
+    cluster.create("persistentvolumeclaims", body, wanted.namespace)

@@ -1,0 +1,149 @@
+"""What clouds keep that belongs to nothing in a cluster: told beside what is left over in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.cluster.cluster import Cluster
+from bot.controller import Loop
+from bot.database.database import Database
+from bot.datasets.caches.orphans import OrphanController
+from bot.datasets.caches.tables import Orphan
+from bot.datasets.controller import World
+from bot.errors import StorageError
+from tests.bot.datasets.caches.test_orphans import Leftovers
+from tests.bot.ground import START, Outside
+from tests.databases import create_tables
+
+
+@dataclass
+class Cloud:
+    """A cloud with volumes of given sizes by their names; `fails` while it cannot be asked."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    users: list[str] = field(default_factory=list)
+    command: str = ""
+    fails: bool = False
+    kind: str = "Cloud volume"
+
+    def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
+        if self.fails:
+            raise StorageError("The cloud does not answer.", "Is it there?")
+        return [
+            Orphan(
+                workspace_id="",
+                cluster=cluster.name,
+                kind=self.kind,
+                namespace="west",
+                name=name,
+                uid=name,
+                storage_class="SSD",
+                size_bytes=size,
+                monthly_price=12.5,
+                why="No PersistentVolume names it.",
+                command=self.command and f"{self.command} {name}",
+                made_at=START - timedelta(days=3),
+                found_at=now,
+            )
+            for name, size in self.sizes.items()
+        ]
+
+    def remove(self, _cluster: Cluster, orphan: Orphan) -> list[str]:
+        if not self.users:
+            del self.sizes[orphan.name]
+        return self.users
+
+
+class Clouded(Leftovers):
+    """A cluster, and a cloud beside it."""
+
+    def __init__(self, database: Database, outside: Outside) -> None:
+        super().__init__(database, outside)
+        self.cloud = Cloud({"vol-1": 2**40})
+        world = World(database, self.clock, self.settings, self.clusters, self.words)
+        self.searching = Loop(database, self.clock, [OrphanController(world, [self.cloud])])
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Iterator[Clouded]:
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    yield Clouded(database, outside)
+    outside.close()
+    database.close()
+
+
+def test_what_a_cloud_keeps_is_told(left: Clouded) -> None:
+    left.leave("forgotten-1")
+    left.outside.clock.moment += timedelta(days=2)
+    left.search()
+    assert left.reports() == [
+        (
+            "C0ADMINS",
+            (
+                "1 object of datasets that no row needs is left over, 100 GiB in all. 1 volume"
+                " outside of the cluster belongs to nothing in it any more, 1 TiB in all, 12.50 a"
+                " month as far as prices are known. Nothing is removed unless somebody says so.\n"
+                "PersistentVolumeClaim `datasets/forgotten-1`: 100 GiB on standard, made 2d ago.\n"
+                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, made 5d ago. No"
+                " PersistentVolume names it."
+            ),
+            ["Remove forgotten-1", "Remove vol-1"],
+        )
+    ]
+
+
+def test_what_is_for_admins_has_no_button(left: Clouded) -> None:
+    left.cloud.command = "cloud delete"
+    left.search()
+    assert left.reports() == [
+        (
+            "C0ADMINS",
+            (
+                "1 volume outside of the cluster belongs to nothing in it any more, 1 TiB in all,"
+                " 12.50 a month as far as prices are known. Nothing is removed unless somebody says"
+                " so.\n"
+                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, made 3d ago. No"
+                " PersistentVolume names it. The bot does not remove it; this does, for good:"
+                " `cloud delete vol-1`"
+            ),
+            [],
+        )
+    ]
+
+
+def test_a_silent_cloud_forgets_nothing_known(left: Clouded) -> None:
+    left.search()
+    left.cloud.fails = True
+    left.outside.clock.moment += timedelta(days=1)
+    (known,) = left.search()
+    assert (known.name, known.gone_at) == ("vol-1", None)
+    (_, said, _) = left.reports()[-1]
+    assert said.splitlines()[-1] == (
+        "What is left over of kind Cloud volume is not known. The cloud does not answer. Is it"
+        " there?"
+    )
+    left.cloud.fails, left.cloud.sizes = False, {}
+    assert left.search() == []
+
+
+def test_its_source_removes_or_refuses(left: Clouded) -> None:
+    (orphan,) = left.search()
+    left.cloud.users = ["Machine m-1 mounts it."]
+    (orphan,) = left.remove(orphan)
+    assert (orphan.wanted_by, orphan.trouble) == (None, "Machine m-1 mounts it.")
+    left.cloud.users = []
+    left.remove(orphan)
+    assert left.search() == []
+
+
+def test_what_a_cloud_tells_anew_counts(left: Clouded) -> None:
+    left.search()
+    left.cloud.sizes["vol-1"] = 3 * 2**40
+    (orphan,) = left.search()
+    assert orphan.size_bytes == 3 * 2**40

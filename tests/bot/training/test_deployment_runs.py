@@ -1,0 +1,173 @@
+"""Runs whose workers are a Deployment, where no quota engine admits runs, over HTTP."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.config import Settings
+from bot.database.database import Database
+from bot.training.tables import Phase
+from playground.cluster.control.training import Training
+from playground.cluster.story import plain_cluster
+from playground.ledger import Fault
+from tests.bot.ground import ALICE, Outside
+from tests.bot.training.rig import IMAGE, Rig, settings
+from tests.databases import create_tables
+
+SECRET, SERVICE, WORKERS = "create secrets", "create services", "create deployments"
+NO_SECRET, NO_SERVICE, NO_WORKERS = "delete secrets", "delete services", "delete deployments"
+MADE = ["create jobs", SECRET, SERVICE, WORKERS]
+CLEARED = [NO_SECRET, NO_SERVICE, NO_WORKERS]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Rig]:
+    """Training on a cluster without a quota engine."""
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path, plain_cluster)
+    policy = settings(admission={"host_network": ["sync"]}).model_dump()
+    policy["clusters"] = {"default": {"engine": "none"}}
+    yield Rig(database, outside, Settings.model_validate(policy))
+    outside.close()
+    database.close()
+
+
+def submitted(rig: Rig, **more: Any) -> str:
+    """A run on both nodes."""
+    fields: dict[str, Any] = {
+        "kind": "sync",
+        "form": "deployment",
+        "nodes": 2,
+        "gpus": 6,
+        "host_network": True,
+        "command": ("python", "train.py"),
+    }
+    return rig.submit(**(fields | more))
+
+
+def limit(rig: Rig, gpus: str, used: str = "0") -> None:
+    """Lets the namespace have so many GPUs in all, and says how many it has."""
+    key = "requests.nvidia.com/gpu"
+    status = {"hard": {key: gpus}, "used": {key: used}}
+    body = {"metadata": {"name": "few"}, "spec": {"hard": status["hard"]}, "status": status}
+    rig.world.create("resourcequotas", body, "team-a")
+
+
+def beside(rig: Rig) -> list[str]:
+    """What is in the namespace beside what was there before."""
+    named = [rig.world.list(each, "team-a") for each in ("services", "deployments", "pods")]
+    names = [each["metadata"]["name"] for found in named for each in found]
+    secrets = [each["metadata"]["name"] for each in rig.world.list("secrets", "team-a")]
+    return names + [name for name in secrets if name.endswith("-ssh")]
+
+
+def test_workers_are_removed_when_it_ends(plain: Rig) -> None:
+    run_id = submitted(plain)
+    plain.pass_time(seconds=30)
+    assert plain.card(run_id).splitlines()[0] == "▶️ lane · Running for 27s"
+    assert "Nodes      gpu-1, gpu-2" in plain.card(run_id)
+    plain.pass_time(minutes=2)
+    shown = plain.card(run_id)
+    assert shown.splitlines()[0] == "✅ lane · Succeeded in 1m 4s"
+    assert "total images/sec 9748.80000" in shown
+    assert "GPUs       12 (6 on each of 2 nodes)" in shown
+    (pod,) = plain.world.list("pods", "team-a")
+    assert beside(plain) == [pod["metadata"]["name"]]
+    assert plain.effects() == [*MADE, *CLEARED]
+
+
+def test_workers_are_marked_as_the_runs(plain: Rig) -> None:
+    run_id = submitted(plain)
+    plain.pass_time(seconds=30)
+    row = plain.get(run_id)
+    (workers,) = plain.world.list("deployments", "team-a")
+    assert workers["metadata"]["ownerReferences"][0]["uid"] == row.job_uid
+    known = [each["metadata"]["labels"] for each in plain.world.list("pods", "team-a")]
+    marks = [(each["quartermaster.dev/run"], each["quartermaster.dev/person"]) for each in known]
+    assert marks == [(run_id, ALICE)] * 2
+
+
+def test_a_failed_launcher_takes_its_workers(plain: Rig) -> None:
+    plain.world.behaviours[IMAGE] = Training(fails_after=5)
+    run_id = submitted(plain)
+    plain.pass_time(minutes=10)
+    assert (plain.get(run_id).phase, plain.get(run_id).restarts) == (Phase.FAILED, 2)
+    assert plain.world.list("deployments", "team-a") == []
+    names = [each["metadata"]["name"] for each in plain.world.list("pods", "team-a")]
+    assert not any("workers" in name for name in names)
+
+
+def test_a_stopped_run_leaves_nothing(plain: Rig) -> None:
+    run_id = submitted(plain)
+    plain.pass_time(seconds=30)
+    plain.stop(run_id)
+    plain.pass_time(minutes=2)
+    assert plain.get(run_id).phase == Phase.STOPPED
+    assert beside(plain) == []
+
+
+@pytest.mark.parametrize("name", [*MADE, *CLEARED])
+@pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
+def test_a_lost_answer_makes_nothing_twice(plain: Rig, name: str, fault: Fault) -> None:
+    plain.outside.ledger.by_name[name] = [fault]
+    run_id = submitted(plain)
+    plain.pass_time(minutes=5)
+    assert plain.get(run_id).phase == Phase.SUCCEEDED
+    (pod,) = plain.world.list("pods", "team-a")
+    assert beside(plain) == [pod["metadata"]["name"]]
+    assert set(plain.effects()) == {*MADE, *CLEARED}
+
+
+def test_what_finds_no_room_waits(plain: Rig) -> None:
+    first = submitted(plain, name="first", gpus=8)
+    plain.pass_time(seconds=30)
+    second = plain.submit("second", gpus=8)
+    plain.pass_time(seconds=30)
+    run = plain.get(second)
+    assert (run.phase, run.unblock) == (
+        Phase.PENDING,
+        "It starts when other runs end; there is no quota engine that would put it first.",
+    )
+    assert run.reason.startswith("No node has room for it. Kubernetes says: 0/2 nodes are")
+    plain.pass_time(minutes=5)
+    assert {plain.get(each).phase for each in (first, second)} == {Phase.SUCCEEDED}
+
+
+def test_full_nodes_are_no_matter_of_quota(plain: Rig) -> None:
+    # Pods are counted as soon as they are made, those that wait for a node with them.
+    limit(plain, "24", used="24")
+    submitted(plain, name="first", gpus=8)
+    plain.pass_time(seconds=30)
+    second = plain.submit("second", gpus=8)
+    plain.pass_time(seconds=10)
+    run = plain.get(second)
+    assert run.reason.startswith("No node has room for it. Kubernetes says: 0/2 nodes are")
+    assert run.unblock == (
+        "It starts when other runs end; there is no quota engine that would put it first."
+    )
+
+
+def test_a_used_up_limit_is_no_matter_of_requests(plain: Rig) -> None:
+    limit(plain, "1", used="1")
+    run_id = plain.submit("lane", gpus=2)
+    plain.pass_time(minutes=1)
+    run = plain.get(run_id)
+    assert run.obstacle.startswith("The namespace's ResourceQuota has no room for it: ")
+    assert (run.reason, run.unblock) == (
+        "Kubernetes has not looked at it yet.",
+        "It starts by itself when others there have ended, or when an admin raises that quota.",
+    )
+
+
+def test_what_keeps_pods_from_being_is_said(plain: Rig) -> None:
+    limit(plain, "1")
+    run_id = plain.submit("lane", gpus=2)
+    plain.pass_time(minutes=1)
+    run = plain.get(run_id)
+    assert (run.phase, run.admissions) == (Phase.PENDING, 0)
+    assert run.obstacle.startswith("The namespace's ResourceQuota has no room for it: ")
+    assert run.obstacle.endswith("limited: requests.nvidia.com/gpu=1.")

@@ -1,0 +1,68 @@
+"""What the doctor says of Azure NetApp Files."""
+
+import pytest
+
+from bot.findings import Finding
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.checking import checks, missing
+from playground.arm.estate import GROUP
+from tests.arm import Arm
+
+READ = "Microsoft.NetApp/netAppAccounts/capacityPools/volumes/read"
+ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
+
+
+def test_all_is_well_where_all_is_granted(files: NetAppFiles) -> None:
+    assert list(checks(files)) == [
+        Finding("azure netapp files", "ok", "pools: standard, premium, ultra, tuned"),
+        Finding(f"azure permissions in {GROUP}", "ok", "all 3 are granted"),
+    ]
+
+
+def test_missing_permissions_are_named(arm: Arm, files: NetAppFiles) -> None:
+    arm.app.routes.permissions.not_actions = ["Microsoft.NetApp/*/volumes/*"]
+    assert list(checks(files))[1] == Finding(
+        f"azure permissions in {GROUP}", "failed", f"missing: {READ}", ROLE
+    )
+
+
+def test_refusal_to_list_is_told(arm: Arm, files: NetAppFiles) -> None:
+    arm.app.routes.permissions.actions = []
+    found = list(checks(files))
+    assert [each.state for each in found] == ["failed"]
+    assert "'Microsoft.NetApp/netAppAccounts/read'" in found[0].says
+    assert found[0].remedy == (
+        "A platform admin gives the bot's Azure identity the role of docs/anf.md."
+    )
+
+
+def test_subscription_without_pools_is_a_warning(arm: Arm, files: NetAppFiles) -> None:
+    arm.estate.pools.clear()
+    assert list(checks(files)) == [
+        Finding(
+            "azure netapp files",
+            "warning",
+            "there is no capacity pool that the bot may see",
+            "Name the accounts in anf.accounts, or make a capacity pool.",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "lacks"),
+    [
+        ({"actions": ["*"]}, False),
+        ({"actions": ["*/read"]}, False),
+        ({"actions": ["microsoft.netapp/NETAPPACCOUNTS/*"]}, False),
+        ({"actions": ["Microsoft.NetApp/netAppAccounts/read"]}, True),
+        ({"actions": ["*"], "notActions": ["Microsoft.NetApp/*"]}, True),
+        ({}, True),
+    ],
+)
+def test_actions_are_matched_as_azure_does(role: dict[str, list[str]], *, lacks: bool) -> None:
+    assert bool(missing([READ], [role])) == lacks
+
+
+def test_one_role_can_give_what_another_withholds() -> None:
+    withheld = {"actions": ["*"], "notActions": [READ]}
+    assert missing([READ], [withheld, {"actions": [READ]}]) == []

@@ -1,0 +1,276 @@
+"""/anf as people type it: what they are told at once, and what follows when Azure has answered."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from bot.cluster.resources import PVCS
+from bot.slack.text import as_text
+from playground.arm.estate import GIB, SUBSCRIPTION, Volume
+from playground.arm.trident import Wanted, export, provision, storage_class
+from playground.cluster.cluster import Cluster
+from playground.ledger import Fault
+from tests.arm import Arm, served
+from tests.bot.cluster.api_server import eventually
+from tests.handlers.office import (
+    ALICE,
+    APPROVALS,
+    BOB,
+    CAROL,
+    DAN,
+    ELSEWHERE,
+    ERIN,
+    TEAM_A,
+    TEAM_B,
+    Office,
+    opened,
+)
+from tests.playground.cluster.served import Runner, Served
+
+HEADER = ("PVC | Pool | Level | Size | Throughput | Used",)
+GIVEN_OUT = (
+    "tuned (1 volume) | Premium | Manual | 2 TiB | 1.5 TiB | 40 of 131.1 MiB/s given out | 593.92"
+)
+PRICES = "{Standard: 0.15, Premium: 0.29}"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """An office that can ask Azure."""
+
+    office: Office
+    arm: Arm
+
+    def says(self, person: str, channel: str, text: str) -> str:
+        """What is told at once."""
+        return self.office.says(person, channel, text)
+
+    def learns(self, person: str, channel: str, words: str) -> str:
+        """What follows."""
+        incoming = self.office.incoming(person, channel, command="anf", words=words)
+        reply = self.office.application.desk.answer(incoming)
+        assert reply is not None
+        assert reply.later is not None, as_text(reply)
+        return as_text(reply.later())
+
+    def reads(self, person: str, channel: str, words: str) -> list[str]:
+        """What follows, line by line, with the cells of tables apart by bars."""
+        told = self.learns(person, channel, words)
+        return [re.sub(r" {2,}", " | ", line.strip()) for line in told.splitlines()]
+
+
+def settings(arm: Arm) -> str:
+    at = f"{{subscription: {SUBSCRIPTION}, endpoint: '{arm.url}', price_per_gib_month: {PRICES}}}"
+    return f"playground: true\nanf: {at}\n"
+
+
+@pytest.fixture(scope="module")
+def opened_desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Desk]:
+    """One for all of these tests, which only look: opening it takes longer than any of them."""
+    folder = tmp_path_factory.mktemp("anf")
+    with (
+        Served(runner).serving() as world,
+        served(Arm()) as arm,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for key, value in arm.identity.items():
+            patch.setenv(key, value)
+        _arrange(world.cluster, arm)
+        with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm)) as office:
+            yield Desk(office, arm)
+
+
+@pytest.fixture
+def desk(opened_desk: Desk) -> Iterator[Desk]:
+    """As it was at first, whatever other tests did to the volumes."""
+    arm = opened_desk.arm
+    there = [(each, each.pool) for each in arm.estate.volumes]
+    arm.ledger.requests.clear()
+    yield opened_desk
+    arm.estate.volumes = [each for each, _ in there]
+    for volume, pool in there:
+        volume.pool = pool
+
+
+def _arrange(cluster: Cluster, arm: Arm) -> None:
+    cluster.create("storageclasses", storage_class())
+    lane = provision(cluster, arm.estate, arm.premium, Wanted("team-a", "lane-data", 1024))
+    lane.used = 412 * GIB
+    provision(cluster, arm.estate, arm.standard, Wanted("team-b", "budget", 100))
+    by_hand = arm.estate.add_volume(arm.tuned, "models", 512 * GIB)
+    by_hand.own_throughput = 40
+    export(cluster, by_hand, "models", Wanted("team-a", "models", 512))
+    elsewhere = Volume(arm.tuned, "faces", "faces", 512 * GIB, address="127.0.0.1")
+    export(cluster, elsewhere, "faces", Wanted("team-a", "faces", 512))
+
+
+def test_team_sees_its_own_volumes(desk: Desk) -> None:
+    assert desk.says(ALICE, TEAM_A, "/anf volumes") == "Asking Azure for the volumes of team-a…"
+    assert desk.reads(ALICE, TEAM_A, "volumes") == [
+        "Volumes of team-a on Azure NetApp Files",
+        "3 PVCs are on none that Azure shows the bot: faces, imagenet, team-a-data.",
+        *HEADER,
+        "lane-data | premium | Premium | 1 TiB | 65.5 MiB/s | 412 GiB (40 %)",
+        "models | tuned | Premium | 512 GiB | 40 MiB/s | unknown",
+    ]
+    assert "lane-data" not in desk.learns(BOB, TEAM_B, "volumes")
+
+
+def test_volume_that_moved_is_known_again(desk: Desk) -> None:
+    volume = desk.arm.estate.volumes[0]
+    volume.pool = desk.arm.ultra
+    told = desk.reads(ALICE, TEAM_A, "volumes")
+    assert told[1] == (
+        "`lane-data` was moved to pool ultra. Its PV names the id it had before. Unless an admin"
+        " has told Trident the new one, it cannot be mounted on further nodes, snapshotted, cloned"
+        " or grown, and deleting the PVC leaves the volume behind, billed. docs/anf.md says how."
+    )
+    assert "lane-data | ultra | Ultra | 1 TiB | 131.1 MiB/s | 412 GiB (40 %)" in told
+    assert "`lane-data` was moved to pool ultra." in desk.learns(ALICE, TEAM_A, "show lane-data")
+
+
+def test_volume_that_is_gone_is_told(desk: Desk) -> None:
+    gone = desk.arm.estate.volumes.pop(0)
+    told = desk.reads(ALICE, TEAM_A, "volumes")
+    assert told[1] == (
+        "The volume of `lane-data` is not among those that Azure shows the bot:"
+        f" `{gone.name}`. It was removed, or is in an account or a subscription that the bot does"
+        " not look at."
+    )
+    assert "lane-data | unknown | unknown | unknown | unknown | unknown" in told
+
+
+def test_path_that_an_address_does_not_serve_is_told(desk: Desk) -> None:
+    desk.arm.estate.volumes.pop(2)
+    told = desk.learns(ALICE, TEAM_A, "volumes")
+    assert "The volume of `models` is not among those that Azure shows the bot:" in told
+
+
+def test_nfs_of_somebody_else_is_not_missed(desk: Desk) -> None:
+    assert desk.learns(ALICE, TEAM_A, "show faces") == (
+        "PVC faces is on 127.0.0.1:/faces, where Azure shows the bot no volumes.\n"
+        "Look with `/anf volumes` which PVCs are on Azure NetApp Files."
+    )
+
+
+def test_show_says_what_other_levels_do(desk: Desk) -> None:
+    volume = desk.arm.estate.volumes[0]
+    assert desk.says(ALICE, TEAM_A, "/anf show lane-data") == (
+        "Asking Azure for the volume of `lane-data`…"
+    )
+    assert desk.reads(ALICE, TEAM_A, "show lane-data") == [
+        "team-a/lane-data",
+        "Level | Premium",
+        "Size | 1 TiB",
+        "Throughput | 65.5 MiB/s (follows its size, 64 MiB/s per TiB)",
+        "On other levels | about Standard 16.4 MiB/s, Ultra 131.1 MiB/s",
+        "Used | 412 GiB (40 %)",
+        "Pool | premium: 2 TiB, 1 TiB free, QoS Auto",
+        "A month | 296.96 of the 593.92 that the pool costs",
+        f"Volume | `{volume.name}`",
+        "Account | `ml-platform/ml`",
+        "State | Succeeded",
+        f"PV | `{volume.name.removeprefix('trident-')}`",
+    ]
+
+
+def test_show_of_manual_throughput_says_so(desk: Desk) -> None:
+    told = desk.reads(ALICE, TEAM_A, "show models")
+    assert told[1:6] == [
+        "Level | Premium",
+        "Size | 512 GiB",
+        "Throughput | 40 MiB/s (set by hand)",
+        "Used | unknown",
+        "Pool | tuned: 2 TiB, 1.5 TiB free, QoS Manual",
+    ]
+
+
+def test_names_that_are_wrong_are_answered_at_once(desk: Desk) -> None:
+    assert desk.says(ALICE, TEAM_A, "/anf show lane-dat") == (
+        "There is no PVC lane-dat in namespace team-a.\nDid you mean lane-data?"
+    )
+    assert desk.says(ALICE, TEAM_A, "/anf show budget") == (
+        "There is no PVC budget in namespace team-a.\n"
+        "These may be on Azure NetApp Files: faces, lane-data, models."
+    )
+    assert desk.arm.asked() == []
+
+
+def test_pools_are_told_with_their_cost(desk: Desk) -> None:
+    assert desk.says(BOB, TEAM_B, "/anf pools") == "Asking Azure for the capacity pools…"
+    assert desk.reads(CAROL, APPROVALS, "pools") == [
+        "Capacity pools of Azure NetApp Files",
+        "All of them: 1,802.24 a month, as far as prices are known.",
+        "Pool | Level | QoS | Size | Free | Throughput | A month",
+        "standard (1 volume) | Standard | Auto | 4 TiB | 3.9 TiB | 65.5 MiB/s | 614.40",
+        "premium (1 volume) | Premium | Auto | 2 TiB | 1 TiB | 131.1 MiB/s | 593.92",
+        "ultra (0 volumes) | Ultra | Auto | 1 TiB | 1 TiB | 131.1 MiB/s | unknown",
+        GIVEN_OUT,
+        "Azure bills pools as they are provisioned, whatever is in them.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("person", "channel", "text"),
+    [
+        (ALICE, TEAM_A, "/anf pools"),
+        (DAN, TEAM_A, "/anf volumes"),
+        (ALICE, TEAM_B, "/anf volumes"),
+        (ALICE, TEAM_A, "/anf volumes --team team-b"),
+        (BOB, ELSEWHERE, "/anf volumes"),
+    ],
+)
+def test_others_are_refused_before_azure_is_asked(
+    desk: Desk, person: str, channel: str, text: str
+) -> None:
+    assert "Asking Azure" not in desk.says(person, channel, text)
+    assert desk.arm.asked() == []
+
+
+def test_leads_and_admins_see_pools(desk: Desk) -> None:
+    for person, channel in ((ERIN, TEAM_A), (BOB, TEAM_B), (CAROL, TEAM_A)):
+        assert desk.learns(person, channel, "pools").startswith("Capacity pools")
+
+
+def test_outage_of_azure_is_told(desk: Desk) -> None:
+    desk.arm.ledger.by_name["GET netAppAccounts"] = [Fault.REFUSE, Fault.REFUSE]
+    assert desk.learns(ALICE, TEAM_A, "volumes") == (
+        "Listing the NetApp accounts of the subscription: Azure cannot be reached"
+        " (ServiceResponseError).\n"
+        "Try again in a minute; anf.endpoint says where it is looked for."
+    )
+
+
+def test_without_azure_it_is_told_at_once(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, "/anf volumes") == (
+        "Azure NetApp Files is not set up here.\n"
+        "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how."
+    )
+
+
+def test_pvc_cannot_borrow_the_volume_of_another(desk: Desk) -> None:
+    cluster = desk.office.application.clusters["default"]
+    bound = next(
+        each for each in cluster.view.all(PVCS, "team-b") if each.name == "budget"
+    )  # fmt: skip
+    body = {
+        "metadata": {"name": "thief"},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": "azurenetappfiles",
+            "resources": {"requests": {"storage": "100Gi"}},
+            "volumeName": bound.spec.volume_name,
+        },
+    }
+    cluster.create(PVCS, body, "team-a")
+    eventually(lambda: cluster.view.get(PVCS, "thief", "team-a") is not None)
+    assert desk.says(ALICE, TEAM_A, "/anf show thief").startswith(
+        "PVC thief is not on Azure NetApp Files."
+    )
+    assert desk.reads(ALICE, TEAM_A, "volumes")[1] == (
+        "4 PVCs are on none that Azure shows the bot: faces, imagenet, team-a-data, thief."
+    )
+    cluster.delete(PVCS, "thief", "team-a")
+    eventually(lambda: cluster.view.get(PVCS, "thief", "team-a") is None)

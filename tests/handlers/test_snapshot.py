@@ -1,0 +1,158 @@
+"""/snapshot as people type it; snapshots themselves are tested where they are made."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from bot.snapshots.tables import Phase, Restore, Snapshot
+from playground.cluster.story import snapshot_class
+from tests.bot.cluster.api_server import eventually
+from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+STRANGE = (
+    "You are not a member of team-a.\n"
+    "Ask an admin to add you to the team, or use your own team's channel."
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    served.cluster.install("snapshots")
+    served.cluster.create("volumesnapshotclasses", snapshot_class())
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
+        yield open_office
+
+
+def rows(desk: Office) -> list[Snapshot]:
+    return desk.application.database.read(lambda s: list(s.exec(select(Snapshot))))
+
+
+def made(desk: Office) -> list[Restore]:
+    return desk.application.database.read(lambda s: list(s.exec(select(Restore))))
+
+
+def ready(desk: Office) -> Snapshot:
+    """A snapshot of imagenet by Alice that was taken."""
+    desk.says(ALICE, TEAM_A, '/snapshot create imagenet --note "before cleaning"')
+    (row,) = rows(desk)
+
+    def work(session: object) -> None:
+        assert hasattr(session, "get_one")
+        found = session.get_one(Snapshot, row.id)
+        found.phase, found.taken_at, found.uid = Phase.READY, found.asked_at, "uid"
+        found.size_bytes = 2**40
+
+    desk.application.database.transaction(work)
+    return row
+
+
+def test_taking_says_how_it_is_followed(desk: Office) -> None:
+    said = desk.says(ALICE, TEAM_A, '/snapshot create imagenet --note "before cleaning"')
+    (row,) = rows(desk)
+    assert said.splitlines() == [
+        f"A snapshot of `imagenet` is being taken: `{row.name}`.",
+        (
+            f"Its card in this channel follows it, and so does `/snapshot show {row.name}`. It is"
+            " kept until somebody deletes it."
+        ),
+    ]
+    assert (row.note, row.channel, row.person, row.team) == (
+        "before cleaning", TEAM_A, ALICE, "team-a",
+    )  # fmt: skip
+    again = desk.says(ALICE, TEAM_A, "/snapshot create imagenet")
+    assert again.splitlines()[0] == (
+        f"A snapshot of imagenet is being taken at the moment: {row.name}."
+    )
+
+
+def test_listing_and_showing_name_everything(desk: Office) -> None:
+    assert desk.says(ALICE, TEAM_A, "/snapshot list").splitlines()[1] == (
+        "team-a has no snapshots. Take one: `/snapshot create results`"
+    )
+    row = ready(desk)
+    assert row.name in desk.says(ALICE, TEAM_A, "/snapshot list imagenet")
+    shown = desk.says(ALICE, TEAM_A, "/snapshot show imagenet").splitlines()
+    assert shown[:3] == [
+        f"✅ Snapshot {row.name} · Ready",
+        "before cleaning",
+        "It is the newest snapshot of imagenet.",
+    ]
+    assert desk.says(ALICE, TEAM_A, "/snapshot show imagnet").splitlines()[0] == (
+        "team-a has no snapshot imagnet."
+    )
+
+
+def test_deleting_asks_and_a_click_does_it(desk: Office) -> None:
+    row = ready(desk)
+    asked = desk.says(ALICE, TEAM_A, "/snapshot delete imagenet")
+    assert asked.splitlines() == [
+        (
+            f"Deleting `{row.name}` loses the state of imagenet that it shows. This cannot be"
+            " undone. What the store has of it goes, too."
+        ),
+        "It is the newest snapshot of imagenet.",
+        "  [Delete]",
+    ]
+    assert desk.says(ALICE, TEAM_A, "/snapshot delete imagenet") == asked
+    assert desk.clicks(BOB, TEAM_B, "snapshot.delete", row.id) == STRANGE
+    assert rows(desk)[0].wanted == "kept"
+    assert desk.clicks(ERIN, TEAM_A, "snapshot.delete", row.id) == (
+        f"`{row.name}` is being deleted. Its card follows it."
+    )
+    assert desk.clicks(ALICE, TEAM_A, "snapshot.delete", row.id).splitlines()[0] == (
+        f"{row.name} is being deleted."
+    )
+
+
+def test_restoring_and_cloning_name_the_mount(desk: Office) -> None:
+    row = ready(desk)
+    said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --as again --size 2Ti")
+    assert said.splitlines() == [
+        f"PVC `again` is being made from `{row.name}`.",
+        "Its card in this channel follows it. Then `--pvc again:/mnt` mounts it.",
+    ]
+    assert desk.says(ALICE, TEAM_A, "/snapshot delete imagenet").splitlines()[0] == (
+        f"{row.name} cannot be deleted now. The restore to PVC again needs it."
+    )
+    assert desk.clicks(ALICE, TEAM_A, "snapshot.restore", row.id).startswith("PVC `imagenet-")
+    assert desk.says(ALICE, TEAM_A, "/snapshot clone imagenet --as mine").splitlines()[0] == (
+        "PVC `mine` is being made from `imagenet`."
+    )
+    assert [each.size_bytes for each in made(desk)] == [2 * 2**40, 2**40, 2**40]
+
+
+def test_pins_are_ended_by_their_owners(desk: Office) -> None:
+    row = ready(desk)
+    said = desk.says(ALICE, TEAM_A, '/snapshot pin imagenet --reason "paper" --for 90d')
+    assert said.splitlines()[1] == f"`/snapshot unpin {row.name}` ends that."
+    assert desk.says(ERIN, TEAM_A, "/snapshot unpin imagenet").splitlines() == [
+        f"You have not pinned {row.name}.",
+        f"It is pinned by @{ALICE}; a lead can add --all.",
+    ]
+    assert desk.says(ERIN, TEAM_A, "/snapshot unpin imagenet --all") == (
+        f"`{row.name}` is no longer pinned by @{ALICE}."
+    )
+
+
+def test_other_teams_and_channels_are_refused(desk: Office) -> None:
+    ready(desk)
+    assert desk.says(BOB, TEAM_B, "/snapshot show imagenet").splitlines()[0] == (
+        "team-b has no snapshot imagenet."
+    )
+    assert desk.says(BOB, TEAM_B, "/snapshot create imagenet --team team-a") == STRANGE
+    assert desk.says(ALICE, ELSEWHERE, "/snapshot list").startswith(
+        "This channel belongs to no team"
+    )
+    assert desk.says(CAROL, TEAM_A, "/snapshot list").startswith("Snapshots of team-a")
+
+
+def test_clusters_without_snapshots_say_so(office: Office) -> None:
+    cluster = office.application.clusters["default"]
+    eventually(lambda: cluster.view.synced)
+    assert office.says(ALICE, TEAM_A, "/snapshot create imagenet").splitlines() == [
+        "Cluster default takes no snapshots: it serves no VolumeSnapshots.",
+        "A platform admin has to install the CSI snapshot controller and its CRDs.",
+    ]
