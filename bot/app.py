@@ -169,7 +169,7 @@ class Application:
             SweepController(of_datasets),
             SnapshotController(of_snapshots),
             RestoreController(of_snapshots),
-            PoolController(clock, self.netapp_files, self.settings),
+            PoolController(clock, self.netapp_files, self.settings, clusters),
             OrphanController(of_datasets, self._clouds()),
         )
 

@@ -150,6 +150,7 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     yield _rights(cluster, about, (*_EVERYWHERE, *_WITH[at.engine]), teams)
     yield from queue_findings(at.engine, teams, cluster, about)
     yield from snapshots.checks(settings, cluster)
+    yield from volumes.records(settings, cluster)
 
 
 def _gpus(settings: Settings, name: str, about: str) -> Findings:

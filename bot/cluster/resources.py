@@ -17,6 +17,7 @@ from bot.cluster import (
     secrets,
     services,
     snapshots,
+    trident,
 )
 
 T = TypeVar("T", bound=objects.ClusterObject)
@@ -88,6 +89,9 @@ VOLUME_REFERENCES = Resource(
     "trident.netapp.io", ("v1",), "tridentvolumereferences", "TridentVolumeReference",
     claims.VolumeReference,
 )  # fmt: skip
+TRIDENT_VOLUMES = Resource(
+    "trident.netapp.io", ("v1",), "tridentvolumes", "TridentVolume", trident.TridentVolume
+)
 JOBS = Resource("batch", ("v1",), "jobs", "Job", objects.Job)
 MPIJOBS = Resource("kubeflow.org", ("v2beta1",), "mpijobs", "MPIJob", operators.KubeflowJob)
 PYTORCHJOBS = Resource("kubeflow.org", ("v1",), "pytorchjobs", "PyTorchJob", operators.KubeflowJob)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from bot.config.kinds import AccountName, ArmAddress, ClassName, SubscriptionId
+from bot.config.kinds import AccountName, ArmAddress, ClassName, Name, SubscriptionId
 from bot.config.section import Section
 
 Level = Literal["Standard", "Premium", "Ultra", "Flexible"]
@@ -25,6 +25,12 @@ class Anf(Section):
 
     price_per_gib_month: dict[Level, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """What a GiB of a pool costs a month, in your currency; Azure bills pools and not volumes."""
+
+    trident_namespace: Name = "trident"
+    """Where Trident runs in the clusters, and keeps what it knows of its volumes."""
+
+    trident_deployment: Name = "trident-controller"
+    """Trident's controller there, which `/anf repair` starts anew."""
 
     endpoint: ArmAddress = "https://management.azure.com"
     """Azure Resource Manager; another one in Azure's sovereign clouds."""

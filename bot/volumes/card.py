@@ -13,10 +13,10 @@ from bot.volumes.wording import UNKNOWN, capacity, money, throughput, used, volu
 _VOLUMES = ("PVC", "Pool", "Level", "Size", "Throughput", "Used")
 _POOLS = ("Pool", "Level", "QoS", "Size", "Free", "Throughput", "A month")
 _MOST = 40
-_STALE = (
-    " Its PV names the id it had before. Unless an admin has told Trident the new one, it cannot be"
-    " mounted on further nodes, snapshotted, cloned or grown, and deleting the PVC leaves the"
-    " volume behind, billed. docs/anf.md says how."
+_MEANWHILE = (
+    " Until an admin tells it (docs/anf.md says how), it cannot be mounted on further nodes,"
+    " snapshotted, cloned or grown, and deleting the PVC would leave the volume behind, billed."
+    " What runs on it goes on."
 )
 
 
@@ -118,9 +118,20 @@ def _missing(row: Row) -> Markup:
 
 
 def _moved(row: Row) -> Iterator[Markup]:
-    if row.found is not None and row.found.is_moved:
-        name, pool = row.claimed.claim.name, row.found.volume.place.pool
-        yield join(code(name), plain(f" was moved to pool {pool}.{_STALE}"))
+    if row.found is None or row.record is None:
+        return
+    pool = row.found.volume.place.pool
+    begin = f" was moved to pool {pool}"
+    if not row.record.is_stale(row.found.volume.id):
+        words = f"{begin}, and Trident knows. That its PV names the id it had before does no harm."
+    elif row.record.unread:
+        words = (
+            f"{begin}. Whether Trident knows, the bot cannot tell: {row.record.unread.rstrip('.')}."
+            f"{_MEANWHILE}"
+        )
+    else:
+        words = f"{begin}, and Trident still has the id it had before.{_MEANWHILE}"
+    yield join(code(row.claimed.claim.name), plain(words))
 
 
 def _volume_facts(volume: Volume, pool: Pool | None) -> Iterator[tuple[str, Markup]]:

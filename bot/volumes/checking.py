@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import TRIDENT_VOLUMES
+from bot.config import Settings
 from bot.errors import StorageError
 from bot.findings import Finding, Findings
 from bot.volumes.anf import Deadline, NetAppFiles
@@ -15,6 +18,7 @@ _READING = (
     f"{_NETAPP}/capacityPools/read",
     f"{_NETAPP}/capacityPools/volumes/read",
 )
+_RECORDS = (("get", TRIDENT_VOLUMES.group, "tridentvolumes"),)
 _ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
 
 
@@ -34,6 +38,26 @@ def checks(files: NetAppFiles) -> Findings:
     yield Finding(about, "ok", f"pools: {', '.join(each.name for each in pools)}")
     for group in groups:
         yield _permissions(files, group)
+
+
+def records(settings: Settings, cluster: Cluster) -> Findings:
+    """Whether the bot may read what Trident keeps, where it is and volumes can be moved.
+
+    ClusterError when the cluster cannot be asked.
+    """
+    if settings.anf is None or not cluster.served(TRIDENT_VOLUMES.group):
+        return
+    about, namespace = f"cluster {cluster.name} trident", settings.anf.trident_namespace
+    lacking = [
+        f"{verb} {plural} in {namespace}"
+        for verb, group, plural in _RECORDS
+        if not cluster.may(verb, group, plural, namespace=namespace)
+    ]
+    if lacking:
+        remedy = "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
+        yield Finding(about, "warning", f"missing: {', '.join(lacking)}", remedy)
+        return
+    yield Finding(about, "ok", "what it keeps of moved volumes can be read")
 
 
 def missing(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:

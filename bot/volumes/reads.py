@@ -12,6 +12,7 @@ from bot.errors import ClusterError, ConflictError, NotFoundError, StorageError
 from bot.slack.reading import closest
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.matching import Claimed, Found, claimed, is_known, is_of, match
+from bot.volumes.moves import Record, Records
 from bot.volumes.resources import Estate, Pool, volume_place
 
 DEADLINE_SECONDS = 25.0
@@ -19,11 +20,15 @@ DEADLINE_SECONDS = 25.0
 
 @dataclass(frozen=True)
 class Row:
-    """A PVC of a team, and its volume; None where Azure does not show it to the bot."""
+    """A PVC of a team, and its volume; None where Azure does not show it to the bot.
+
+    Of one that was moved, `record` is what Trident keeps of it.
+    """
 
     cluster: str
     claimed: Claimed
     found: Found | None
+    record: Record | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class VolumeReads:
         known = self._files.estate(self._deadline()).volumes if mine else ()
         for name, each in mine:
             if is_known(each.named, known):
-                rows.append(Row(name, each, match(each.named, known)))
+                rows.append(self._row(name, each, match(each.named, known)))
             else:
                 others.append(each.claim.name)
         return TeamVolumes(tuple(rows), tuple(sorted(others)))
@@ -125,7 +130,13 @@ class VolumeReads:
         inside = self._files.volumes(found.volume.pool) if pool is not None else []
         taken = sum(each.quota_bytes for each in inside)
         free = None if pool is None else pool.size_bytes - taken
-        return Shown(Row(cluster, of, found), pool, free)
+        return Shown(self._row(cluster, of, found), pool, free)
+
+    def _row(self, cluster: str, of: Claimed, found: Found | None) -> Row:
+        if found is None or not found.is_moved:
+            return Row(cluster, of, found)
+        records = Records(self._clusters[cluster], self._files.configured.trident_namespace)
+        return Row(cluster, of, found, records.of(of.volume.name))
 
     def _claimed(self, name: str, team: Team) -> tuple[list[Claimed], list[PersistentVolumeClaim]]:
         """What the watches saw; ClusterError where they have not seen all of it yet."""

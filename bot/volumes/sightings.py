@@ -1,48 +1,75 @@
-"""Looks every few minutes how full the capacity pools are, for those who may not wait for Azure."""
+"""Looks every few minutes at pools and volumes, for those who may not wait for Azure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
 from bot.clock import Clock
+from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.due import wake
 from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.moves import moved_volumes
+from bot.volumes.records import note
 from bot.volumes.resources import Estate
-from bot.volumes.tables import SeenPool
+from bot.volumes.tables import MovedVolume, SeenPool
 
 KIND, ROW = "anf-pools", "all"
 LANE = "arm"
-_DEADLINE_SECONDS = 25.0
+_DEADLINE_SECONDS = 20.0
 
 
 def look_at_pools(settings: Settings, session: Session, now: datetime) -> None:
-    """Has the pools looked at soon; also once they are not configured any more."""
-    is_known = session.exec(select(SeenPool.id).limit(1)).first() is not None
+    """Has pools and volumes looked at soon; also once they are not configured any more."""
+    known = (select(SeenPool.id).limit(1), select(MovedVolume.volume_name).limit(1))
+    is_known = any(session.exec(each).first() is not None for each in known)
     if settings.anf is not None or is_known:
         wake(session, KIND, ROW, LANE, now)
 
 
 class PoolController:
-    """Keeps what is known of the pools; what is not told any more is forgotten by its age."""
+    """Keeps what is known of pools and of moved volumes.
+
+    What is not told any more of pools is forgotten by its age; a moved volume stays one.
+    """
 
     kind = KIND
 
-    def __init__(self, clock: Clock, files: NetAppFiles, settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        files: NetAppFiles,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+    ) -> None:
         self._clock = clock
         self._files = files
         self._settings = settings
+        self._clusters = clusters
 
     def step(self, _row_id: str, /) -> Step:
         """One look; StorageError when Azure does not tell, and then nothing changes."""
-        if self._settings().anf is None:
-            return Step(None, lambda session: _record(session, Estate((), ()), self._clock.now()))
-        now = self._clock.now()
-        found = self._files.estate(Deadline(_DEADLINE_SECONDS))
-        return Step(None, lambda session: _record(session, found, now))
+        anf, now = self._settings().anf, self._clock.now()
+        if anf is None:
+            return Step(None, _forget)
+        estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
+        moved = {
+            name: rows
+            for name, cluster in self._clusters.items()
+            if (rows := moved_volumes(cluster, anf.trident_namespace, estate.volumes, now))
+            is not None
+        }
+
+        def save(session: Session) -> None:
+            _record(session, estate, now)
+            for name, rows in moved.items():
+                _record_moved(session, name, rows, now)
+            _drop(session, self._clusters)
+
+        return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Says nothing: figures that grow old count no more, and that is said where they would."""
@@ -60,3 +87,25 @@ def _record(session: Session, found: Estate, now: datetime) -> None:
             seen_at=now,
         )
         session.merge(seen)
+
+
+def _record_moved(
+    session: Session, cluster: str, rows: Iterable[MovedVolume], now: datetime
+) -> None:
+    """What this look found; what somebody found later than it began stands."""
+    there = {each.volume_name: each for each in rows}
+    known = select(MovedVolume).where(col(MovedVolume.cluster) == cluster)
+    for each in session.exec(known):
+        if each.volume_name not in there and each.seen_at <= now:
+            session.delete(each)
+    for row in there.values():
+        note(session, row)
+
+
+def _drop(session: Session, clusters: Iterable[str]) -> None:
+    session.exec(delete(MovedVolume).where(col(MovedVolume.cluster).not_in(list(clusters))))
+
+
+def _forget(session: Session) -> None:
+    session.exec(delete(SeenPool))
+    session.exec(delete(MovedVolume))

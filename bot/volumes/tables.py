@@ -1,4 +1,4 @@
-"""What Azure said last of capacity pools, so that nobody has to wait for it to know their room."""
+"""What Azure said last of pools and of moved volumes, so that nobody has to wait for it."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -21,4 +21,27 @@ class SeenPool(SQLModel, table=True):
     name: str
     size_bytes: int = Field(sa_type=BigInteger)
     taken_bytes: int = Field(sa_type=BigInteger)
+    seen_at: datetime = Field(sa_type=Moment)
+
+
+class MovedVolume(SQLModel, table=True):
+    """A volume of Trident's that is not where its PV says, as it was at `seen_at`.
+
+    `told_id` is what the PV says, `current_id` where Azure has it, and `recorded_id` what Trident
+    keeps: empty where the bot could not read that, and `unread` then says why. While `is_stale`
+    Trident looks for it where it is not. `source` is the PV whose volume this one only shows again.
+    """
+
+    __tablename__: ClassVar[Any] = "anf_moved_volumes"
+
+    cluster: str = Field(primary_key=True)
+    volume_name: str = Field(primary_key=True)
+    namespace: str
+    claim_name: str
+    told_id: str
+    current_id: str
+    recorded_id: str = ""
+    unread: str = ""
+    source: str = ""
+    is_stale: bool = True
     seen_at: datetime = Field(sa_type=Moment)

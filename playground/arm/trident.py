@@ -1,4 +1,4 @@
-"""What Trident makes of Azure NetApp Files: a volume, and the PV and PVC that lead to it."""
+"""What Trident makes of Azure NetApp Files: a volume, its record, and the PV and PVC of it."""
 
 import json
 import uuid
@@ -9,6 +9,7 @@ from playground.arm.estate import GIB, Estate, Pool, Volume
 from playground.cluster.cluster import Cluster
 
 DRIVER = "csi.trident.netapp.io"
+HOME = "trident"
 CLASS, BACKEND = "azurenetappfiles", "6f0e7a4e-3f6b-4a44-9d3e-0f5a3c1d2b11"
 
 
@@ -38,19 +39,33 @@ def provision(cluster: Cluster, estate: Estate, pool: Pool, wanted: Wanted) -> V
     made = estate.add_volume(pool, f"trident-{name}", wanted.gibibytes * GIB)
     note = {"trident": {"version": "26.6.0", "backendUUID": BACKEND, "platform": "kubernetes"}}
     made.tags["trident"] = json.dumps(note, separators=(",", ":"))
-    csi = {
-        "driver": DRIVER,
-        "volumeHandle": name,
-        "volumeAttributes": {
-            "backendUUID": BACKEND,
-            "name": name,
-            "internalName": made.path,
-            "internalID": estate.volume_id(made),
-            "protocol": "file",
-        },
+    told = {
+        "backendUUID": BACKEND,
+        "name": name,
+        "internalName": made.path,
+        "internalID": estate.volume_id(made),
+        "protocol": "file",
     }
+    csi = {"driver": DRIVER, "volumeHandle": name, "volumeAttributes": told}
     _bind(cluster, (name, {"csi": csi}), wanted)
+    _keep(cluster, name, {**told, "size": str(wanted.gibibytes * GIB)})
     return made
+
+
+def _keep(cluster: Cluster, name: str, config: dict[str, str]) -> None:
+    """Trident's own record of a volume that it made."""
+    cluster.install("trident")
+    if cluster.get("namespaces", HOME) is None:
+        cluster.create("namespaces", {"metadata": {"name": HOME}})
+    body = {
+        "metadata": {"name": name, "finalizers": ["trident.netapp.io"]},
+        "config": {"version": "1", **config},
+        "backendUUID": BACKEND,
+        "pool": "pool",
+        "orphaned": False,
+        "state": "online",
+    }
+    cluster.create("tridentvolumes", body, HOME)
 
 
 def export(cluster: Cluster, volume: Volume, name: str, wanted: Wanted) -> None:

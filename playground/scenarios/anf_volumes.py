@@ -51,6 +51,6 @@ async def play(story: Story) -> None:
     await carol.types("#team-a", "/anf volumes")
     await carol.is_told("Asking Azure for the volumes of team-a…")
     await carol.is_told(
-        "lane-data was moved to pool premium-1. Its PV names the id it had before.",
+        "lane-data was moved to pool premium-1, and Trident still has the id it had before.",
         "lane-data | premium-1 | Premium | 1 TiB | 65.5 MiB/s | 230 GiB (22 %)",
     )

@@ -173,6 +173,7 @@ def test_namespaces_are_bound_one_by_one() -> None:
         ("team-b", "quartermaster-trident"),
         ("datasets", "quartermaster-datasets"),
         ("datasets", "quartermaster-trident"),
+        ("trident", "quartermaster-records"),
     }
 
 
@@ -208,6 +209,10 @@ def test_shares_need_volumes_and_references_alone() -> None:
         ("trident.netapp.io", "tridentvolumereferences", "get"),
         ("", "persistentvolumeclaims", "patch"),
     }
+
+
+def test_moved_volumes_need_records_alone() -> None:
+    assert rights("quartermaster-records") == {("trident.netapp.io", "tridentvolumes", "get")}
 
 
 def test_the_configuration_in_the_manifest_loads(tmp_path: Path) -> None:

@@ -1,19 +1,11 @@
 """/anf as people type it: what they are told at once, and what follows when Azure has answered."""
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import pytest
 
 from bot.cluster.resources import PVCS
-from bot.slack.text import as_text
-from playground.arm.estate import GIB, SUBSCRIPTION, Volume
-from playground.arm.trident import Wanted, export, provision, storage_class
-from playground.cluster.cluster import Cluster
 from playground.ledger import Fault
-from tests.arm import Arm, served
 from tests.bot.cluster.api_server import eventually
+from tests.handlers.anf_desk import Desk, desk, opened_desk
 from tests.handlers.office import (
     ALICE,
     APPROVALS,
@@ -25,85 +17,13 @@ from tests.handlers.office import (
     TEAM_A,
     TEAM_B,
     Office,
-    opened,
 )
-from tests.playground.cluster.served import Runner, Served
 
+__all__ = ["desk", "opened_desk"]
 HEADER = ("PVC | Pool | Level | Size | Throughput | Used",)
 GIVEN_OUT = (
     "tuned (1 volume) | Premium | Manual | 2 TiB | 1.5 TiB | 40 of 131.1 MiB/s given out | 593.92"
 )
-PRICES = "{Standard: 0.15, Premium: 0.29}"
-
-
-@dataclass(frozen=True)
-class Desk:
-    """An office that can ask Azure."""
-
-    office: Office
-    arm: Arm
-
-    def says(self, person: str, channel: str, text: str) -> str:
-        """What is told at once."""
-        return self.office.says(person, channel, text)
-
-    def learns(self, person: str, channel: str, words: str) -> str:
-        """What follows."""
-        incoming = self.office.incoming(person, channel, command="anf", words=words)
-        reply = self.office.application.desk.answer(incoming)
-        assert reply is not None
-        assert reply.later is not None, as_text(reply)
-        return as_text(reply.later())
-
-    def reads(self, person: str, channel: str, words: str) -> list[str]:
-        """What follows, line by line, with the cells of tables apart by bars."""
-        told = self.learns(person, channel, words)
-        return [re.sub(r" {2,}", " | ", line.strip()) for line in told.splitlines()]
-
-
-def settings(arm: Arm) -> str:
-    at = f"{{subscription: {SUBSCRIPTION}, endpoint: '{arm.url}', price_per_gib_month: {PRICES}}}"
-    return f"playground: true\nanf: {at}\n"
-
-
-@pytest.fixture(scope="module")
-def opened_desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Desk]:
-    """One for all of these tests, which only look: opening it takes longer than any of them."""
-    folder = tmp_path_factory.mktemp("anf")
-    with (
-        Served(runner).serving() as world,
-        served(Arm()) as arm,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        for key, value in arm.identity.items():
-            patch.setenv(key, value)
-        _arrange(world.cluster, arm)
-        with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm)) as office:
-            yield Desk(office, arm)
-
-
-@pytest.fixture
-def desk(opened_desk: Desk) -> Iterator[Desk]:
-    """As it was at first, whatever other tests did to the volumes."""
-    arm = opened_desk.arm
-    there = [(each, each.pool) for each in arm.estate.volumes]
-    arm.ledger.requests.clear()
-    yield opened_desk
-    arm.estate.volumes = [each for each, _ in there]
-    for volume, pool in there:
-        volume.pool = pool
-
-
-def _arrange(cluster: Cluster, arm: Arm) -> None:
-    cluster.create("storageclasses", storage_class())
-    lane = provision(cluster, arm.estate, arm.premium, Wanted("team-a", "lane-data", 1024))
-    lane.used = 412 * GIB
-    provision(cluster, arm.estate, arm.standard, Wanted("team-b", "budget", 100))
-    by_hand = arm.estate.add_volume(arm.tuned, "models", 512 * GIB)
-    by_hand.own_throughput = 40
-    export(cluster, by_hand, "models", Wanted("team-a", "models", 512))
-    elsewhere = Volume(arm.tuned, "faces", "faces", 512 * GIB, address="127.0.0.1")
-    export(cluster, elsewhere, "faces", Wanted("team-a", "faces", 512))
 
 
 def test_team_sees_its_own_volumes(desk: Desk) -> None:
@@ -118,19 +38,6 @@ def test_team_sees_its_own_volumes(desk: Desk) -> None:
     assert "lane-data" not in desk.learns(BOB, TEAM_B, "volumes")
 
 
-def test_volume_that_moved_is_known_again(desk: Desk) -> None:
-    volume = desk.arm.estate.volumes[0]
-    volume.pool = desk.arm.ultra
-    told = desk.reads(ALICE, TEAM_A, "volumes")
-    assert told[1] == (
-        "`lane-data` was moved to pool ultra. Its PV names the id it had before. Unless an admin"
-        " has told Trident the new one, it cannot be mounted on further nodes, snapshotted, cloned"
-        " or grown, and deleting the PVC leaves the volume behind, billed. docs/anf.md says how."
-    )
-    assert "lane-data | ultra | Ultra | 1 TiB | 131.1 MiB/s | 412 GiB (40 %)" in told
-    assert "`lane-data` was moved to pool ultra." in desk.learns(ALICE, TEAM_A, "show lane-data")
-
-
 def test_volume_that_is_gone_is_told(desk: Desk) -> None:
     gone = desk.arm.estate.volumes.pop(0)
     told = desk.reads(ALICE, TEAM_A, "volumes")
@@ -142,7 +49,7 @@ def test_volume_that_is_gone_is_told(desk: Desk) -> None:
     assert "lane-data | unknown | unknown | unknown | unknown | unknown" in told
 
 
-def test_path_that_an_address_does_not_serve_is_told(desk: Desk) -> None:
+def test_path_that_no_address_serves_is_told(desk: Desk) -> None:
     desk.arm.estate.volumes.pop(2)
     told = desk.learns(ALICE, TEAM_A, "volumes")
     assert "The volume of `models` is not among those that Azure shows the bot:" in told

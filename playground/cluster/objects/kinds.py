@@ -184,6 +184,10 @@ VOLUME_REFERENCE = Kind(
     custom=True,
     generations=True,
 )
+TRIDENT_VOLUME = Kind(
+    "trident.netapp.io", "tridentvolumes", "TridentVolume", short=("tvol",), custom=True,
+    generations=True,
+)  # fmt: skip
 _SNAPSHOT = "snapshot.storage.k8s.io"
 VOLUME_SNAPSHOT = _operated(_SNAPSHOT, "volumesnapshots", "VolumeSnapshot", "v1", short=("vs",))
 VOLUME_SNAPSHOT_CLASS = _operated(

@@ -12,6 +12,7 @@ from playground.cluster.objects.kinds import (
     PYTORCH_JOB,
     RUNTIME,
     TRAIN_JOB,
+    TRIDENT_VOLUME,
     VOLUME_REFERENCE,
     VOLUME_SNAPSHOT,
     VOLUME_SNAPSHOT_CLASS,
@@ -35,7 +36,7 @@ OPERATORS: Mapping[str, Operator] = {
     # What takes them is in playground/cluster/control/snapshots.py.
     "snapshots": ((VOLUME_SNAPSHOT, VOLUME_SNAPSHOT_CLASS, VOLUME_SNAPSHOT_CONTENT), ()),
     # What it does for claims is in playground/cluster/control/trident.py.
-    "trident": ((VOLUME_REFERENCE,), ()),
+    "trident": ((VOLUME_REFERENCE, TRIDENT_VOLUME), ()),
 }
 
 

@@ -2,28 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from bot.config import Settings
+from bot.database.database import Database
 from bot.volumes.anf import NetAppFiles
-from playground.arm.estate import SUBSCRIPTION
 from tests.arm import Arm
-from tests.bot.ground import CAROL, TEAM_A
-from tests.bot.training.rig import LIVE_TEAM
-
-
-def settings_for(arm: Arm, **others: object) -> Settings:
-    """The configuration of one team, with Azure NetApp Files at that address."""
-    return Settings.model_validate(
-        {
-            "workspace": "T0QM",
-            "playground": True,
-            "admins": {"people": [CAROL]},
-            "teams": {"team-a": {"channels": [TEAM_A], **LIVE_TEAM}},
-            "anf": {"subscription": SUBSCRIPTION, "endpoint": arm.url, **others},
-        }
-    )
+from tests.bot.ground import Outside
+from tests.bot.volumes.rig import Rig
+from tests.bot.volumes.settings import settings_for
+from tests.databases import create_tables
 
 
 @pytest.fixture
@@ -40,3 +29,17 @@ def files(arm: Arm, identity: None) -> Iterator[NetAppFiles]:  # noqa: ARG001 - 
     """What the bot sees of the playground's subscription."""
     with closing(NetAppFiles(lambda: settings_for(arm))) as open_files:
         yield open_files
+
+
+@pytest.fixture
+def rig(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Rig]:  # noqa: ARG001 - it has to be there
+    """A team's volume, on SQLite, in the playground's cluster and in its Azure, over HTTP."""
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    built = Rig(database, outside, arm)
+    yield built
+    built.close()
+    outside.close()
+    database.close()

@@ -12,7 +12,7 @@ from bot.volumes.resources import Pool, PoolPlace, Volume, VolumePlace
 from playground.arm.estate import ACCOUNT, GIB, GROUP, TIB
 from playground.ledger import Fault
 from tests.arm import Arm
-from tests.bot.volumes.conftest import settings_for
+from tests.bot.volumes.settings import settings_for
 
 PREMIUM = PoolPlace(GROUP, ACCOUNT, "premium")
 GONE = VolumePlace(GROUP, ACCOUNT, "premium", "gone")

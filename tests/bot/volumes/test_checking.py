@@ -4,9 +4,10 @@ import pytest
 
 from bot.findings import Finding
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.checking import checks, missing
+from bot.volumes.checking import checks, missing, records
 from playground.arm.estate import GROUP
 from tests.arm import Arm
+from tests.bot.volumes.rig import Rig
 
 READ = "Microsoft.NetApp/netAppAccounts/capacityPools/volumes/read"
 ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
@@ -66,3 +67,24 @@ def test_actions_are_matched_as_azure_does(role: dict[str, list[str]], *, lacks:
 def test_one_role_can_give_what_another_withholds() -> None:
     withheld = {"actions": ["*"], "notActions": [READ]}
     assert missing([READ], [withheld, {"actions": [READ]}]) == []
+
+
+def test_records_that_can_be_read_are_told(rig: Rig) -> None:
+    told = Finding("cluster default trident", "ok", "what it keeps of moved volumes can be read")
+    assert list(records(rig.policy, rig.cluster)) == [told]
+
+
+def test_records_it_may_not_read_are_warned_of(rig: Rig) -> None:
+    rig.world.forbid("get", "tridentvolumes")
+    assert list(records(rig.policy, rig.cluster)) == [
+        Finding(
+            "cluster default trident",
+            "warning",
+            "missing: get tridentvolumes in trident",
+            "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace.",
+        )
+    ]
+
+
+def test_records_matter_only_with_azure(rig: Rig) -> None:
+    assert list(records(rig.policy.model_copy(update={"anf": None}), rig.cluster)) == []

@@ -36,7 +36,7 @@ from bot.volumes.tables import SeenPool
 from playground.arm.estate import GIB, TIB
 from tests.arm import START, Arm
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
-from tests.bot.volumes.conftest import settings_for
+from tests.bot.volumes.settings import settings_for
 from tests.databases import create_tables
 
 CLASS = "azurenetappfiles"
@@ -89,7 +89,7 @@ def look(arm: Arm, database: Database, files: NetAppFiles, clock: Clock) -> None
     """The job's slot, and the step that follows."""
     settings = settings_for(arm)
     database.transaction(lambda session: look_at_pools(settings, session, clock.now()))
-    loop = Loop(database, clock, [PoolController(clock, files, lambda: settings)])
+    loop = Loop(database, clock, [PoolController(clock, files, lambda: settings, {})])
     loop.run_due()
 
 

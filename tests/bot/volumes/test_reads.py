@@ -16,7 +16,7 @@ from bot.errors import ClusterError, StorageError
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.reads import VolumeReads
 from tests.arm import Arm
-from tests.bot.volumes.conftest import settings_for
+from tests.bot.volumes.settings import settings_for
 
 KUBECONFIG = (
     "{apiVersion: v1, kind: Config, current-context: a,"

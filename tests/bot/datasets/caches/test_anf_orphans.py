@@ -21,7 +21,8 @@ from tests.arm import Arm
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
 from tests.bot.ground import INSTALLATION, START, Outside
-from tests.bot.volumes.conftest import identity, settings_for
+from tests.bot.volumes.conftest import identity
+from tests.bot.volumes.settings import settings_for
 from tests.databases import create_tables
 
 __all__ = ["identity"]

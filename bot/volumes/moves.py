@@ -1,0 +1,111 @@
+"""Looks which volumes are not where their PVs say, and whether Trident knows where they are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.cluster.claims import PersistentVolume
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import TRIDENT_VOLUMES, VOLUMES
+from bot.cluster.trident import TridentVolume
+from bot.errors import ClusterError
+from bot.volumes.matching import is_of, match, named_by
+from bot.volumes.resources import Volume, same_id
+from bot.volumes.tables import MovedVolume
+
+
+@dataclass(frozen=True)
+class Record:
+    """What Trident keeps of a volume; `unread` says why the bot does not know.
+
+    It is empty where Trident has an empty id, which it fills by itself.
+    """
+
+    id: str = ""
+    unread: str = ""
+    source: str = ""
+
+    def is_stale(self, current_id: str) -> bool:
+        """Whether Trident looks for it where it is not; what cannot be read is taken for that."""
+        return bool(self.unread) or not (self.id == "" or same_id(self.id, current_id))
+
+
+def moved_volumes(
+    cluster: Cluster, namespace: str, volumes: Sequence[Volume], now: datetime
+) -> list[MovedVolume] | None:
+    """Those of a cluster, by what Azure and Trident say; None while its PVs were not read."""
+    if not cluster.view.store(VOLUMES).synced:
+        return None
+    records = Records(cluster, namespace)
+    return [
+        row_of(cluster.name, volume, (told, found), records.of(volume.name), now)
+        for volume, told, found in _moved(cluster, volumes)
+    ]
+
+
+class Records:
+    """Trident's records in one cluster; one that does not answer is asked no more."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self._cluster = cluster
+        self._namespace = namespace
+        self._unread = ""
+
+    def of(self, name: str) -> Record:
+        """What Trident keeps of a PV's volume, or of the one that it shows again."""
+        if self._unread:
+            return Record(unread=self._unread)
+        try:
+            return self._read(name)
+        except ClusterError as error:
+            self._unread = error.message
+            return Record(unread=error.message)
+
+    def _read(self, name: str) -> Record:
+        found = self.get(name)
+        source = found.config.share_source_volume if found is not None else ""
+        if source:
+            found = self.get(source)
+        if found is None:
+            missing = f"Trident keeps no TridentVolume {source or name} in namespace"
+            return Record(unread=f"{missing} {self._namespace}.", source=source)
+        return Record(found.config.internal_id, source=source)
+
+    def get(self, name: str) -> TridentVolume | None:
+        """One record, live; ClusterError when it cannot be read."""
+        return self._cluster.get(TRIDENT_VOLUMES, name, self._namespace)
+
+
+def row_of(
+    cluster: str, volume: PersistentVolume, ids: tuple[str, str], record: Record, now: datetime
+) -> MovedVolume:
+    """What is known of a volume whose PV tells the first id, and which has the second."""
+    claim = volume.spec.claim_ref
+    return MovedVolume(
+        cluster=cluster,
+        volume_name=volume.name,
+        namespace=claim.namespace if claim else "",
+        claim_name=claim.name if claim else "",
+        told_id=ids[0],
+        current_id=ids[1],
+        recorded_id=record.id,
+        unread=record.unread,
+        source=record.source,
+        is_stale=record.is_stale(ids[1]),
+        seen_at=now,
+    )
+
+
+def _moved(
+    cluster: Cluster, volumes: Sequence[Volume]
+) -> Iterator[tuple[PersistentVolume, str, str]]:
+    """PVs of Trident's, the ids that they tell, and the ids that their volumes have."""
+    known: Mapping[str, Volume] = {each.id.lower(): each for each in volumes}
+    for volume in cluster.view.all(VOLUMES):
+        named = named_by(volume)
+        if named is None or not named.id:
+            continue
+        there = known.get(named.id.lower())
+        found = None if there and is_of(named, there) else match(named, volumes)
+        if found is not None and found.is_moved:
+            yield volume, named.id, found.volume.id

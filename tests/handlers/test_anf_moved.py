@@ -1,0 +1,55 @@
+"""/anf about volumes that somebody moved: whether Trident knows, and what that means."""
+
+from tests.handlers.anf_desk import Desk, desk, opened_desk
+from tests.handlers.office import ALICE, TEAM_A
+
+__all__ = ["desk", "opened_desk"]
+MEANWHILE = (
+    " Until an admin tells it (docs/anf.md says how), it cannot be mounted on further nodes,"
+    " snapshotted, cloned or grown, and deleting the PVC would leave the volume behind, billed."
+    " What runs on it goes on."
+)
+
+
+def test_volume_that_moved_is_known_again(desk: Desk) -> None:
+    volume = desk.arm.estate.volumes[0]
+    volume.pool = desk.arm.ultra
+    told = desk.reads(ALICE, TEAM_A, "volumes")
+    assert told[1] == (
+        "`lane-data` was moved to pool ultra, and Trident still has the id it had before."
+        f"{MEANWHILE}"
+    )
+    assert "lane-data | ultra | Ultra | 1 TiB | 131.1 MiB/s | 412 GiB (40 %)" in told
+    assert "`lane-data` was moved to pool ultra, and" in desk.learns(
+        ALICE, TEAM_A, "show lane-data"
+    )
+
+
+def test_trident_that_knows_of_a_move_is_told(desk: Desk) -> None:
+    volume = desk.arm.estate.volumes[0]
+    volume.pool = desk.arm.ultra
+    name, there = volume.name.removeprefix("trident-"), desk.arm.estate.volume_id(volume)
+    old = desk.world.patch("tridentvolumes", name, {"config": {"internalID": there}}, "trident")
+    try:
+        assert desk.reads(ALICE, TEAM_A, "volumes")[1] == (
+            "`lane-data` was moved to pool ultra, and Trident knows. That its PV names the id it"
+            " had before does no harm."
+        )
+    finally:
+        was = there.replace("/ultra/", "/premium/")
+        assert old["config"]["internalID"] == there
+        desk.world.patch("tridentvolumes", name, {"config": {"internalID": was}}, "trident")
+
+
+def test_record_that_may_not_be_read_is_told(desk: Desk) -> None:
+    desk.arm.estate.volumes[0].pool = desk.arm.ultra
+    desk.world.forbid("get", "tridentvolumes")
+    try:
+        told = desk.reads(ALICE, TEAM_A, "volumes")[1]
+    finally:
+        desk.world.allow("get", "tridentvolumes")
+    assert told.startswith(
+        "`lane-data` was moved to pool ultra. Whether Trident knows, the bot cannot tell: Reading"
+        " TridentVolume pvc-"
+    )
+    assert told.endswith(MEANWHILE)
