@@ -92,15 +92,22 @@ class ChatError(OutsideError):
     """A Slack request failed.
 
     `code` is Slack's own word (channel_not_found, ratelimited), or unreachable;
-    `retry_after_seconds` is how long Slack asked us to wait.
+    `retry_after_seconds` is how long Slack asked us to wait, `detail` what it said of blocks.
     """
 
     def __init__(
-        self, message: str, hint: str = "", *, code: str = "", retry_after_seconds: float = 0.0
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        code: str = "",
+        retry_after_seconds: float = 0.0,
+        detail: str = "",
     ) -> None:
         super().__init__(message, hint)
         self.code = code
         self.retry_after_seconds = retry_after_seconds
+        self.detail = detail
 
 
 class DatabaseError(OutsideError):

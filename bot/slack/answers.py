@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import structlog
 
+from bot.charts.values import described
 from bot.errors import ChatError
 from bot.slack import metrics
 from bot.slack.blocks import reply_blocks
 from bot.slack.card import Reply
+from bot.slack.chart_blocks import Showing, chart_blocks
 from bot.slack.client import Draft, Place, SlackClient
+from bot.slack.delivery_rules import BAD_BLOCKS
 from bot.slack.incoming import Arrival, Incoming
-from bot.slack.markup import sentence
+from bot.slack.markup import plain, sentence
 from bot.slack.pool import BoundedPool
 from bot.slack.text import reply_text
 
@@ -70,14 +73,15 @@ class Answers:
         self._deliver(incoming, reply)
 
     def _deliver(self, incoming: Incoming, reply: Reply) -> None:
-        draft = draft_of(incoming, reply)
-        place = Place(incoming.channel, incoming.thread_ts)
         try:
-            if incoming.response_url:
-                self._client.respond(incoming.response_url, draft, incoming.thread_ts)
-            else:
-                self._client.post_ephemeral(place, incoming.person, draft)
+            self._say(incoming, draft_of(incoming, reply))
         except ChatError as error:
+            if error.code in BAD_BLOCKS and reply.card and reply.card.charts:
+                # No picture is uploaded for what one person sees once: its figures are told.
+                card = replace(reply.card, charts=())
+                told = tuple(plain(described(chart)) for chart in reply.card.charts)
+                self._deliver(incoming, replace(reply, card=card, lines=(*reply.lines, *told)))
+                return
             log.warning(
                 "an answer could not be delivered",
                 kind=incoming.kind,
@@ -86,12 +90,20 @@ class Answers:
                 error=error.message,
             )
 
+    def _say(self, incoming: Incoming, draft: Draft) -> None:
+        place = Place(incoming.channel, incoming.thread_ts)
+        if incoming.response_url:
+            self._client.respond(incoming.response_url, draft, incoming.thread_ts)
+        else:
+            self._client.post_ephemeral(place, incoming.person, draft)
+
 
 def draft_of(incoming: Incoming, reply: Reply) -> Draft:
     """The reply as Slack shows it; nothing at all when it says nothing."""
     if not _shows(reply):
         return Draft("")
-    return Draft(reply_text(reply), reply_blocks(reply, key=incoming.delivery))
+    charts = chart_blocks(reply.card.charts, Showing()) if reply.card else []
+    return Draft(reply_text(reply), reply_blocks(reply, key=incoming.delivery, charts=charts))
 
 
 def _shows(reply: Reply) -> bool:

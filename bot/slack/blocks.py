@@ -49,23 +49,23 @@ _REPLY_BUTTONS_SHARE = 800
 _CELL = 200
 _ROOM_FOR_NOTE = 60
 
-
 Rendered = dict[str, Any]
 Part = Block | Rendered
 
 
-def card_blocks(card: Card, *, key: str) -> list[Rendered]:
+def card_blocks(card: Card, *, key: str, charts: Sequence[Rendered] = ()) -> list[Rendered]:
     """The card's blocks; `key` names the message, and ids change with what a block says."""
-    return _identified(_card(card, _MESSAGE), key)
+    return _identified(_card(card, _MESSAGE, charts), key)
 
 
-def reply_blocks(reply: Reply, *, key: str) -> list[Rendered]:
+def reply_blocks(reply: Reply, *, key: str, charts: Sequence[Rendered] = ()) -> list[Rendered]:
     """The answer's blocks: its lines, its card, its buttons."""
     share = _REPLY_LINES_SHARE if reply.card else _MESSAGE - _BUTTONS_SHARE
     lines = _rendered(_sections(reply.lines, share))
     most = _REPLY_BUTTONS_SHARE if reply.card else _BUTTONS_SHARE
     buttons = _rendered(_actions(reply.buttons, most))
-    card = _card(reply.card, _MESSAGE - _weight([*lines, *buttons])) if reply.card else []
+    room = _MESSAGE - _weight([*lines, *buttons])
+    card = _card(reply.card, room, charts) if reply.card else []
     return _identified([*lines, *card, *buttons], key)
 
 
@@ -82,10 +82,9 @@ def encoded(content: object) -> bytes:
         return json.dumps(content).encode()
 
 
-def _card(card: Card, room: int) -> list[Rendered]:
+def _card(card: Card, room: int, charts: Sequence[Rendered]) -> list[Rendered]:
     """The card's blocks from top to bottom; made by importance, each within what is left."""
-    made: dict[str, list[Rendered]] = {}
-    latest: list[Rendered] = []
+    made = {"charts": (latest := list(charts))}
     for name, make in _BY_IMPORTANCE.items():
         room -= _weight(latest)
         made[name] = latest = _rendered(make(card, room))
@@ -188,6 +187,7 @@ _TOP_DOWN = (
     "progress",
     "lines",
     "facts",
+    "charts",
     "table",
     "code",
     "document",

@@ -10,6 +10,7 @@ POST = "chat.postMessage"
 UPDATE = "chat.update"
 HISTORY = "conversations.history"
 REPLIES = "conversations.replies"
+FILES = "files.getUploadURLExternal"
 
 _POST_SECONDS = 1.0
 # A full bucket and a minute's flow together are the 50 calls that Slack allows in a minute.

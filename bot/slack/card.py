@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from bot.charts.values import Chart
 from bot.slack.markup import Markup
 
 
@@ -69,6 +70,7 @@ class Card:
     `title` and `state` are plain text, `facts` are label and value, `code` is shown as it is
     in fixed width; of code that is too long the end is kept, as with logs. A `document` is shown
     in fixed width too, but whole, in as many blocks as it takes; it has 10,000 characters at most.
+    `charts` are shown as Slack can: by itself, as pictures, or in words.
     """
 
     title: str
@@ -77,6 +79,7 @@ class Card:
     lines: tuple[Markup, ...] = ()
     facts: tuple[tuple[str, Markup], ...] = ()
     progress: Progress | None = None
+    charts: tuple[Chart, ...] = ()
     table: Table | None = None
     code: str = ""
     document: str = ""

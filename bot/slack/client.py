@@ -1,7 +1,9 @@
 """The edge to Slack: what the bot asks of it, typed, and errors as sentences."""
 
 import http
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +18,7 @@ from bot.slack.web_api import (
     count,
     quiet,
     refused,
+    send_bytes,
     unanswered,
 )
 
@@ -24,6 +27,7 @@ EVENT_TYPE = "quartermaster"
 _PAGE = 200
 _MOST_PAGES = 20
 _RESPOND = "response_url"
+_ALT = 1_000
 
 Block = dict[str, Any]
 
@@ -126,6 +130,24 @@ class SlackClient:
             "chat.update", channel=spot.channel, ts=spot.ts, text=draft.text, blocks=draft.blocks
         )
 
+    def upload(self, name: str, words: tuple[str, str], content: bytes) -> str:
+        """The id of a new PNG, which nobody sees before a block shows it.
+
+        `words` are its title and what it shows. Done again, there is one more, which nobody sees.
+        """
+        title, alt = words
+        given = self._api.call(
+            "files.getUploadURLExternal",
+            filename=name,
+            length=len(content),
+            alt_txt=alt[:_ALT],
+        )
+        file_id = str(given["file_id"])
+        send_bytes(given["upload_url"], content, self._api.proxy)
+        file = {"id": file_id, "title": title, "highlight_type": "png"}
+        self._api.call("files.completeUploadExternal", files=[file])
+        return file_id
+
     def post_ephemeral(self, place: Place, person: str, draft: Draft) -> None:
         """Says something that only this person sees."""
         self._api.call(
@@ -224,4 +246,8 @@ def _result(status: int, body: str) -> str:
         return "ok"
     if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
         return SERVER_ERROR
-    return body.strip() if body.strip().isidentifier() else f"http_{status}"
+    said = body.strip()
+    if said.startswith("{"):
+        with suppress(ValueError):
+            said = str(json.loads(said).get("error"))
+    return said if said.isidentifier() else f"http_{status}"

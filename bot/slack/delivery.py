@@ -8,8 +8,11 @@ from typing import TypeVar
 
 import structlog
 
+from bot.charts.picture import as_png
+from bot.charts.values import Chart
 from bot.errors import ChatError
-from bot.slack.budgets import Budgets, Call
+from bot.slack.budgets import FILES, Budgets, Call
+from bot.slack.chart_blocks import alt_text, name_of
 from bot.slack.client import Draft, Place, SlackClient, Spot
 from bot.slack.delivery_rules import (
     BAD_BLOCKS,
@@ -20,6 +23,7 @@ from bot.slack.delivery_rules import (
     Step,
     Update,
     World,
+    after_failed_upload,
     after_failure,
     after_vain_look,
     call_of,
@@ -80,6 +84,8 @@ class Delivery:
             match job.step:
                 case _ if rendered.draft is None:
                     self._outbox.shown(job.row.id, rendered)
+                case Post() | Update() if rendered.missing:
+                    self._upload(job, rendered.missing[0])
                 case Post(place):
                     self._post(job, place, rendered, rendered.draft)
                 case Update(spot):
@@ -118,15 +124,41 @@ class Delivery:
         if since is None:
             return
         self._budgets.begins(job.call)  # noting the post may have taken a while
-        spot = self._spoken(lambda said: self._client.post(there, said, mark=job.row.id), draft)
+        spot = self._spoken(
+            lambda said: self._client.post(there, said, mark=job.row.id), draft, rendered
+        )
         self._outbox.posted(job.row.id, since, spot, rendered)
 
     def _update(self, job: Job, spot: Spot, rendered: Rendered, draft: Draft) -> None:
         if rendered.digest != job.row.digest:
             if not self._may_call(job):
                 return
-            self._spoken(lambda said: self._client.update(spot, said), draft)
+            self._spoken(lambda said: self._client.update(spot, said), draft, rendered)
         self._outbox.shown(job.row.id, rendered)
+
+    def _upload(self, job: Job, chart: Chart) -> None:
+        """Brings Slack a picture, which nobody sees before the message shows it.
+
+        So it may be done twice; what a lost answer leaves behind nobody sees either.
+        """
+        call = Call(FILES, job.call.channel)
+        if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
+            return
+        name = name_of(chart)
+        try:
+            words = (chart.title, alt_text(chart))
+            file_id = self._client.upload(f"{name}.png", words, as_png(chart))
+        except ChatError as error:
+            log.warning("a picture could not be uploaded", message=job.row.id, code=error.code)
+            if error.code == RATE_LIMITED:
+                self._budgets.hold(call, error.retry_after_seconds)
+            elif error.code in OUTAGE:
+                self._budgets.failed()
+            world = replace(job.world, jitter=_chance.random())
+            self._outbox.failed(job.row.id, after_failed_upload(job.row, error, world))
+            return
+        self._answered()
+        self._outbox.uploaded(job.row.id, name, file_id)
 
     def _look(self, job: Job, place: Place, since: datetime, rendered: Rendered) -> None:
         if not self._may_call(job):
@@ -151,12 +183,15 @@ class Delivery:
         """Whether the call fits the budget, and what is left of the lease."""
         return self._lease_seconds() > CALL_SECONDS and self._budgets.take(job.call)
 
-    def _spoken(self, say: Callable[[Draft], T], draft: Draft) -> T:
-        """What Slack answered; blocks that it refuses are left out once."""
+    def _spoken(self, say: Callable[[Draft], T], draft: Draft, rendered: Rendered) -> T:
+        """What Slack answered; blocks that it refuses are left out once.
+
+        A message with charts is rendered more plainly first, in a step of its own.
+        """
         try:
             answer = say(draft)
         except ChatError as error:
-            if error.code not in BAD_BLOCKS or not draft.blocks:
+            if error.code not in BAD_BLOCKS or not draft.blocks or rendered.has_charts:
                 raise
             log.exception("Slack refused blocks; the text goes alone")
             answer = say(Draft(draft.text))

@@ -8,6 +8,7 @@ from typing import Any
 from bot.errors import ChatError
 from bot.slack import web_api
 from bot.slack.budgets import HISTORY, POST, REPLIES, UPDATE, Call
+from bot.slack.chart_blocks import Plainness
 from bot.slack.client import Place, Spot
 from bot.slack.messages import Message
 
@@ -63,6 +64,7 @@ _NO_WAY_IN = {
     "messages_tab_disabled",
 }
 _NO_THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
+_FILE = "slack file"  # what Slack's words are of when a file is not ready, or not to be seen
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
 
 Changes = dict[str, Any]
@@ -144,6 +146,20 @@ def after_failure(row: Message, step: Step, error: ChatError, world: World) -> C
     return not_sent | _refused(row, step, error, world)
 
 
+def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes:
+    """What it changes that a picture could not be uploaded: after a few tries words must do.
+
+    While Slack itself is away the message waits, like any other.
+    """
+    if error.code == web_api.RATE_LIMITED:
+        return {"not_before": _in(error.retry_after_seconds, world)}
+    if error.code in OUTAGE:
+        return _back_off(row, error, world)
+    if error.code == web_api.UPLOAD_FAILED and row.attempts + 1 < _MOST_ATTEMPTS:
+        return _back_off(row, error, world)
+    return _in_words(row)
+
+
 def after_vain_look(row: Message, world: World) -> Changes:
     """What it changes that a post was not found: it is looked for again, then made again."""
     if row.posting_since is not None and world.real_now - row.posting_since < POST_AGAIN:
@@ -152,6 +168,8 @@ def after_vain_look(row: Message, world: World) -> Changes:
 
 
 def _refused(row: Message, step: Step, error: ChatError, world: World) -> Changes:
+    if error.code in BAD_BLOCKS and row.plainness < Plainness.WORDS:
+        return _plainer(row, error, world)
     if error.code in _NO_WAY_IN:
         return _detour(row, error, world)
     if error.code in _NO_THREAD and row.parent_id is not None:
@@ -161,6 +179,19 @@ def _refused(row: Message, step: Step, error: ChatError, world: World) -> Change
     if error.code in _GONE or row.attempts + 1 >= _MOST_ATTEMPTS:
         return {"is_dead": True, "trouble": f"It could not be shown. {error.message}"}
     return _back_off(row, error, world)
+
+
+def _plainer(row: Message, error: ChatError, world: World) -> Changes:
+    """The next plainer way to show charts; a picture that Slack still looks at is waited for."""
+    if _FILE in error.detail:
+        waits = row.attempts + 1 < _MOST_ATTEMPTS
+        return _back_off(row, error, world) if waits else _in_words(row)
+    return {"plainness": Plainness(row.plainness + 1), "attempts": 0}
+
+
+def _in_words(row: Message) -> Changes:
+    trouble = row.trouble if row.detour else None
+    return {"plainness": Plainness.WORDS, "attempts": 0, "not_before": None, "trouble": trouble}
 
 
 def _back_off(row: Message, error: ChatError, world: World) -> Changes:

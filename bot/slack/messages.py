@@ -45,8 +45,8 @@ class Message(SQLModel, table=True):
 
     `digest` is of what Slack shows, or of what is being posted. `detour` counts the places given
     up (0 its channel, 1 the admins' channel, 2 the owner's direct messages) and `trouble` says
-    why; a dead message found no place. `posting_since`, `not_before` and `shown_at` are database
-    time, which no playground shifts.
+    why; a dead message found no place. `plainness` is what its charts do without: Slack refused it.
+    `posting_since`, `not_before` and `shown_at` are database time, which no playground shifts.
     """
 
     __tablename__: ClassVar[Any] = "messages"
@@ -92,6 +92,7 @@ class Message(SQLModel, table=True):
     is_reposted: bool = False
     digest: str | None = None
     shown_at: datetime | None = Field(default=None, sa_type=Moment)
+    plainness: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 # Built once: that takes longer than to run them.

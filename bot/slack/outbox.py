@@ -13,6 +13,7 @@ from bot.database.database import Database
 from bot.database.leases import Lease
 from bot.slack.client import Spot
 from bot.slack.delivery_rules import LOOK_FIRST, Changes
+from bot.slack.files import keep
 from bot.slack.messages import CARD, Message
 from bot.slack.rendering import Rendered
 
@@ -108,6 +109,14 @@ class Outbox:
     def shown(self, message_id: str, rendered: Rendered) -> None:
         """Notes that Slack shows this rendering."""
         self._change(message_id, lambda row, now: _now_shown(row, rendered, now))
+
+    def uploaded(self, message_id: str, name: str, file_id: str) -> None:
+        """Notes that Slack has a picture of a chart of the message."""
+
+        def work(session: Session) -> None:
+            keep(session, message_id, name, file_id, self._database.real_now(session))
+
+        self._database.transaction(work)
 
     def failed(self, message_id: str, changes: Changes) -> None:
         """Notes what a failure changes."""

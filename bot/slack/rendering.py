@@ -1,14 +1,17 @@
 """What a message row says now, as Slack takes it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 from sqlmodel import Session
 
+from bot.charts.values import Chart
 from bot.slack.blocks import card_blocks, digest_of, reply_blocks
 from bot.slack.card import Button, Card, Reply, Tone
-from bot.slack.client import Draft
+from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, missing
+from bot.slack.client import Block, Draft
+from bot.slack.files import files_of
 from bot.slack.markup import Markup
 from bot.slack.messages import CARD, Message, Renderer
 from bot.slack.shortening import cut_markup
@@ -25,12 +28,15 @@ msgspec.json.Decoder(_BUTTONS)
 class Rendered:
     """A message as it is to be shown; `draft` is None when its subject is gone.
 
-    `wants` is the row's counter that this rendering answers.
+    `wants` is the row's counter that this rendering answers; of `missing` Slack needs pictures
+    first, and one that `has_charts` can be shown more plainly where Slack refuses it.
     """
 
     draft: Draft | None
     wants: int
     digest: str = ""
+    missing: tuple[Chart, ...] = ()
+    has_charts: bool = False
 
 
 def render(session: Session, renderers: Mapping[str, Renderer], message_id: str) -> Rendered:
@@ -39,7 +45,14 @@ def render(session: Session, renderers: Mapping[str, Renderer], message_id: str)
     if row.purpose != CARD:
         return _rendered(row, _note(row))
     card = renderers[row.subject_kind].card(session, row.subject_id, row.channel)
-    return Rendered(None, row.wants) if card is None else _rendered(row, _draft(row, card))
+    if card is None:
+        return Rendered(None, row.wants)
+    if not card.charts:
+        return _rendered(row, _draft(row, card))
+    showing = Showing(Plainness(row.plainness), files_of(session, row.id))
+    shown = _rendered(row, _draft(row, card, chart_blocks(card.charts, showing)))
+    can_be_plainer = showing.plainness != Plainness.WORDS
+    return replace(shown, missing=missing(card.charts, showing), has_charts=can_be_plainer)
 
 
 def broken(session: Session, message_id: str, reference: str) -> Rendered:
@@ -49,10 +62,10 @@ def broken(session: Session, message_id: str, reference: str) -> Rendered:
     return _rendered(row, _draft(row, Card(title=title, tone=Tone.WARNING)))
 
 
-def _draft(row: Message, card: Card) -> Draft:
+def _draft(row: Message, card: Card, charts: Sequence[Block] = ()) -> Draft:
     shown = replace(card, lines=(*_elsewhere(row), *card.lines))
     text = cut_markup(Markup("\n".join((*_elsewhere(row), text_of(card)))), _LONGEST_TEXT)
-    return Draft(text, card_blocks(shown, key=row.id))
+    return Draft(text, card_blocks(shown, key=row.id, charts=charts))
 
 
 def _note(row: Message) -> Draft:

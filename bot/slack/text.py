@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
+from bot.charts.values import described
 from bot.slack.card import Button, Card, Progress, Reply, Table, Tone
 from bot.slack.markup import Markup, plain
 from bot.slack.shortening import cut_markup
@@ -118,6 +119,7 @@ def _card_lines(card: Card) -> Iterator[Markup]:
     widest = max((len(label) for label, _ in card.facts), default=0)
     for label, value in card.facts:
         yield Markup(f"  {plain(label.ljust(widest))}  {value}")
+    yield from (plain(f"  {described(chart)}") for chart in card.charts)
     if card.table:
         yield from map(plain, _table_lines(card.table))
     if card.code:

@@ -7,6 +7,8 @@ import re
 import socket
 import time
 from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -20,6 +22,8 @@ UNREACHABLE = "unreachable"
 NO_ANSWER = "no_answer"
 SERVER_ERROR = "server_error"
 RATE_LIMITED = "ratelimited"
+UPLOAD_FAILED = "upload_failed"
+UPLOAD = "upload"
 
 WHY = (SlackApiError, OSError, http.client.HTTPException)
 """What the library raises when a call fails."""
@@ -28,6 +32,7 @@ quiet = logging.getLogger("bot.slack.sdk")
 """For the library: it logs every failure that we raise, so only the gravest pass."""
 quiet.setLevel(logging.CRITICAL)
 
+_LONGEST_DETAIL = 500
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
 _NEEDS_INVITATION = {"not_in_channel", "channel_not_found"}
 _TOKEN_HINT = "Run `quartermaster doctor`; it says which token or scope is missing."  # noqa: S105  # a sentence
@@ -56,6 +61,11 @@ class WebApi:
             logger=quiet,
         )
 
+    @property
+    def proxy(self) -> str | None:
+        """The way out of this network, where one is needed."""
+        return self._web.proxy
+
     def call(self, method: str, **arguments: object) -> SlackResponse:
         """Slack's answer to one call; arguments that are None are left out.
 
@@ -76,6 +86,26 @@ class WebApi:
         return answer
 
 
+def send_bytes(url: str, content: bytes, proxy: str | None) -> None:
+    """Brings a file's content to the address that Slack gave for it.
+
+    ChatError with the code UPLOAD_FAILED when it is not known to be there.
+    """
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise ChatError("Slack gave no address to bring a file to.", code=UPLOAD_FAILED)
+    request = Request(url, data=content, method="POST")  # noqa: S310  # looked at above
+    request.add_header("Content-Type", "application/octet-stream")
+    ways = [ProxyHandler({"http": proxy, "https": proxy})] if proxy else []
+    try:
+        with build_opener(*ways).open(request, timeout=TIMEOUT_SECONDS) as answer:
+            answer.read(_LONGEST_DETAIL)
+    except (OSError, http.client.HTTPException) as error:
+        count(UPLOAD, UPLOAD_FAILED)
+        said = f"A file could not be brought to Slack ({type(error).__name__})."
+        raise ChatError(said, code=UPLOAD_FAILED) from error
+    count(UPLOAD, "ok")
+
+
 def count(method: str, result: str) -> None:
     """Counts one call by what Slack said."""
     metrics.CALLS.labels(method, result).inc()
@@ -83,13 +113,16 @@ def count(method: str, result: str) -> None:
         metrics.RATE_LIMITED.labels(method).inc()
 
 
-def refused(method: str, code: str, channel: str = "", retry_after_seconds: float = 0) -> ChatError:
+def refused(
+    method: str, code: str, channel: str = "", retry_after_seconds: float = 0, detail: str = ""
+) -> ChatError:
     """The error for a code that Slack answered."""
     return ChatError(
         f"Slack answered {code} to {method}.",
         _hint(code, channel),
         code=code,
         retry_after_seconds=retry_after_seconds,
+        detail=detail,
     )
 
 
@@ -110,7 +143,13 @@ def _failed(method: str, error: Exception, channel: str) -> ChatError:
     code = str(answer.get("error", ""))
     if answer.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or not _CODE.fullmatch(code):
         return refused(method, SERVER_ERROR)
-    return refused(method, code, channel)
+    return refused(method, code, channel, detail=_detail(answer))
+
+
+def _detail(answer: SlackResponse) -> str:
+    """What Slack says of blocks that it refuses."""
+    said = (answer.get("response_metadata") or {}).get("messages") or ()
+    return " ".join(map(str, said))[:_LONGEST_DETAIL]
 
 
 def _retry_after(answer: SlackResponse) -> float:

@@ -19,4 +19,5 @@ class Faults:
     limited: dict[str, int] = field(default_factory=dict)  # method -> seconds of Retry-After
     slow_seconds: dict[str, float] = field(default_factory=dict)  # method -> wait before an answer
     doubled: bool = False  # each payload reaches the bot twice
+    looks_at_files: int = 0  # so many times a new file is refused, as one that is still looked at
     unsupported_blocks: set[str] = field(default_factory=set)  # refused as not rolled out here

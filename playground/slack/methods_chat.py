@@ -139,11 +139,20 @@ def _files_exist(state: State, part: Any) -> None:
             _files_exist(state, each)
     elif isinstance(part, dict):
         shown = part.get("slack_file")
-        known = state.files.get(shown.get("id", "")) if shown else None
-        if shown and (known is None or not known.is_complete):
+        if shown and not _can_be_shown(state, shown):
             said = {"messages": ["[ERROR] invalid slack file [json-pointer:/blocks]"]}
             raise SlackError("invalid_blocks", response_metadata=said)
         _files_exist(state, list(part.values()))
+
+
+def _can_be_shown(state: State, shown: Json) -> bool:
+    """Whether it is a picture whose upload was completed, and that Slack has looked at."""
+    file = state.files.get(shown.get("id", ""))
+    if file is None or not file.is_complete or file.kind is None:
+        return False
+    looks = state.faults.looks_at_files
+    state.faults.looks_at_files = max(looks - 1, 0)
+    return looks == 0
 
 
 def _own(state: State, args: Arguments, refusal: str) -> Message:

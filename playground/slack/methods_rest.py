@@ -10,6 +10,8 @@ from playground.slack.rates import TIER_3, TIER_4, UNLIMITED
 from playground.slack.shapes import Json
 from playground.slack.state import File, State
 
+ALT_TEXT = 1_000
+
 
 def api_test(_state: State, args: Arguments) -> Json:
     """api.test: what was sent comes back."""
@@ -40,8 +42,11 @@ def connect(state: State, _args: Arguments) -> Json:
 def upload_url(state: State, args: Arguments) -> Json:
     """files.getUploadURLExternal."""
     name, length = args.need("filename"), args.integer("length", 0, 1_000_000_000)
+    alt = args.text("alt_txt") or ""
+    if len(alt) > ALT_TEXT:
+        raise SlackError("invalid_arguments")
     file_id = f"F0{len(state.files) + 1:04}"
-    state.files[file_id] = File(file_id, name, length)
+    state.files[file_id] = File(file_id, name, length, alt=alt)
     return {"upload_url": f"{state.base_url}/upload/{file_id}", "file_id": file_id}
 
 

@@ -1,5 +1,6 @@
 """The workspace as one static HTML page, for looking at in a browser and for screenshots."""
 
+import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
@@ -10,6 +11,7 @@ from playground.slack.page_style import STYLE
 from playground.slack.page_text import rich
 from playground.slack.people import Channel, Message
 from playground.slack.posting import replies
+from playground.slack.shapes import Json
 from playground.slack.state import State
 from playground.slack.transcript import Entry, Kind
 from playground.slack.views import View
@@ -109,8 +111,17 @@ def _content(state: State, message: Message) -> str:
     if message.deleted:
         return '<div class="empty">This message was deleted.</div>'
     if message.blocks:
-        return blocks_html(message.blocks, state)
+        return blocks_html([_shown(state, block) for block in message.blocks], state)
     return f"<div>{rich(message.text, state)}</div>"
+
+
+def _shown(state: State, block: Json) -> Json:
+    """The block, with the picture itself where it shows an uploaded file."""
+    file = state.files.get(block.get("slack_file", {}).get("id", ""))
+    if block["type"] != "image" or file is None:
+        return block
+    data = base64.b64encode(file.content).decode()
+    return {**block, "image_url": f"data:image/{file.kind};base64,{data}"}
 
 
 def _told(state: State, message: Message) -> str:

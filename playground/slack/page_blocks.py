@@ -54,7 +54,10 @@ def _row(name: str) -> Callable[[Json, Names], str]:
 
 def _image(block: Json, names: Names) -> str:
     title = f"<div>{_text(block['title'], names)}</div>" if block.get("title") else ""
-    return f'{title}<div class="image">{escape(block["alt_text"])}</div>'
+    alt, source = escape(block["alt_text"]), block.get("image_url", "")
+    if source.startswith("data:image/"):
+        return f'{title}<img class="shown" src="{escape(source)}" alt="{alt}">'
+    return f'{title}<div class="image">{alt}</div>'
 
 
 def _table(block: Json, names: Names) -> str:

@@ -67,6 +67,8 @@ caption { text-align:left; font-weight:700; padding-bottom:5px; }
 .pages { color:var(--soft); font-size:12px; }
 .image, .picture { display:inline-block; background:#eeedf1; color:var(--soft); border-radius:6px;
   padding:26px 34px; font-size:13px; } .picture { padding:2px 8px; }
+img.shown { display:block; max-width:560px; width:100%; border:1px solid var(--line);
+  border-radius:8px; margin:6px 0; }
 .chart { border:1px solid var(--line); border-radius:8px; padding:10px 14px; margin:6px 0; }
 .bar { display:flex; align-items:center; gap:8px; font-size:13px; margin:3px 0; }
 .bar span { width:34%; color:var(--soft); } .bar i { height:12px; background:#36a3d9;

@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_PICTURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif"}
+
 BOT_SCOPES = (
     "app_mentions:read,channels:history,channels:join,channels:read,chat:write,commands,"
     "files:read,files:write,groups:history,groups:read,im:history,im:read,im:write,"
@@ -52,14 +54,21 @@ class Credentials:
 
 @dataclass
 class File:
-    """An uploaded file; it can be shown by a block once `is_complete`."""
+    """An uploaded file; it can be shown by a block once `is_complete`, if it is a picture."""
 
     id: str
     name: str
     length: int
     content: bytes = b""
     title: str = ""
+    alt: str = ""
     is_complete: bool = False
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of picture that it is, None for any other file."""
+        found = (name for start, name in _PICTURES.items() if self.content.startswith(start))
+        return next(found, None)
 
 
 class State:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlmodel import Session, SQLModel, select
 from typing_extensions import override
 
+from bot.charts.values import Chart
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Database
@@ -96,6 +97,7 @@ class Runs:
 
     kind: str = "run"
     states: dict[str, str] = field(default_factory=dict)
+    charts: tuple[Chart, ...] = ()
 
     def card(self, _session: Session, subject_id: str, _channel: str) -> Card | None:
         state = self.states.get(subject_id, "Pending")
@@ -105,7 +107,7 @@ class Runs:
             raise DatabaseError("The database failed (OperationalError).")
         if state == "poison":
             raise ValueError("a card that cannot be drawn")
-        return Card(title=f"Run {subject_id}", state=state)
+        return Card(title=f"Run {subject_id}", state=state, charts=self.charts)
 
 
 @dataclass

@@ -126,7 +126,7 @@ def test_response_urls_end_after_five_answers(slack: Served, client: SlackClient
         client.respond(slack.url + path, Draft(f"answer {number}"))
     with pytest.raises(ChatError) as caught:
         client.respond(slack.url + path, Draft("one too many"))
-    assert caught.value.message == "Slack answered http_404 to response_url."
+    assert caught.value.message == "Slack answered used_url to response_url."
     assert len(slack.call(lambda: slack.texts("U0ALICE", "C0TEAMA"))) == 5
 
 

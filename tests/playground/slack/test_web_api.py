@@ -1,16 +1,19 @@
 """Who is let in, how often, and what lists and look-ups answer."""
 
+import base64
 from typing import Any
 
 import pytest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
+from playground.slack.page import page
 from playground.slack.people import User
 from playground.slack.rates import POSTING, TIER_3, Rates
 from tests.playground.slack.served import Served, Stage
 
 TEAM_A = "C0TEAMA"
+PNG = b"\x89PNG\r\n\x1a\n and so on"
 ALICE, DAN = "U0ALICE", "U0DAN"
 
 
@@ -150,13 +153,43 @@ def test_windows_free_one_request_at_a_time() -> None:
     assert rates.take("y", TIER_3) == 0
 
 
-def test_unshared_file_is_shown_by_a_block(slack: Served) -> None:
-    answer = slack.bot.files_upload_v2(content="chart", filename="chart.png", title="GPUs")
+def uploaded(slack: Served, content: bytes = PNG) -> dict[str, object]:
+    """An image block that shows a file with this content."""
+    answer = slack.bot.files_upload_v2(content=content, filename="chart.png", title="GPUs")
     file_id = answer["files"][0]["id"]
-    image = {"type": "image", "alt_text": "chart", "slack_file": {"id": file_id}}
+    return {"type": "image", "alt_text": "chart", "slack_file": {"id": file_id}}
+
+
+def test_unshared_file_is_shown_by_a_block(slack: Served) -> None:
+    image = uploaded(slack)
     slack.bot.chat_postMessage(channel=TEAM_A, text="x", blocks=[image])
-    assert slack.workspace.files[file_id].content == b"chart"
+    assert [file.content for file in slack.workspace.files.values()] == [PNG]
     assert slack.texts(ALICE, TEAM_A) == ["[image: chart]"]
+    shown = slack.call(lambda: page(slack.workspace, "x"))
+    assert f"data:image/png;base64,{base64.b64encode(PNG).decode()}" in shown
+
+
+def test_file_that_is_no_picture_is_refused(slack: Served) -> None:
+    image = uploaded(slack, b"chart")
+    answer = refused(slack, "chat.postMessage", channel=TEAM_A, text="x", blocks=[image])
+    assert answer.response["error"] == "invalid_blocks"
+
+
+def test_picture_is_refused_while_looked_at(slack: Served) -> None:
+    image = uploaded(slack)
+    slack.workspace.faults.looks_at_files = 1
+    answer = refused(slack, "chat.postMessage", channel=TEAM_A, text="x", blocks=[image])
+    said = ["[ERROR] invalid slack file [json-pointer:/blocks]"]
+    assert answer.response["response_metadata"] == {"messages": said}
+    slack.bot.chat_postMessage(channel=TEAM_A, text="x", blocks=[image])
+    assert slack.texts(ALICE, TEAM_A) == ["[image: chart]"]
+
+
+def test_alternative_text_of_files_is_limited(slack: Served) -> None:
+    asked = {"filename": "chart.png", "length": 9, "alt_txt": "x" * 1001}
+    assert refused(slack, "files.getUploadURLExternal", **asked).response["error"] == (
+        "invalid_arguments"
+    )
 
 
 def test_block_with_an_unknown_file_is_refused(slack: Served) -> None:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = 'dc726e5adfe3'
-down_revision = '6d41f8a0c37b'
+down_revision = 'b7d2f0c94e16'
 branch_labels = None
 depends_on = None
 
