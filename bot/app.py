@@ -56,6 +56,7 @@ from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
 from bot.snapshots.controller import SnapshotController
 from bot.snapshots.controller import World as SnapshotWorld
+from bot.snapshots.of_runs import RunSnapshots
 from bot.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restore_renderer import RestoreRenderer
@@ -131,6 +132,7 @@ class Application:
         self.approvals = Approvals(settings, self.access)
         self.engines = Engines(settings, self.clusters)
         self.quotas = QuotaService(settings, self.access, self.approvals, self.engines)
+        self.run_snapshots = RunSnapshots(settings, self.clusters, self.access)
         self.training = self._training()
         self.scaling = ScalingService(
             self.access, self.training, self.engines.get, self.registry.slash.of
@@ -146,7 +148,7 @@ class Application:
         database, clock, clusters = self.database, self.clock, self.clusters
         world = World(
             database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
-            self.scaling.again,
+            self.scaling.again, self.run_snapshots,
         )  # fmt: skip
         of_datasets = DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
         of_snapshots = SnapshotWorld(
@@ -256,7 +258,9 @@ class Application:
     def _training(self) -> TrainingService:
         installation = self.database.transaction(schema.installation)
         words = self.registry.slash.of
-        return TrainingService(self.settings, self.engines.get, installation, words)
+        return TrainingService(
+            self.settings, self.engines.get, installation, words, self.run_snapshots
+        )
 
     def _works(self) -> Works:
         settings = self.settings

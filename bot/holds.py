@@ -8,8 +8,8 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
 
-# What a thing is called that more than one area holds.
-SNAPSHOT = "snapshot"
+# What is called the same in more than one area.
+RUN, SNAPSHOT = "run", "snapshot"
 
 
 class Hold(SQLModel, table=True):

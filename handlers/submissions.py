@@ -18,6 +18,10 @@ SUBMISSIONS = (
         " -- python train.py --data /data"
     ),
     (
+        "submit fit --image ghcr.io/acme/lane:3.1 --gpus 1 --pvc imagenet:/data --snapshot imagenet"
+        " --snapshot-keep 30d -- python train.py --data /data"
+    ),
+    (
         "submit lane3 --kind mpi --nodes 3 --gpus 1 --image ghcr.io/acme/lane:3.1"
         " --pvc imagenet:/data:ro -- python train.py"
     ),

@@ -1,6 +1,5 @@
 """/train: submit training runs, follow them, read their logs, stop them, start them again."""
 
-import re
 from dataclasses import replace
 
 from bot.access import Caller, Right
@@ -26,7 +25,6 @@ from bot.slack.parameters import (
     Duration,
     GpuCount,
     NodeCount,
-    Pattern,
     Reference,
     RunName,
     RunReference,
@@ -36,6 +34,7 @@ from bot.slack.parameters import (
 from bot.training.answers import list_card, log_card, stranger_card, why_card
 from bot.training.card import run_card
 from bot.training.kinds import NAMES
+from bot.training.lineage import lineage_of
 from bot.training.presets import presets_of, with_preset
 from bot.training.record import details
 from bot.training.renderer import people_of
@@ -44,43 +43,12 @@ from bot.training.strangers import Stranger
 from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.context import Context
+from handlers.run_parameters import AnyRun, FormName, PresetName, PriorityName, StateKept
+from handlers.snapshot import KeepTime
 from handlers.starting import resubmitted, started
 from handlers.submissions import SUBMISSIONS
 
 BUTTON_TAIL = 50
-
-
-class AnyRun(RunReference):
-    """A run, or a workload of the team that was started elsewhere under a longer name."""
-
-    rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)(?:#([1-9][0-9]{0,5}))?")
-
-
-class PriorityName(Pattern):
-    """A priority class of the cluster."""
-
-    word = "CLASS"
-    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
-    form = "the name of a WorkloadPriorityClass of the cluster"
-    example = "interactive"
-
-
-class PresetName(Pattern):
-    """A preset of quartermaster.yaml."""
-
-    word = "PRESET"
-    rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-    form = "the name of a preset, as `/train presets` lists them"
-    example = "resnet"
-
-
-class FormName(Pattern):
-    """Another way in which a kind can be carried out."""
-
-    word = "FORM"
-    rule = re.compile(r"[a-z][a-z0-9-]{0,30}")
-    form = "a form that the kind has"
-    example = "deployment"
 
 
 train = Command("train", "Training runs: submit, follow, stop, and start again")
@@ -117,6 +85,9 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
 @train.option("--time", Duration(), help="How long it may run")
 @train.option("--priority", PriorityName(), help="Its priority in the queue")
 @train.option("--code", CodeVersion(), help="The code it runs, recorded with it")
+@train.option("--snapshot", StateKept(), help="What to take a snapshot of when it has ended")
+@train.option("--snapshot-on", Choice("success", "always"), help="At which end; success otherwise")
+@train.option("--snapshot-keep", KeepTime(), help="How long that is kept, or off")
 @train.option("--preset", PresetName(), help="Options that have a name; see presets")
 @train.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
 @train.option("--team", TeamName(), help="Whose run it is, where the channel does not say")
@@ -259,8 +230,9 @@ def _find(ctx: Context, reference: Reference) -> Run | Stranger:
 
 def record_card(ctx: Context, run: Run) -> Card:
     """The run's card with all that is kept of it."""
-    card = run_card(run, people_of(ctx.session, run), ctx.now)
-    more = details(run, times_of(ctx.session, run, ctx.now))
+    lineage = lineage_of(ctx.session, run)
+    card = run_card(run, people_of(ctx.session, run), ctx.now, lineage)
+    more = details(run, times_of(ctx.session, run, ctx.now), lineage)
     return replace(card, facts=(*card.facts, *more))
 
 

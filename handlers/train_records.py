@@ -4,6 +4,7 @@ from bot.access import Right
 from bot.slack.card import Reply
 from bot.slack.parameters import Reference, RunReference, TeamName
 from bot.training.comparing import Side, comparison, refuse_few
+from bot.training.lineage import lineage_of
 from bot.training.presets import presets_card, presets_of
 from bot.training.record import export_card
 from bot.training.spans import times_of
@@ -22,7 +23,8 @@ __all__ = ["train"]
 def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Its record without secrets, to be copied; for the person alone."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    return Reply(card=export_card(found, times_of(ctx.session, found, ctx.now), ctx.now))
+    times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
+    return Reply(card=export_card(found, times, ctx.now, lineage))
 
 
 @train.verb(

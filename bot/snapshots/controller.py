@@ -9,7 +9,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import SNAPSHOTS
-from bot.config import Settings
+from bot.config import Settings, Snapshots
 from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import ClusterError
@@ -23,12 +23,14 @@ from bot.snapshots.decision import (
     Follow,
     Gone,
     Linger,
+    Look,
     Rest,
     Stay,
     decide,
 )
 from bot.snapshots.objects import snapshot_of
 from bot.snapshots.observing import observe
+from bot.snapshots.planning import unserved
 from bot.snapshots.recording import Findings, record
 from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot
 
@@ -77,7 +79,7 @@ class SnapshotController:
             return Step(None)
         now, settings = self._world.clock.now(), self._world.settings().snapshots
         cluster = self._world.cluster(row.cluster)
-        look = observe(cluster, row, settings)
+        look = _look(cluster, row, settings)
         decision = self._act(cluster, row, decide(row, look, now, settings.ready_within))
         if isinstance(decision, Rest):
             return Step(None)
@@ -112,6 +114,16 @@ class SnapshotController:
             if error.reason != "AlreadyExists":
                 raise
         return decision
+
+
+def _look(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
+    """What the cluster shows; where it serves no snapshots any more, that none can be taken."""
+    try:
+        return observe(cluster, row, settings)
+    except ClusterError as error:
+        if error.reason != "NotServed" or row.uid is not None:
+            raise
+        return Look(plan=unserved(cluster.name))
 
 
 def note_trouble(session: Session, row: Snapshot | Restore | None, trouble: Trouble) -> None:

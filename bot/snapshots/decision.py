@@ -169,7 +169,7 @@ def _absent(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Deci
     match look.plan:
         case Problem(reason, unblock):
             return Fail(reason, unblock)
-        case Plan() as plan if plan.claim_uid != row.claim_uid:
+        case Plan() as plan if row.claim_uid and plan.claim_uid != row.claim_uid:
             said = f"PVC {row.claim_name} is another one by now: the first was deleted."
             return Fail(said, "Take a snapshot of the new one, if that is meant.")
         case Plan() if now - row.asked_at > within:

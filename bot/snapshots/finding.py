@@ -43,6 +43,22 @@ def named(session: Session, team: str, name: str, words: Callable[[str], str]) -
     raise NotFoundError(f"{team} has no snapshot {name}.", hint)
 
 
+def at(session: Session, cluster: str, namespace: str, name: str) -> Snapshot | None:
+    """The snapshot whose object has that name in a namespace."""
+    return session.exec(
+        select(Snapshot).where(
+            col(Snapshot.cluster) == cluster,
+            col(Snapshot.namespace) == namespace,
+            col(Snapshot.name) == name,
+        )
+    ).first()
+
+
+def of_run(session: Session, run_id: str) -> Snapshot | None:
+    """The snapshot of the end of a run."""
+    return session.exec(select(Snapshot).where(col(Snapshot.run_id) == run_id)).first()
+
+
 def newest_ready(session: Session, row: Snapshot) -> Snapshot | None:
     """The newest snapshot of the same PVC that can be used."""
     same = select(Snapshot).where(

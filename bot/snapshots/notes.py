@@ -6,8 +6,8 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.slack.messages import Note, say_once
-from bot.snapshots.tables import Phase, Restore, RestorePhase, Snapshot
+from bot.slack.messages import Note, Subject, say_once
+from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Restore, RestorePhase, Snapshot
 from bot.snapshots.wording import mounting
 
 
@@ -20,10 +20,16 @@ def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: dat
             join("The snapshot of ", of, " is ready: ", code(row.name), shows, "."),
             join("To have it as a PVC: ", code(words(f"snapshot restore {row.name}"))),
         ]
+        if row.run:
+            again = code(words(f"train resubmit {row.run} --from-snapshot"))
+            said.append(join(again, plain(f" starts {row.run} again from that state.")))
     else:
         said = [join("No snapshot was taken of ", of, ". ", sentence(row.reason))]
         said += [sentence(row.unblock)] if row.unblock else []
-    _say(session, row, "ended", said, now, is_bad=row.phase == Phase.FAILED)
+    if row.run_id is not None:
+        _say_of_run(session, row, said, now)
+    else:
+        _say(session, row, "ended", said, now, is_bad=row.phase == Phase.FAILED)
 
 
 def vanished(session: Session, row: Snapshot, now: datetime) -> None:
@@ -53,6 +59,15 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
         join("To mount it: ", code(option), plain(", for example "), code(example)),
     ]  # fmt: skip
     _say(session, row, "ended", said, now, is_bad=False)
+
+
+def _say_of_run(session: Session, row: Snapshot, said: list[Markup], now: datetime) -> None:
+    """In the run's thread, whose end has mentioned its owner: only what fails does so again."""
+    is_bad = row.phase == Phase.FAILED
+    lines = (join(person(row.person), " ", said[0]), *said[1:]) if is_bad else tuple(said)
+    note = Note(SNAPSHOT, lines, broadcast=is_bad, owner=row.person)
+    run = Subject(row.workspace_id, RUN, row.run_id or "")
+    say_once(session, run, row.channel, note, now)
 
 
 def _say(

@@ -8,8 +8,9 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS
 from bot.cluster.snapshots import VolumeSnapshot
 from bot.config import Snapshots
+from bot.snapshots.classes import Problem
 from bot.snapshots.decision import Look
-from bot.snapshots.examining import examine, live
+from bot.snapshots.examining import Plan, examine, live
 from bot.snapshots.tables import Phase, Snapshot, Wanted
 
 _KIND = "VolumeSnapshot"
@@ -22,15 +23,28 @@ def observe(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
         return Look(found, is_taken=True)
     if found is None:
         is_new = row.phase == Phase.ASKED and row.uid is None and row.wanted == Wanted.KEPT
-        around = live(cluster, row.namespace, row.claim_name) if is_new else None
-        return Look(plan=examine(around, row.claim_name, settings) if around else None)
+        return Look(plan=_examined(cluster, row, settings) if is_new else None)
     if row.wanted == Wanted.DELETED and row.is_live:
         users = tuple(users_of(row.name, cluster.list(PVCS, row.namespace)))
         return Look(found, users=(*users, *_last(cluster, row)))
     content = found.status.bound_volume_snapshot_content_name
     if content and found.status.ready_to_use and row.phase in {Phase.ASKED, Phase.TAKING}:
-        return Look(found, content=cluster.get(SNAPSHOT_CONTENTS, content))
-    return Look(found)
+        return Look(
+            found, plan=_plan(cluster, row, settings),
+            content=cluster.get(SNAPSHOT_CONTENTS, content),
+        )  # fmt: skip
+    return Look(found, plan=_plan(cluster, row, settings))
+
+
+def _plan(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Problem | None:
+    """Of which PVC one is that was made before anybody wrote that down."""
+    is_known = bool(row.claim_uid) or not row.is_live
+    return None if is_known else _examined(cluster, row, settings)
+
+
+def _examined(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Problem:
+    around = live(cluster, row.namespace, row.claim_name)
+    return examine(around, row.claim_name, settings)
 
 
 def users_of(name: str, claims: Collection[PersistentVolumeClaim]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot import holds
 from bot.cluster.hiding import hide_secrets
-from bot.slack.messages import refresh_cards
+from bot.slack.messages import Subject, refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.decision import (
     Cleared,
@@ -24,7 +24,9 @@ from bot.snapshots.decision import (
     Stay,
     is_late,
 )
-from bot.snapshots.tables import SNAPSHOT, Phase, Snapshot, Wanted
+from bot.snapshots.examining import Plan
+from bot.snapshots.planning import note_plan
+from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Snapshot, Wanted
 
 # After this it is tried again to delete what was needed when its time was up.
 _DAY = timedelta(days=1)
@@ -50,6 +52,8 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
         row.uid = seen.uid
         # A step that died, or whose answer was lost, did not write it down.
         row.snapshot_class = seen.spec.volume_snapshot_class_name
+    if isinstance(found.look.plan, Plan):
+        note_plan(row, found.look.plan)
     row.trouble = ""
     if isinstance(found.decision, Stay) and row.deleted_by is not None:
         notes.stayed(session, row, found.decision.why, found.now)
@@ -59,6 +63,8 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
     session.add(row)
     if _shown(row) != before:
         refresh_cards(session, row.subject, live=_is_moving(row))
+        if row.run_id is not None:
+            refresh_cards(session, Subject(row.workspace_id, RUN, row.run_id), live=False)
 
 
 def _apply(row: Snapshot, found: Findings) -> None:

@@ -11,7 +11,7 @@ from bot import holds
 from bot.access import Caller, Right, bound
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PVCS, SNAPSHOTS
+from bot.cluster.resources import SNAPSHOTS
 from bot.config import Settings, Team
 from bot.database.columns import new_id
 from bot.datasets.wording import name_of
@@ -20,13 +20,12 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
 from bot.slack.card import Card
 from bot.slack.messages import refresh_cards, show_card
-from bot.slack.reading import closest
 from bot.snapshots import finding
 from bot.snapshots.card import snapshot_card
-from bot.snapshots.classes import Problem
-from bot.snapshots.examining import Plan, examine, in_view
+from bot.snapshots.examining import Plan
 from bot.snapshots.keepers import PIN, keeping, lost_with
 from bot.snapshots.objects import object_name
+from bot.snapshots.planning import kept_until, plan_of
 from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot, Wanted, lane
 
 
@@ -69,7 +68,7 @@ class SnapshotService:
     def take(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Snapshot:
         """Has a snapshot of a PVC taken; UserError says why that cannot be."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
-        plan = self._plan(team, wish.claim)
+        plan = plan_of(self._clusters[team.cluster], team, wish.claim, self._settings().snapshots)
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:
             raise ConflictError(
@@ -201,28 +200,7 @@ class SnapshotService:
 
     def until(self, keep: timedelta | Literal["off"] | None, now: datetime) -> datetime | None:
         """Until when a snapshot is kept; None for as long as nobody deletes it."""
-        kept = keep if keep is not None else self._settings().snapshots.keep
-        return None if kept == "off" else now + kept
-
-    def _plan(self, team: Team, claim: str) -> Plan:
-        cluster = self._clusters[team.cluster]
-        if cluster.view.store(SNAPSHOTS).absent:
-            raise ConflictError(
-                f"Cluster {team.cluster} takes no snapshots: it serves no VolumeSnapshots.",
-                "A platform admin has to install the CSI snapshot controller and its CRDs.",
-            )
-        around = in_view(cluster, team.namespace, claim)
-        if around.claim is None:
-            near = closest(claim, [each.name for each in cluster.view.all(PVCS, team.namespace)])
-            look = f"Look: kubectl get pvc -n {team.namespace}"
-            raise NotFoundError(
-                f"There is no PVC {claim} in namespace {team.namespace}.",
-                f"Did you mean {near}?" if near else look,
-            )
-        plan = examine(around, claim, self._settings().snapshots)
-        if isinstance(plan, Problem):
-            raise ConflictError(plan.reason, plan.unblock)
-        return plan
+        return kept_until(keep, self._settings().snapshots, now)
 
     def _refuse_other_team(self, caller: Caller, row: Snapshot) -> None:
         if caller.team != row.team:

@@ -11,7 +11,7 @@ from bot import holds
 from bot.database.columns import Moment, new_id
 from bot.slack.messages import Subject
 
-SNAPSHOT = holds.SNAPSHOT
+RUN, SNAPSHOT = holds.RUN, holds.SNAPSHOT
 RESTORE = "restore"
 
 

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from bot.config import Admission
-from bot.errors import NotAllowedError
+from bot.config import Admission, Team
+from bot.durations import format_duration
+from bot.errors import LimitError, NotAllowedError
+from bot.training.kinds import gpus_of
+from bot.training.lasting import refuse_long
 from bot.training.spec import RunSpec
+from bot.training.wording import gpus as gpus_words
 
 _SHOWN = 10
 
@@ -25,6 +29,33 @@ def refuse_forbidden(spec: RunSpec, team: str, policy: Admission) -> None:
         raise _closed(spec, team, "host_network", "use the network of nodes", policy.host_network)
     if spec.privileged and spec.kind not in policy.privileged:
         raise _closed(spec, team, "privileged", "run privileged containers", policy.privileged)
+
+
+def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
+    """LimitError when the run is larger or longer than the team's limits allow."""
+    limits, asked = team.limits, gpus_of(spec)
+    if spec.session_seconds is not None:
+        refuse_long(spec, team_name, team)
+    if asked > limits.gpus_per_run:
+        raise LimitError(
+            f"{gpus_words(asked)} {'is' if asked == 1 else 'are'} more than {team_name} may use in"
+            f" one run: {limits.gpus_per_run}.",
+            f"Ask for `--gpus {limits.gpus_per_run}` or fewer, or ask an admin for a higher limit.",
+        )
+    if limits.time is None or spec.session_seconds is not None:
+        return
+    longest = format_duration(limits.time).replace(" ", "")
+    if spec.time_limit is None:
+        raise LimitError(
+            f"Runs of {team_name} need a time limit of at most {longest}.",
+            f"Add `--time {longest}` or less.",
+        )
+    if spec.time_limit > limits.time:
+        raise LimitError(
+            f"{format_duration(spec.time_limit)} is longer than runs of {team_name} may last:"
+            f" {format_duration(limits.time)}.",
+            f"Use `--time {longest}` or less.",
+        )
 
 
 def _closed(

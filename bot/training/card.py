@@ -10,6 +10,7 @@ from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
 from bot.training.kinds.volumes import mounts_of
 from bot.training.lasting import time_left
+from bot.training.lineage import NOTHING, Lineage, end_words
 from bot.training.results import progress_of
 from bot.training.sizes import is_elastic, is_refused, size_words
 from bot.training.spec import RunSpec, spec_of
@@ -38,7 +39,7 @@ class People:
     stopper: str = ""
 
 
-def run_card(run: Run, people: People, now: datetime) -> Card:
+def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING) -> Card:
     """What the card of a run says at this moment."""
     spec = spec_of(run)
     return Card(
@@ -46,7 +47,7 @@ def run_card(run: Run, people: People, now: datetime) -> Card:
         state=state_words(run, now),
         tone=_tone(run),
         lines=tuple(_lines(run, people)),
-        facts=tuple(_facts(run, spec, people)),
+        facts=tuple(_facts(run, spec, people, lineage)),
         progress=progress_of(run.progress) if _is_started(run) else None,
         buttons=_buttons(run, spec),
     )
@@ -130,7 +131,7 @@ def _late(run: Run) -> str:
     return f"This is late: {_LATE[Phase(run.phase)]}"
 
 
-def _facts(run: Run, spec: RunSpec, people: People) -> list[tuple[str, Markup]]:
+def _facts(run: Run, spec: RunSpec, people: People, lineage: Lineage) -> list[tuple[str, Markup]]:
     limit = spec.time_limit
     facts: list[tuple[str, Markup | None]] = [
         ("Image", code(spec.image)),
@@ -149,6 +150,7 @@ def _facts(run: Run, spec: RunSpec, people: People) -> list[tuple[str, Markup]]:
         ("Ends", when(run.until) if run.is_live and run.until else None),
         ("GPUs idle", _idle(run)),
         ("Code", code(spec.code) if spec.code else None),
+        ("Snapshot", end_words(run, lineage)),
         ("Results", plain(results(run)) if run.results else None),
         ("Last line", code(run.last_line[:_LONGEST_LINE]) if run.last_line else None),
     ]

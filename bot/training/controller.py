@@ -15,6 +15,7 @@ from bot.datasets.caches.using import Standing
 from bot.errors import ClusterError
 from bot.quotas import Engine
 from bot.slack.messages import refresh_cards
+from bot.snapshots.of_runs import RunSnapshots
 from bot.training import finding, logs
 from bot.training.acting import act
 from bot.training.data import standing_of
@@ -66,6 +67,7 @@ class World:
     engines: Callable[[str], Engine]
     words: Callable[[str], str]
     again: Callable[[Session, Run, datetime], str]
+    snapshots: RunSnapshots
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class RunController:
         self._places = Places()
         self._pace = Pace()
         self._recorder = Recorder(
-            lambda: world.settings().training.results, world.words, world.again
+            lambda: world.settings().training.results, world.words, world.again, world.snapshots
         )
 
     def step(self, row_id: str) -> Step:

@@ -1,7 +1,7 @@
 """A new run as rows: what is there already of its name and its team, and its insert."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from bot.access import Caller
 from bot.config import Team
 from bot.database.prepared import Prepared
 from bot.datasets.caches.using import NotCachedError
-from bot.errors import ConflictError
+from bot.errors import ConflictError, LimitError
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
@@ -111,6 +111,26 @@ def present(session: Session, team: str, name: str) -> Present:
     return Present(live_runs, newest or 0, bool(is_live))
 
 
+def refuse_live(name: str, there: Present, words: Callable[[str], str]) -> None:
+    """ConflictError while a run of that name has not ended."""
+    if there.is_live:
+        raise ConflictError(
+            f"{reference(name, there.newest)} has not ended, and live runs of a team have"
+            " different names.",
+            f"Wait for its end, stop it with `{words(f'train stop {name}')}`,"
+            " or choose another name.",
+        )
+
+
+def refuse_many(team: str, there: Present, most: int, words: Callable[[str], str]) -> None:
+    """LimitError where a team has as many live runs as it may have."""
+    if there.live_runs >= most:
+        raise LimitError(
+            f"{team} has {there.live_runs} live runs and may have {most}.",
+            f"Wait until some have ended, or stop some: `{words('train list')}` names them.",
+        )
+
+
 def row_of(run: Submitted, caller: Caller, team: Team, now: datetime) -> dict[str, object]:
     """The row of a run that the caller submits."""
     return {
@@ -153,6 +173,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "pvcs": " ".join(mount.claim for mount in mounts_of(run.root_name, spec)),
         "data": " ".join(each.reference for each in spec.data),
         "code": spec.code or "",
+        "snapshot": spec.snapshot.target if spec.snapshot else "",
         "preset": spec.preset or "",
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
     }

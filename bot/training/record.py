@@ -12,8 +12,10 @@ from bot.slack.card import Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
 from bot.training.artifacts import Kept, artifacts_of
+from bot.training.end_snapshots import claim_kept
 from bot.training.kinds import gpus_of, kind_of_run
 from bot.training.kinds.volumes import mounts_of
+from bot.training.lineage import NOTHING, Lineage
 from bot.training.masking import HIDDEN, is_secret, mask
 from bot.training.spans import Times
 from bot.training.spec import Data, RunSpec, spec_of
@@ -34,7 +36,7 @@ _SPENT = {
 Record = dict[str, Any]
 
 
-def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
+def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[str, Markup], ...]:
     """What there is to say of a run beyond its card, as facts."""
     spec = spec_of(run)
     names = [each.name for each in spec.env]
@@ -53,23 +55,24 @@ def details(run: Run, times: Times) -> tuple[tuple[str, Markup], ...]:
             "GPUs busy",
             plain(f"{run.gpus_busy:.0%} of the time") if run.gpus_busy is not None else None,
         ),
+        ("Restored for", plain(", ".join(lineage.successors)) if lineage.successors else None),
         ("Preset", plain(spec.preset) if spec.preset else None),
         ("Priority", plain(spec.priority) if spec.priority else None),
     ]
     return tuple((label, value) for label, value in facts if value is not None)
 
 
-def export_card(run: Run, times: Times, now: datetime) -> Card:
+def export_card(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> Card:
     """The record as JSON, to be copied."""
-    return Card(f"Record of {run.reference}", document=export_text(run, times, now))
+    return Card(f"Record of {run.reference}", document=export_text(run, times, now, lineage))
 
 
-def export_text(run: Run, times: Times, now: datetime) -> str:
+def export_text(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> str:
     """The record as JSON that fits a message: of more than 40 nodes the rest is only counted.
 
     What is longer all the same goes without line breaks, then without its longest parts.
     """
-    record = record_of(run, times, now)
+    record = record_of(run, times, now, lineage)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     for name in ("", *_LONG_PARTS):
         if len(plain(text)) <= LONGEST_EXPORT:
@@ -80,7 +83,7 @@ def export_text(run: Run, times: Times, now: datetime) -> str:
     return text.replace("`", "\\u0060")
 
 
-def record_of(run: Run, times: Times, now: datetime) -> Record:
+def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> Record:
     """All that is known of a run, without secrets; what nobody knows is null."""
     spec = spec_of(run)
     return {
@@ -95,6 +98,7 @@ def record_of(run: Run, times: Times, now: datetime) -> Record:
         "reason": run.reason or None,
         "exported_at": _moment(now),
         **_made_of(spec, run),
+        "snapshot": _snapshot(run, spec, lineage),
         "where": _where(run),
         "requests": _requests(spec),
         "times": _times(run, times),
@@ -132,6 +136,19 @@ def _made_of(spec: RunSpec, run: Run) -> Record:
             for each in spec.data
         ],
         "artifacts": [each._asdict() for each in artifacts_of(run.job_name, spec)],
+    }
+
+
+def _snapshot(run: Run, spec: RunSpec, lineage: Lineage) -> Record | None:
+    """The one that shows its end, or is to."""
+    if spec.snapshot is None:
+        return None
+    return {
+        "pvc": claim_kept(run.job_name, spec),
+        "on": spec.snapshot.on,
+        "name": lineage.snapshot or None,
+        "state": lineage.state or None,
+        "restored_for": list(lineage.successors),
     }
 
 

@@ -8,7 +8,8 @@ from sqlmodel import Session
 
 from bot.config import ResultPattern
 from bot.slack.messages import refresh_cards
-from bot.training import finding, logs, notes
+from bot.snapshots.of_runs import RunSnapshots
+from bot.training import end_snapshots, finding, logs, notes
 from bot.training.data import let_go
 from bot.training.decision import (
     Await,
@@ -64,12 +65,14 @@ class Findings:
 class Recorder:
     """Writes findings; `patterns` find figures in logs, `words` says how commands are typed.
 
-    `again` starts a run anew that was stopped for that, and says what came of it.
+    `again` starts a run anew that was stopped for that, and says what came of it. `snapshots` keep
+    the state of those that end, where they asked for it.
     """
 
     patterns: Callable[[], Sequence[ResultPattern]]
     words: Callable[[str], str]
     again: Callable[[Session, Run, datetime], str]
+    snapshots: RunSnapshots
 
     def record(self, session: Session, run_id: str, found: Findings) -> None:
         """Brings the row up to date, and the card when it shows anything else now."""
@@ -165,6 +168,7 @@ class Recorder:
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])
         notes.ended(session, run, pod, lines, self.words, found.now)
+        end_snapshots.take(session, run, self.snapshots, found.now)
         if run.again_on is not None and run.phase == Phase.STOPPED:
             notes.started_again(session, run, self.again(session, run, found.now), found.now)
 

@@ -5,6 +5,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.slack.card import Card
 from bot.training.card import People, removal_card, run_card
+from bot.training.lineage import lineage_of
 from bot.training.tables import KIND, REMOVAL, Removal, Run
 from bot.training.wording import name_of
 
@@ -21,7 +22,10 @@ class RunRenderer:
         """The run's card; the same in every channel."""
         del channel
         run = session.get(Run, subject_id)
-        return run_card(run, people_of(session, run), self._clock.now()) if run else None
+        if run is None:
+            return None
+        people, lineage = people_of(session, run), lineage_of(session, run)
+        return run_card(run, people, self._clock.now(), lineage)
 
 
 class RemovalRenderer:

@@ -13,24 +13,27 @@ from bot.cluster.resources import ROOTS, root_named
 from bot.config import ClusterSettings, Settings, Team
 from bot.database.columns import new_id
 from bot.due import wake
-from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.quotas import Engine
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
+from bot.snapshots.of_runs import RunSnapshots
 from bot.training import finding
-from bot.training.admission import refuse_forbidden
+from bot.training.admission import refuse_excess, refuse_forbidden
 from bot.training.claims import reused
 from bot.training.data import Reader, with_data
+from bot.training.end_snapshots import refuse_unfit, wished
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
 from bot.training.network import filled_up
 from bot.training.new_run import (
     AskedRun,
-    Present,
     Submitted,
     audited,
     insert_run,
     present,
+    refuse_live,
+    refuse_many,
     row_of,
 )
 from bot.training.spec import RunSpec, asked_spec
@@ -40,7 +43,6 @@ from bot.training.submission import (
     fill_in,
     fitted,
     refuse_clashes,
-    refuse_excess,
     refuse_gaps,
     refuse_secrets,
     warnings,
@@ -64,11 +66,13 @@ class TrainingService:
         engines: Callable[[str], Engine | None],
         installation: str,
         words: Callable[[str], str],
+        snapshots: RunSnapshots,
     ) -> None:
         self._settings = settings
         self._engines = engines
         self._strangers = Strangers(installation)
         self._words = words
+        self._snapshots = snapshots
 
     def submit(
         self, session: Session, caller: Caller, asked: Submission, now: datetime
@@ -84,7 +88,7 @@ class TrainingService:
         shares = None if is_shared else self._cluster(team).fractions
         spec = fill_in(asked, team, self._settings().quotas.resource, shares)
         told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
-        spec = replace(spec, data=asked.versions, **told)
+        spec = replace(spec, data=asked.versions, snapshot=wished(asked), **told)
         return self._record(session, (caller, team), asked.name, spec, now)
 
     def resubmit(
@@ -210,13 +214,14 @@ class TrainingService:
         (caller, team), team_name = whose, whose[0].team or ""
         refuse_forbidden(spec, team_name, team.admission)
         refuse_excess(spec, team_name, team)
+        refuse_unfit(spec, caller, team, self._snapshots)
         engine = self._engines(team.cluster)
         whole = AskedRun(name, team.cluster, spec)
         if engine is not None:
             spec = fitted(spec, Site(team, engine.queues.view, self._cluster(team)), engine)
         there = present(session, team_name, name)
-        self._refuse_live(name, there)
-        self._refuse_many(team_name, there, team)
+        refuse_live(name, there, self._words)
+        refuse_many(team_name, there, team.limits.live_runs, self._words)
         run_id, number = new_id(), there.newest + 1
         reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
         spec = with_data(session, spec, reader, self._settings(), self._words, now)
@@ -243,24 +248,6 @@ class TrainingService:
             refresh_cards(session, run.subject, live=True)
         wake(session, KIND, run.id, lane(run.cluster), now)
         return run
-
-    def _refuse_live(self, name: str, there: Present) -> None:
-        if there.is_live:
-            raise ConflictError(
-                f"{reference(name, there.newest)} has not ended, and live runs of a team have"
-                " different names.",
-                f"Wait for its end, stop it with `{self._words(f'train stop {name}')}`,"
-                " or choose another name.",
-            )
-
-    def _refuse_many(self, team_name: str, there: Present, team: Team) -> None:
-        most = team.limits.live_runs
-        if there.live_runs >= most:
-            raise LimitError(
-                f"{team_name} has {there.live_runs} live runs and may have {most}.",
-                f"Wait until some have ended, or stop some: `{self._words('train list')}`"
-                " names them.",
-            )
 
     def _unknown(self, session: Session, team: str, reference: Reference) -> NotFoundError:
         missing = f"{team} has no run {reference.spelled}"

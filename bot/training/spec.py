@@ -43,6 +43,18 @@ class Data(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = FILES
 
 
+class EndSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot that is taken when a run ends.
+
+    `target` is a PVC, or the path where the run mounts one. `on` is `success` or `always`.
+    `keep_seconds` is None for as long as the settings say, and 0 until somebody deletes it.
+    """
+
+    target: str
+    on: str = "success"
+    keep_seconds: int | None = None
+
+
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     """The Ingress controller through which browsers reach a session."""
 
@@ -95,6 +107,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_seconds: int | None = None
     priority: str | None = None
     code: str | None = None
+    snapshot: EndSnapshot | None = None
     preset: str | None = None
     service_account: str | None = None
     pull_secrets: tuple[str, ...] = ()

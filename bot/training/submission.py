@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from math import ceil
+from typing import Literal
 
 from bot.cluster.objects import Node
 from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import NODES
 from bot.config import Fractions, Team
-from bot.durations import format_duration
-from bot.errors import LimitError, UsageError
+from bot.errors import UsageError
 from bot.quotas import Engine
 from bot.slack.container_parameters import (
     Artifact,
@@ -27,11 +27,11 @@ from bot.training.artifacts import refuse_lost
 from bot.training.claims import settled
 from bot.training.fractions import gpu_requests, refuse_unavailable, shown
 from bot.training.gpu_types import nodes_for, placed
-from bot.training.kinds import gpus_of, kind_of
+from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
 from bot.training.kinds.kind import Site
-from bot.training.lasting import as_session, refuse_long, welcomed
+from bot.training.lasting import as_session, welcomed
 from bot.training.masking import holds_a_secret, is_secret
 from bot.training.queueing import demand_of, queue_for
 from bot.training.reach import refuse_unreachable
@@ -75,6 +75,9 @@ class Submission:
     time: timedelta | None = None
     priority: str | None = None
     code: str | None = None
+    snapshot: str | None = None
+    snapshot_on: str | None = None
+    snapshot_keep: timedelta | Literal["off"] | None = None
     preset: str | None = None
     cluster: str | None = None
     team: str | None = None
@@ -222,33 +225,6 @@ def _refuse_nested(asked: Submission) -> None:
 
 def _twice(words: Sequence[str]) -> str | None:
     return next((word for word, count in Counter(words).items() if count > 1), None)
-
-
-def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
-    """LimitError when the run is larger or longer than the team's limits allow."""
-    limits, asked = team.limits, gpus_of(spec)
-    if spec.session_seconds is not None:
-        refuse_long(spec, team_name, team)
-    if asked > limits.gpus_per_run:
-        raise LimitError(
-            f"{gpus_words(asked)} {'is' if asked == 1 else 'are'} more than {team_name} may use in"
-            f" one run: {limits.gpus_per_run}.",
-            f"Ask for `--gpus {limits.gpus_per_run}` or fewer, or ask an admin for a higher limit.",
-        )
-    if limits.time is None or spec.session_seconds is not None:
-        return
-    longest = format_duration(limits.time).replace(" ", "")
-    if spec.time_limit is None:
-        raise LimitError(
-            f"Runs of {team_name} need a time limit of at most {longest}.",
-            f"Add `--time {longest}` or less.",
-        )
-    if spec.time_limit > limits.time:
-        raise LimitError(
-            f"{format_duration(spec.time_limit)} is longer than runs of {team_name} may last:"
-            f" {format_duration(limits.time)}.",
-            f"Use `--time {longest}` or less.",
-        )
 
 
 def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, UniqueConstraint, false, text
 from sqlmodel import Field, SQLModel
 
+from bot import holds
 from bot.database.columns import Moment, new_id
 from bot.slack.messages import Subject
 
-KIND = "run"
+KIND = holds.RUN
 REMOVAL = "removal"
 KEPT_LINES = 200
 

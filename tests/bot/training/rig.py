@@ -1,5 +1,6 @@
 """Training on a database and on a whole cluster behind HTTP; time moves by hand."""
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -19,6 +20,7 @@ from bot.quotas.service import QuotaService
 from bot.slack.card import Card, Reply
 from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
+from bot.snapshots.of_runs import RunSnapshots
 from bot.training.controller import RunController, World
 from bot.training.reads import TrainingReads
 from bot.training.removal import RemovalController
@@ -28,6 +30,7 @@ from bot.training.service import TrainingService
 from bot.training.submission import Submission
 from bot.training.tables import Removal, Run
 from bot.training.watching import RunEar
+from bot.wakeups import Wakeup
 from tests.bot.ground import (
     ALICE,
     BOB,
@@ -80,7 +83,10 @@ class Rig(Ground):
         self.engine = self.engines.of("default")
         approvals = Approvals(self.settings, self.access)
         self.quotas = QuotaService(self.settings, self.access, approvals, self.engines)
-        self.service = TrainingService(self.settings, self.engines.get, INSTALLATION, self.words)
+        self.run_snapshots = RunSnapshots(self.settings, self.clusters, self.access)
+        self.service = TrainingService(
+            self.settings, self.engines.get, INSTALLATION, self.words, self.run_snapshots
+        )
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
         self.reads = TrainingReads(database, self.clusters)
         self.ear = RunEar(self.clusters)
@@ -91,7 +97,9 @@ class Rig(Ground):
     def restart(self) -> None:
         """A new process on the same database."""
         parts = (self.database, self.clock, self.settings, self.clusters, self.engines.of)
-        self.controller = RunController(World(*parts, self.words, self.scaling.again))
+        self.controller = RunController(
+            World(*parts, self.words, self.scaling.again, self.run_snapshots)
+        )
         removals = RemovalController(self.database, self.clock, self.clusters)
         self.loop = Loop(self.database, self.clock, [self.controller, removals])
 
@@ -174,9 +182,13 @@ class Rig(Ground):
         """The run's Job as the cluster has it."""
         return self.world.get("jobs", self.get(run_id).job_name, "team-a")
 
+    def hear(self, change: Change) -> Iterable[Wakeup]:
+        """Which rows an object that changed concerns."""
+        return self.ear(change)
+
     def _wake(self, session: Session, changes: list[Change]) -> None:
         for change in changes:
-            for wakeup in self.ear(change):
+            for wakeup in self.hear(change):
                 due.wake(session, *wakeup, self.clock.now())
 
     def _introduce(self) -> None:

@@ -51,7 +51,9 @@ def test_fabric_that_kueue_leaves_out_is_requested(rig: Rig) -> None:
         rig.policy.model_dump() | {"clusters": {"default": excluded}}
     )
     engines = Engines(rig.settings, rig.clusters)
-    rig.service = TrainingService(rig.settings, engines.get, INSTALLATION, rig.words)
+    rig.service = TrainingService(
+        rig.settings, engines.get, INSTALLATION, rig.words, rig.run_snapshots
+    )
     spec = spec_of(rig.get(submit(rig, efa=4)))
     assert spec.fabric_requested == {"vpc.amazonaws.com/efa": "4", "hugepages-2Mi": "5120Mi"}
     assert spec.env == (EnvironmentVariable("FI_PROVIDER", "efa"),)

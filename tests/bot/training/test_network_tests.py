@@ -48,7 +48,9 @@ def add_adapters(rig: Rig) -> None:
         rig.policy.model_dump() | {"clusters": {"default": {"excluded_resources": excluded}}}
     )
     engines = Engines(rig.settings, rig.clusters)
-    rig.service = TrainingService(rig.settings, engines.get, INSTALLATION, rig.words)
+    rig.service = TrainingService(
+        rig.settings, engines.get, INSTALLATION, rig.words, rig.run_snapshots
+    )
     rig.look()
 
 

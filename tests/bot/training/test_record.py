@@ -33,6 +33,7 @@ RECORD: dict[str, Any] = {
     "command": ["python", "train.py", "--epochs", "3"],
     "data": [],
     "artifacts": [],
+    "snapshot": None,
     "env": {"BATCH": "32"},
     "secrets": {"TOKEN": "wandb/token"},
     "pvcs": [{"claim": "imagenet", "path": "/data", "read_only": True}],

@@ -262,7 +262,7 @@ def test_quotas_may_stop_runs_by_job(rig: Rig) -> None:
 
 
 def test_a_cluster_without_view_refuses_nothing(rig: Rig) -> None:
-    service = TrainingService(rig.settings, lambda _: None, "x", rig.words)
+    service = TrainingService(rig.settings, lambda _: None, "x", rig.words, rig.run_snapshots)
     rig.service = service
     assert rig.get(rig.submit(priority="hgih")).phase == Phase.ASKED
     assert service.strangers("team-a") == []

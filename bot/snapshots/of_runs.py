@@ -1,0 +1,117 @@
+"""Snapshots that show the end of runs: looked at when a run is submitted, taken when it ends."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlmodel import Session
+
+from bot.access import Access, Caller, Right
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS
+from bot.config import Settings, Team
+from bot.snapshots import finding
+from bot.snapshots.examining import Plan, examine, in_view
+from bot.snapshots.objects import object_name
+from bot.snapshots.planning import kept_until, note_plan, plan_of, refuse_class
+from bot.snapshots.service import begin
+from bot.snapshots.tables import SNAPSHOT, Snapshot
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """The end of a run, of which a PVC is to show the state.
+
+    `data` are the versions of datasets that it read, each with its digest; `keep` None is as long
+    as the settings say.
+    """
+
+    workspace_id: str
+    run_id: str
+    run: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    claim: str
+    data: Sequence[tuple[str, str]] = ()
+    keep: timedelta | Literal["off"] | None = None
+
+
+class RunSnapshots:
+    """What training calls; it writes within the caller's transaction."""
+
+    def __init__(
+        self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster], access: Access
+    ) -> None:
+        self._settings = settings
+        self._clusters = clusters
+        self._access = access
+
+    def refuse(self, caller: Caller, team: Team, claim: str, *, is_mounted: bool) -> None:
+        """UserError where the caller may take no snapshot of a PVC, or it can have none.
+
+        One that the run mounts may get its volume by that, so its storage class is looked at.
+        """
+        self._access.require(caller, Right.SNAPSHOT_CREATE)
+        cluster, settings = self._clusters[team.cluster], self._settings().snapshots
+        if not cluster.view.store(PVCS).synced:
+            return
+        found = cluster.view.get(PVCS, claim, team.namespace)
+        if found is not None and is_mounted and found.status.phase == "Pending":
+            refuse_class(cluster, found.spec.storage_class_name or "", settings)
+        else:
+            plan_of(cluster, team, claim, settings)
+
+    def refuse_class(self, caller: Caller, team: Team, storage_class: str) -> None:
+        """UserError where the caller may take no snapshot, or volumes of a class can have none."""
+        self._access.require(caller, Right.SNAPSHOT_CREATE)
+        refuse_class(self._clusters[team.cluster], storage_class, self._settings().snapshots)
+
+    def take(self, session: Session, end: RunEnd, now: datetime) -> Snapshot:
+        """Has the snapshot of a run's end taken, once however often this is asked.
+
+        What the watches do not show by now its controller finds out, which tells what fails.
+        """
+        name = object_name(end.claim, end.run_id)
+        there = finding.at(session, end.cluster, end.namespace, name)
+        if there is not None:
+            return there
+        row = Snapshot(
+            workspace_id=end.workspace_id,
+            team=end.team,
+            person=end.person,
+            channel=end.channel,
+            cluster=end.cluster,
+            namespace=end.namespace,
+            claim_name=end.claim,
+            claim_uid="",
+            storage_class="",
+            driver="",
+            capacity_bytes=0,
+            name=name,
+            run_id=end.run_id,
+            run=end.run,
+            data=[list(each) for each in end.data],
+            keep_until=kept_until(end.keep, self._settings().snapshots, now),
+            asked_at=now,
+            since=now,
+        )
+        note_plan(row, self._plan(end))
+        begin(session, row, now)
+        actor = Actor(end.workspace_id, end.person, end.channel, end.team)
+        facts = {"pvc": row.claim_name, "name": row.name, "run": row.run}
+        record(session, actor, "snapshot.create", (SNAPSHOT, row.id), facts, at=now)
+        return row
+
+    def _plan(self, end: RunEnd) -> Plan | None:
+        """How it would be taken, as far as the watches show."""
+        cluster = self._clusters.get(end.cluster)
+        if cluster is None:
+            return None
+        around = in_view(cluster, end.namespace, end.claim)
+        found = examine(around, end.claim, self._settings().snapshots)
+        return found if isinstance(found, Plan) else None

@@ -1,0 +1,110 @@
+"""The snapshot that shows the end of a run: asked for with it, checked then, and taken once."""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlmodel import Session
+
+from bot.access import Caller
+from bot.config import Team
+from bot.errors import UsageError
+from bot.snapshots.of_runs import RunEnd, RunSnapshots
+from bot.training.kinds.volumes import mounts_of
+from bot.training.spec import EndSnapshot, RunSpec, asked_spec
+from bot.training.submission import Submission
+from bot.training.tables import GOOD_ENDS, Phase, Run
+
+ALWAYS, SUCCESS = "always", "success"
+
+
+def wished(asked: Submission) -> EndSnapshot | None:
+    """What is to be kept when the run ends; UsageError where that is nothing of its."""
+    target = asked.snapshot
+    if target is None:
+        if asked.snapshot_on is not None or asked.snapshot_keep is not None:
+            option = "--snapshot-on" if asked.snapshot_on is not None else "--snapshot-keep"
+            raise UsageError(
+                f"`{option}` says more of a snapshot, and none is asked for.",
+                "Say of which PVC: `--snapshot results`.",
+            )
+        return None
+    paths = [each.path.rstrip("/") for each in asked.pvc]
+    if target.startswith("/") and target.rstrip("/") not in paths:
+        there = f"PVCs are mounted at: {', '.join(paths)}." if paths else "It mounts none."
+        raise UsageError(
+            f"No PVC is mounted at {target}.", f"{there} Or name a PVC: `--snapshot results`."
+        )
+    keep = asked.snapshot_keep
+    seconds = None if keep is None else int(keep.total_seconds()) if keep != "off" else 0
+    return EndSnapshot(target=target, on=asked.snapshot_on or SUCCESS, keep_seconds=seconds)
+
+
+def refuse_unfit(spec: RunSpec, caller: Caller, team: Team, snapshots: RunSnapshots) -> None:
+    """UserError where the snapshot that a run asks for cannot be, or not by this person."""
+    if spec.snapshot is None:
+        return
+    target = spec.snapshot.target.rstrip("/")
+    made = next((each for each in spec.volumes if each.path.rstrip("/") == target), None)
+    if made is not None:
+        snapshots.refuse_class(caller, team, made.storage_class)
+        return
+    claim = _claim("", spec, target)
+    is_mounted = any(each.claim == claim for each in spec.mounts)
+    snapshots.refuse(caller, team, claim, is_mounted=is_mounted)
+
+
+def claim_kept(root_name: str, spec: RunSpec) -> str:
+    """The PVC of which a run with this root has a snapshot taken; empty where it has none."""
+    return _claim(root_name, spec, spec.snapshot.target.rstrip("/")) if spec.snapshot else ""
+
+
+def is_wanted(run: Run) -> bool:
+    """Whether a snapshot shows the end of a run that has ended.
+
+    What never began wrote nothing. A session whose time is up has ended well.
+    """
+    wish = asked_spec(run).snapshot
+    if wish is None or not began(run):
+        return False
+    return wish.on == ALWAYS or run.phase in GOOD_ENDS
+
+
+def began(run: Run) -> bool:
+    """Whether a run that has ended may have written anything."""
+    return run.started_at is not None or run.phase == Phase.VANISHED
+
+
+def take(session: Session, run: Run, snapshots: RunSnapshots, now: datetime) -> None:
+    """Has the snapshot of a run taken that has just ended, where it asked for one."""
+    if is_wanted(run):
+        snapshots.take(session, end_of(run), now)
+
+
+def end_of(run: Run) -> RunEnd:
+    """The end of a run, as far as its snapshot goes."""
+    spec = asked_spec(run)
+    return RunEnd(
+        workspace_id=run.workspace_id,
+        run_id=run.id,
+        run=run.reference,
+        team=run.team,
+        person=run.person,
+        channel=run.channel,
+        cluster=run.cluster,
+        namespace=run.namespace,
+        claim=claim_kept(run.job_name, spec),
+        data=tuple((each.reference, each.digest) for each in spec.data),
+        keep=_keep(spec),
+    )
+
+
+def _claim(root_name: str, spec: RunSpec, target: str) -> str:
+    mounts = {each.path.rstrip("/"): each.claim for each in mounts_of(root_name, spec)}
+    return mounts.get(target, target)
+
+
+def _keep(spec: RunSpec) -> timedelta | Literal["off"] | None:
+    seconds = spec.snapshot.keep_seconds if spec.snapshot else None
+    if seconds is None:
+        return None
+    return timedelta(seconds=seconds) if seconds else "off"

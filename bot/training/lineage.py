@@ -1,0 +1,69 @@
+"""Which snapshot shows the end of a run, and which runs were started from that."""
+
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.slack.markup import Markup, code, join, plain
+from bot.snapshots import finding
+from bot.snapshots.tables import Phase, Snapshot, Wanted
+from bot.training.end_snapshots import ALWAYS, began, claim_kept
+from bot.training.spec import RunSpec, asked_spec
+from bot.training.tables import Run
+
+_STATES = {
+    Phase.ASKED: "being taken",
+    Phase.TAKING: "being taken",
+    Phase.READY: "ready",
+    Phase.DELETING: "being deleted",
+    Phase.DELETED: "deleted",
+    Phase.FAILED: "not taken",
+}
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The snapshot of the end of a run with its state, and the runs that were started from it."""
+
+    snapshot: str = ""
+    state: str = ""
+    successors: tuple[str, ...] = ()
+
+
+NOTHING = Lineage()
+
+
+def lineage_of(session: Session, run: Run) -> Lineage:
+    """What came of the state in which a run ended."""
+    if run.is_live or not run.spec.get("snapshot"):
+        return NOTHING
+    row = finding.of_run(session, run.id)
+    if row is None:
+        return NOTHING
+    successors = (each.run for each in finding.made_from(session, row.id) if each.run)
+    return Lineage(row.name, _state(row), tuple(dict.fromkeys(successors)))
+
+
+def end_words(run: Run, lineage: Lineage) -> Markup | None:
+    """What the card of a run says of the snapshot of its end."""
+    spec = asked_spec(run)
+    if spec.snapshot is None:
+        return None
+    if lineage.snapshot:
+        return join(code(lineage.snapshot), f", {lineage.state}")
+    return _without(run, spec)
+
+
+def _without(run: Run, spec: RunSpec) -> Markup:
+    claim = claim_kept(run.job_name, spec)
+    if run.is_live:
+        is_always = spec.snapshot is not None and spec.snapshot.on == ALWAYS
+        return join("of ", code(claim), " when it ends" if is_always else " when it succeeds")
+    why = "it did not succeed" if began(run) else "it never began"
+    return join("none of ", code(claim), plain(f": {why}"))
+
+
+def _state(row: Snapshot) -> str:
+    if row.is_live and row.wanted == Wanted.DELETED:
+        return _STATES[Phase.DELETING]
+    return _STATES[Phase(row.phase)]

@@ -1,0 +1,47 @@
+"""Values that only commands about runs take."""
+
+import re
+
+from bot.slack.parameters import Pattern, RunReference
+
+
+class AnyRun(RunReference):
+    """A run, or a workload of the team that was started elsewhere under a longer name."""
+
+    rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)(?:#([1-9][0-9]{0,5}))?")
+
+
+class PriorityName(Pattern):
+    """A priority class of the cluster."""
+
+    word = "CLASS"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
+    form = "the name of a WorkloadPriorityClass of the cluster"
+    example = "interactive"
+
+
+class PresetName(Pattern):
+    """A preset of quartermaster.yaml."""
+
+    word = "PRESET"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+    form = "the name of a preset, as `/train presets` lists them"
+    example = "resnet"
+
+
+class FormName(Pattern):
+    """Another way in which a kind can be carried out."""
+
+    word = "FORM"
+    rule = re.compile(r"[a-z][a-z0-9-]{0,30}")
+    form = "a form that the kind has"
+    example = "deployment"
+
+
+class StateKept(Pattern):
+    """A PVC of the team, or the path of one that the run mounts."""
+
+    word = "PVC"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|/[^:\s\x00]{1,1000}")
+    form = "the name of a PVC such as `results`, or the path where the run mounts one"
+    example = "results"

@@ -1,0 +1,79 @@
+"""Runs whose ends are kept by snapshots, with the controllers of both on one cluster."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from bot.cluster.view import Change
+from bot.config import Settings
+from bot.controller import Loop
+from bot.database.database import Database
+from bot.slack.container_parameters import VolumeMount
+from bot.snapshots import finding
+from bot.snapshots.controller import SnapshotController
+from bot.snapshots.controller import World as SnapshotWorld
+from bot.snapshots.restore_controller import RestoreController
+from bot.snapshots.tables import Snapshot
+from bot.snapshots.watching import SnapshotEar
+from bot.wakeups import Wakeup
+from playground.cluster.story import snapshot_class
+from tests.bot.ground import Outside
+from tests.bot.training.rig import Rig
+
+CLAIMS, TAKEN = "persistentvolumeclaims", "volumesnapshots"
+MOUNTS = (VolumeMount("imagenet", "/data", read_only=False),)
+
+
+class SnapshotRig(Rig):
+    """Training and snapshots; team-a has a PVC imagenet, of which snapshots take 5 s."""
+
+    def __init__(
+        self, database: Database, outside: Outside, policy: Settings, folder: Path
+    ) -> None:
+        outside.cluster.programs.folder = folder
+        outside.cluster.install("snapshots")
+        outside.cluster.create("volumesnapshotclasses", snapshot_class())
+        super().__init__(database, outside, policy)
+
+    @override
+    def restart(self) -> None:
+        super().restart()
+        parts = (self.database, self.clock, self.settings, self.clusters, self.words)
+        world = SnapshotWorld(*parts)
+        self.taking, self.making = SnapshotController(world), RestoreController(world)
+        self.loop = Loop(self.database, self.clock, [self.controller, self.taking, self.making])
+
+    @override
+    def hear(self, change: Change) -> Iterable[Wakeup]:
+        return (*super().hear(change), *SnapshotEar(self.clusters)(change))
+
+    def train(self, name: str = "lane", **more: Any) -> str:
+        """Alice submits a run that keeps the state of imagenet; its id."""
+        return self.submit(name, **({"pvc": MOUNTS, "snapshot": "imagenet"} | more))
+
+    def kept(self, run_id: str) -> Snapshot:
+        """The snapshot of the end of a run."""
+        found = self.do(lambda session: finding.of_run(session, run_id))
+        assert found is not None
+        return found
+
+    def is_kept(self, run_id: str) -> bool:
+        """Whether there is any."""
+        return self.do(lambda session: finding.of_run(session, run_id)) is not None
+
+    def objects(self, plural: str = TAKEN) -> list[str]:
+        """The names of what is in the team's namespace."""
+        return [each["metadata"]["name"] for each in self.world.list(plural, "team-a")]
+
+    def write(self, text: str, claim: str = "imagenet") -> None:
+        """Writes what a PVC holds."""
+        folder = self.world.programs.volume("team-a", claim)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "labels.csv").write_text(text, encoding="utf-8")
+
+    def read(self, claim: str) -> str:
+        """What a PVC holds."""
+        path = self.world.programs.volume("team-a", claim) / "labels.csv"
+        return path.read_text(encoding="utf-8")
