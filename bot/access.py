@@ -1,118 +1,20 @@
 """Who may do what where: channel -> team, person -> roles, right -> roles and channels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from sqlmodel import Session
 
 from bot.config import Circle, Settings, Team
 from bot.errors import NotAllowedError, NotFoundError, UsageError
 from bot.people import groups_of, is_out, members_of, standing
+from bot.rights import EVERYBODY, RULES, Place, Right, Role
+
+__all__ = ["RULES", "Access", "Caller", "Place", "Right", "Role", "UnknownPersonError", "bound"]
 
 
 class UnknownPersonError(NotAllowedError):
     """Slack has not told us yet who this is, so nothing is allowed."""
-
-
-class Right(StrEnum):
-    """What a person may be allowed to do."""
-
-    RUN_SUBMIT = "run.submit"
-    RUN_READ = "run.read"
-    RUN_STOP = "run.stop"
-    RUN_STOP_ANY = "run.stop_any"
-    QUOTA_READ = "quota.read"
-    QUOTA_REQUEST = "quota.request"
-    QUOTA_REVOKE_ANY = "quota.revoke_any"
-    QUOTA_SET = "quota.set"
-    DATASET_READ = "dataset.read"
-    DATASET_ADD = "dataset.add"
-    DATASET_VERSION = "dataset.version"
-    DATASET_REMOVE = "dataset.remove"
-    DATASET_REMOVE_ANY = "dataset.remove_any"
-    DATASET_CACHE = "dataset.cache"
-    DATASET_PUSH = "dataset.push"
-    DATASET_EVICT = "dataset.evict"
-    DATASET_PIN = "dataset.pin"
-    DATASET_UNPIN_ANY = "dataset.unpin_any"
-    DATASET_USAGE = "dataset.usage"
-    DATASET_CLEAN = "dataset.clean"
-    ANF_READ = "anf.read"
-    ANF_POOLS = "anf.pools"
-    SNAPSHOT_READ = "snapshot.read"
-    SNAPSHOT_CREATE = "snapshot.create"
-    SNAPSHOT_RESTORE = "snapshot.restore"
-    SNAPSHOT_DELETE_ANY = "snapshot.delete_any"
-    DECIDE = "decide"
-    VOTE = "vote"
-    BREAK_GLASS = "break_glass"
-
-
-class Role(StrEnum):
-    """What a person is to a team."""
-
-    MEMBER = "member"
-    LEAD = "lead"
-    ADMIN = "admin"
-    APPROVER = "approver"
-
-
-class Place(StrEnum):
-    """What a channel is."""
-
-    TEAM = "team"
-    APPROVALS = "approvals"
-    DIRECT = "direct"
-    ELSEWHERE = "elsewhere"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The roles that have a right (None: every full member), and where it can be used."""
-
-    roles: frozenset[Role] | None
-    places: frozenset[Place]
-
-
-_EVERYBODY = frozenset({Role.MEMBER, Role.LEAD, Role.ADMIN})
-_HEADS = frozenset({Role.LEAD, Role.ADMIN})
-_DESKS = frozenset({Place.TEAM, Place.DIRECT})
-_READING = frozenset({Place.TEAM, Place.DIRECT, Place.APPROVALS})
-
-RULES: Mapping[Right, Rule] = {
-    Right.RUN_SUBMIT: Rule(_EVERYBODY, _DESKS),
-    Right.RUN_READ: Rule(_EVERYBODY, _DESKS),
-    Right.RUN_STOP: Rule(_EVERYBODY, _DESKS),
-    Right.RUN_STOP_ANY: Rule(_HEADS, _DESKS),
-    Right.QUOTA_READ: Rule(_EVERYBODY | {Role.APPROVER}, _READING),
-    Right.QUOTA_REQUEST: Rule(_EVERYBODY, _DESKS),
-    Right.QUOTA_REVOKE_ANY: Rule(_HEADS, _READING),
-    Right.QUOTA_SET: Rule(frozenset({Role.ADMIN}), _READING),
-    Right.DATASET_READ: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_ADD: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_VERSION: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_REMOVE: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_REMOVE_ANY: Rule(_HEADS, _DESKS),
-    Right.DATASET_CACHE: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_PUSH: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_EVICT: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_PIN: Rule(_EVERYBODY, _DESKS),
-    Right.DATASET_UNPIN_ANY: Rule(_HEADS, _DESKS),
-    Right.DATASET_USAGE: Rule(_EVERYBODY | {Role.APPROVER}, _READING),
-    Right.DATASET_CLEAN: Rule(frozenset({Role.ADMIN}), _READING),
-    Right.ANF_READ: Rule(_EVERYBODY, _DESKS),
-    # Pools are shared: what is in them, and what they cost, is told to those who answer for it.
-    Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),
-    Right.SNAPSHOT_READ: Rule(_EVERYBODY, _DESKS),
-    Right.SNAPSHOT_CREATE: Rule(_EVERYBODY, _DESKS),
-    Right.SNAPSHOT_RESTORE: Rule(_EVERYBODY, _DESKS),
-    Right.SNAPSHOT_DELETE_ANY: Rule(_HEADS, _DESKS),
-    Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
-    # Who may vote is a matter of each request's policy; a click by anybody else is told so.
-    Right.VOTE: Rule(None, frozenset(Place)),
-    Right.BREAK_GLASS: Rule(frozenset({Role.ADMIN}), _READING),
-}
 
 
 @dataclass(frozen=True)
@@ -179,7 +81,7 @@ class Access:
             return
         if caller.place not in RULES[right].places:
             raise NotAllowedError(*self._elsewhere(caller))
-        if caller.team and not caller.roles & _EVERYBODY:
+        if caller.team and not caller.roles & EVERYBODY:
             raise NotAllowedError(
                 f"You are not a member of {caller.team}.",
                 "Ask an admin to add you to the team, or use your own team's channel.",
