@@ -33,6 +33,7 @@ from bot.snapshots.observing import observe
 from bot.snapshots.planning import unserved
 from bot.snapshots.recording import Findings, record
 from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot
+from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
 SOON = timedelta(seconds=2)
 REFUSED = {"Invalid", "BadRequest"}
@@ -97,6 +98,10 @@ class SnapshotController:
         """Takes the step; what is to be recorded once it was taken."""
         match decision:
             case Create(plan):
+                place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
+                moved = self._world.database.read(lambda session: stale(session, place))
+                if moved is not None:
+                    return Fail(why(moved, "snapshotted"), UNBLOCK)
                 return self._create(cluster, row, decision, plan.kind.name)
             case Delete(uid):
                 cluster.delete(SNAPSHOTS, row.name, row.namespace, uid=uid)

@@ -25,6 +25,7 @@ from bot.snapshots.restore_decision import (
 from bot.snapshots.restore_observing import observe
 from bot.snapshots.restore_recording import Findings, record
 from bot.snapshots.tables import RESTORE, Restore, RestorePhase
+from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
 # Watches tell of what changes; this is for what they may have missed.
 _RARELY = timedelta(hours=1)
@@ -63,6 +64,10 @@ class RestoreController:
         """Takes the step; what is to be recorded once it was taken."""
         match decision:
             case Create():
+                place = ClaimPlace(row.cluster, row.namespace, row.of_claim)
+                moved = self._world.database.read(lambda session: stale(session, place))
+                if moved is not None:
+                    return Fail(why(moved, "restored or cloned"), UNBLOCK)
                 return self._create(cluster, row)
             case Delete(uid):
                 cluster.delete(PVCS, row.claim_name, row.namespace, uid=uid)

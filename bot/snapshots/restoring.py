@@ -23,6 +23,7 @@ from bot.snapshots.classes import READ_ONLY_MANY, access_mode
 from bot.snapshots.examining import in_view
 from bot.snapshots.objects import object_name
 from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, Snapshot, lane
+from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ class RestoreService:
         wish: Wish,
         now: datetime,
     ) -> Restore:
+        place = ClaimPlace(source.cluster, source.namespace, source.claim)
+        refuse_stale(session, place, "restored or cloned")
         row_id = new_id()
         name = wish.name or object_name(source.claim, row_id)
         self._refuse_taken(session, source, name)

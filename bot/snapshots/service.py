@@ -27,6 +27,7 @@ from bot.snapshots.keepers import PIN, keeping, lost_with
 from bot.snapshots.objects import object_name
 from bot.snapshots.planning import kept_until, plan_of
 from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot, Wanted, lane
+from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class SnapshotService:
     def take(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Snapshot:
         """Has a snapshot of a PVC taken; UserError says why that cannot be."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
+        refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
         plan = plan_of(self._clusters[team.cluster], team, wish.claim, self._settings().snapshots)
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:

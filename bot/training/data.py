@@ -22,6 +22,7 @@ from bot.training.reach import refuse_unreachable
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
 from bot.training.tables import KIND, Phase, Run
+from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,13 @@ def with_data(
         )
         refuse_unreachable(spec, site, reader.engine, caches)
     return replace(spec, data=data)
+
+
+def refuse_lost_volumes(session: Session, spec: RunSpec, team: Team) -> None:
+    """ConflictError where no further node could mount one of the PVCs."""
+    for mount in spec.mounts:
+        place = ClaimPlace(team.cluster, team.namespace, mount.claim)
+        refuse_stale(session, place, "mounted by a new run")
 
 
 def standing_of(session: Session, run: Run) -> Standing:

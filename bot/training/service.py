@@ -21,7 +21,7 @@ from bot.snapshots.of_runs import RunSnapshots
 from bot.training import finding
 from bot.training.admission import refuse_excess, refuse_forbidden
 from bot.training.claims import reused
-from bot.training.data import Reader, with_data
+from bot.training.data import Reader, refuse_lost_volumes, with_data
 from bot.training.end_snapshots import refuse_unfit, wished
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
@@ -219,6 +219,7 @@ class TrainingService:
         whole = AskedRun(name, team.cluster, spec)
         if engine is not None:
             spec = fitted(spec, Site(team, engine.queues.view, self._cluster(team)), engine)
+        refuse_lost_volumes(session, spec, team)
         there = present(session, team_name, name)
         refuse_live(name, there, self._words)
         refuse_many(team_name, there, team.limits.live_runs, self._words)

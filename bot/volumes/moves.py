@@ -13,6 +13,9 @@ from bot.volumes.matching import is_of, match, named_by
 from bot.volumes.resources import Volume, same_id
 from bot.volumes.tables import MovedVolume
 
+# No PVC is on these any more, and another one may have its name.
+_LEFT = frozenset({"Released", "Failed"})
+
 
 @dataclass(frozen=True)
 class Record:
@@ -103,7 +106,7 @@ def _moved(
     known: Mapping[str, Volume] = {each.id.lower(): each for each in volumes}
     for volume in cluster.view.all(VOLUMES):
         named = named_by(volume)
-        if named is None or not named.id:
+        if named is None or not named.id or volume.status.phase in _LEFT:
             continue
         there = known.get(named.id.lower())
         found = None if there and is_of(named, there) else match(named, volumes)

@@ -1,40 +1,42 @@
 """Whether Trident still looks for a volume where it is not: known without asking anybody."""
 
-from sqlmodel import Session
+from typing import NamedTuple
 
-from bot.cluster.claims import PersistentVolumeClaim
-from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PVCS
+from sqlmodel import Session, col, select
+
 from bot.errors import ConflictError
 from bot.volumes.resources import same_id
 from bot.volumes.tables import MovedVolume
 
-
-def moved(session: Session, cluster: str, volume_name: str) -> MovedVolume | None:
-    """What is known of a PV whose volume is not where the PV says; None of any other."""
-    return session.get(MovedVolume, (cluster, volume_name)) if volume_name else None
+UNBLOCK = "An admin tells Trident where it is; docs/anf.md says how."
 
 
-def stale(session: Session, cluster: str, volume_name: str) -> MovedVolume | None:
-    """The same, where Trident does not know either where it is."""
-    found = moved(session, cluster, volume_name)
-    return found if found is not None and found.is_stale else None
+class ClaimPlace(NamedTuple):
+    """Which PVC."""
+
+    cluster: str
+    namespace: str
+    name: str
 
 
-def stale_claim(
-    session: Session, cluster: Cluster, namespace: str, name: str
-) -> MovedVolume | None:
-    """The same of a PVC, as the watches see it."""
-    claim: PersistentVolumeClaim | None = cluster.view.get(PVCS, name, namespace)
-    return stale(session, cluster.name, claim.spec.volume_name) if claim is not None else None
+def stale(session: Session, claim: ClaimPlace) -> MovedVolume | None:
+    """What is known of a PVC whose volume was moved, where Trident does not know where to."""
+    return session.exec(
+        select(MovedVolume).where(
+            col(MovedVolume.cluster) == claim.cluster,
+            col(MovedVolume.namespace) == claim.namespace,
+            col(MovedVolume.claim_name) == claim.name,
+            col(MovedVolume.is_stale),
+        )
+    ).first()
 
 
-def refuse_stale(session: Session, cluster: Cluster, claim: tuple[str, str], doing: str) -> None:
+def refuse_stale(session: Session, claim: ClaimPlace, doing: str) -> None:
     """ConflictError while Trident does not know where the volume of a PVC is.
 
-    `claim` is namespace and name; `doing` goes on after "It cannot be".
+    `doing` goes on after "It cannot be".
     """
-    found = stale_claim(session, cluster, *claim)
+    found = stale(session, claim)
     if found is not None:
         raise ConflictError(why(found, doing), UNBLOCK)
 
@@ -47,7 +49,12 @@ def why(found: MovedVolume, doing: str) -> str:
     )
 
 
-UNBLOCK = "An admin tells Trident where it is; docs/anf.md says how."
+def why_it_stays(found: MovedVolume) -> str:
+    """Why a PVC is not deleted, as a sentence."""
+    return (
+        f"Its volume was moved to pool {pool_of(found.current_id)}, and Trident does not know: with"
+        f" the PVC gone the volume would stay, billed. {UNBLOCK}"
+    )
 
 
 def pool_of(resource_id: str) -> str:

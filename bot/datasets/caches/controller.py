@@ -24,6 +24,7 @@ from bot.datasets.caches.decision import (
 )
 from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
 from bot.datasets.caches.job import Place, claim_of, fill_job, layout_job
+from bot.datasets.caches.lost import lost
 from bot.datasets.caches.observing import observe
 from bot.datasets.caches.recording import Findings, record
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, Phase, Wanted
@@ -64,7 +65,7 @@ class CacheController:
             return coming
         best = self._best(cache)
         seen = observe(cluster, cache)
-        if cache.phase in ENDS and self._is_shared(cache):
+        if cache.phase in ENDS and (self._is_shared(cache) or self._is_lost(cache)):
             decision: Decision = Follow(Phase(cache.phase))
         else:
             decision = self._act(cluster, cache, decide(cache, seen, best, now), best)
@@ -142,6 +143,10 @@ class CacheController:
     def _is_shared(self, cache: Cache) -> bool:
         """Whether other namespaces still see its volume."""
         return bool(self._world.database.read(lambda session: shares.live(session, cache.id)))
+
+    def _is_lost(self, cache: Cache) -> bool:
+        """Whether its volume would stay if its PVC went."""
+        return bool(self._world.database.read(lambda session: lost(session, cache)))
 
     def _again(self, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
         """When to look again if nothing wakes the row before."""

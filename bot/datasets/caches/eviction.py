@@ -12,6 +12,7 @@ from bot.controller import Step
 from bot.datasets.caches import fsx_leaving, marking
 from bot.datasets.caches import shares as sharing
 from bot.datasets.caches.ended_runs import clear_ended_runs
+from bot.datasets.caches.lost import lost
 from bot.datasets.caches.marking import Parting
 from bot.datasets.caches.observing import is_ours, volume_of
 from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
@@ -39,6 +40,9 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
     if cache.phase in ENDS:
         return Step(None)
     cluster = world.cluster(cache.cluster, "its caches are gone")
+    stays = world.database.read(lambda session: lost(session, cache))
+    if stays:
+        return _wait(cache, now + _USERS, stays)
     shares = world.database.read(lambda session: sharing.live(session, cache.id))
     if cache.phase != Phase.EVICTING:
         users = _users(world, cluster, cache, list(shares), now)

@@ -10,6 +10,7 @@ from sqlmodel import Session, col
 
 from bot.audit import Actor, record
 from bot.datasets.caches import shares, telling
+from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
 from bot.datasets.caches.users import PIN, holding
 from bot.datasets.tables import lane
@@ -32,6 +33,7 @@ def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
 
     Runs take their holds by the same comparison, so that of the two only one succeeds.
     """
+    refuse_lost(session, cache, "evicted")
     refuse_needed(cache, holding(session, cache, now))
     marked = session.connection().execute(
         update(Cache)

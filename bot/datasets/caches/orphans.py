@@ -20,6 +20,7 @@ from bot.datasets.controller import World
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import Version, lane
 from bot.due import wake
+from bot.volumes.records import ClaimPlace, stale, why_it_stays
 
 # A row is written before its objects are made, and cleared after they are gone.
 _YOUNG = timedelta(hours=1)
@@ -94,6 +95,10 @@ class OrphanController:
 
     def _remove(self, cluster: Cluster, orphan: Orphan) -> list[str]:
         """Removes it; returns who needs it, and then nothing was done."""
+        place = ClaimPlace(cluster.name, orphan.namespace, orphan.name)
+        moved = self._world.database.read(lambda session: stale(session, place))
+        if moved is not None and orphan.kind == PVCS.kind:
+            return [why_it_stays(moved)]
         source = next((each for each in self._sources if each.kind == orphan.kind), None)
         return _delete(cluster, orphan) if source is None else source.remove(cluster, orphan)
 

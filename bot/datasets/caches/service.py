@@ -25,6 +25,7 @@ from bot.datasets.caches.cost import (
     without,
 )
 from bot.datasets.caches.keeping import keep_seconds
+from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.plan import Plan, Wish
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.tables import CACHE, Cache, Wanted
@@ -146,6 +147,7 @@ class CacheService:
     ) -> Found:
         """The cache that is there or under way, for these teams too; asking counts as use."""
         cache, teams, keeping = what
+        refuse_lost(session, cache, "used by more teams or runs")
         if cache.wanted == Wanted.EVICT:
             raise ConflictError(
                 f"{cache.reference} is being evicted from {cache.storage_class}.",

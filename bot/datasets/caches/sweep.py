@@ -22,6 +22,7 @@ from bot.datasets.caches.expiry import (
     is_after_a_pause,
 )
 from bot.datasets.caches.looking import Use
+from bot.datasets.caches.lost import lost
 from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.tables import CACHE, SWEEP, Cache, Phase, Sweep, Wanted
 from bot.datasets.caches.users import PIN, said_of
@@ -135,4 +136,5 @@ def _found(session: Session, cache: Cache, use: Use | None, now: datetime) -> Fo
     if use is not None and use.at > (cache.seen_used_at or cache.asked_at):
         cache.seen_used_at, cache.used_by = use.at, use.by
         session.add(cache)
-    return Found(cache, use.users if use else (), pins)
+    why = lost(session, cache)
+    return Found(cache, (*((why,) if why else ()), *(use.users if use else ())), pins)

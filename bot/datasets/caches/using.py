@@ -12,6 +12,7 @@ from bot.cluster.view import View
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches import shares
+from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.shareable import Storage, unshareable
 from bot.datasets.caches.tables import Cache, Phase, SharePhase, Wanted
 from bot.datasets.caches.taking import take as hold
@@ -113,6 +114,8 @@ def take(
     if missing:
         raise NotCachedError([each for each, _ in found], list(missing.values()), words)
     for _, cache in found:
+        if cache is not None:
+            refuse_lost(session, cache, "mounted by a new run")
         if cache is not None and cache.namespace != user.namespace:
             _refuse_unshareable(cache, user)
     return [

@@ -26,6 +26,7 @@ from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import SNAPSHOT, Hold
 from bot.slack.messages import show_card
+from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class PushService:
         cluster = self._clusters[datasets.cluster]
         look, name = (restorable, wish.snapshot) if wish.snapshot else (found, wish.claim)
         volume = look(cluster, datasets, theirs.namespace, name)
+        place = ClaimPlace(cluster.name, theirs.namespace, volume.claim)
+        refuse_stale(session, place, "pushed")
         if at_target is None:
             return Offer(wish, store, volume, wish.dataset or "", is_new=bool(wish.dataset))
         versions = len(finding.versions(session, at_target.id))

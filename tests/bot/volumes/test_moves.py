@@ -5,14 +5,16 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import ConflictError
-from bot.volumes.records import refuse_stale, stale, stale_claim
+from bot.volumes.records import ClaimPlace, refuse_stale, stale
 from playground.arm.trident import HOME
 from playground.ledger import Fault
 from tests.bot.volumes.rig import CLAIM, Rig
 
+PLACE = ClaimPlace("default", "team-a", CLAIM)
+
 
 def is_stale(rig: Rig) -> bool:
-    return rig.do(lambda s: stale(s, "default", rig.pv)) is not None
+    return rig.do(lambda s: stale(s, PLACE)) is not None
 
 
 def test_volume_where_its_pv_says_is_not_noted(rig: Rig) -> None:
@@ -138,9 +140,9 @@ def test_without_azure_all_is_forgotten(rig: Rig) -> None:
 def test_what_needs_trident_is_refused_in_words(rig: Rig) -> None:
     rig.volume.pool = rig.arm.premium
     rig.look_at_azure()
-    assert rig.do(lambda s: stale_claim(s, rig.cluster, "team-a", "imagenet")) is None
+    rig.do(lambda s: refuse_stale(s, PLACE._replace(name="imagenet"), "snapshotted"))
     with pytest.raises(ConflictError) as caught:
-        rig.do(lambda s: refuse_stale(s, rig.cluster, ("team-a", CLAIM), "snapshotted"))
+        rig.do(lambda s: refuse_stale(s, PLACE, "snapshotted"))
     assert caught.value.message == (
         "The volume of PVC lane-data was moved to pool premium, and Trident does not know: it"
         " cannot be snapshotted now. What runs on it goes on."

@@ -21,6 +21,7 @@ from bot.slack.messages import Message
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.ground import CAROL, INSTALLATION, Outside
+from tests.bot.volumes.losing import STAYS, lose
 from tests.databases import create_tables
 
 ADMIN = Caller("T0QM", CAROL, "C0ADMINS", Place.APPROVALS, None, frozenset({Role.ADMIN}))
@@ -181,3 +182,12 @@ def test_objects_of_others_are_never_named(left: Leftovers) -> None:
     left.leave("other-bot", **{labels.INSTALLATION: "another"})
     left.outside.clock.moment += timedelta(days=2)
     assert left.search() == []
+
+
+def test_claim_on_a_lost_volume_is_not_removed(left: Leftovers) -> None:
+    left.leave("forgotten-1")
+    left.outside.clock.moment += timedelta(days=2)
+    (orphan,) = left.search()
+    lose(left, "forgotten-1", "datasets")
+    (orphan,) = left.remove(orphan)
+    assert (orphan.wanted_by, orphan.trouble, left.effects()) == (None, STAYS, [])

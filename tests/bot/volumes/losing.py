@@ -1,0 +1,44 @@
+"""Has Trident lose the volume of a PVC, as far as the bot knows."""
+
+from sqlmodel import Session, col, delete
+
+from bot.volumes.tables import MovedVolume
+from tests.bot.ground import START, Ground
+
+_AT = "/subscriptions/s/resourceGroups/g/providers/Microsoft.NetApp/netAppAccounts/a/capacityPools"
+WHY = "was moved to pool premium, and Trident does not know: it cannot be"
+UNBLOCK = "An admin tells Trident where it is; docs/anf.md says how."
+STAYS = (
+    "Its volume was moved to pool premium, and Trident does not know: with the PVC gone the volume"
+    f" would stay, billed. {UNBLOCK}"
+)
+
+
+def lose(ground: Ground, name: str, namespace: str = "team-a") -> None:
+    """Somebody moved its volume."""
+
+    def work(session: Session) -> None:
+        session.add(
+            MovedVolume(
+                cluster="default",
+                volume_name=f"pvc-{namespace}-{name}",
+                namespace=namespace,
+                claim_name=name,
+                told_id=f"{_AT}/standard/volumes/one",
+                recorded_id=f"{_AT}/standard/volumes/one",
+                current_id=f"{_AT}/premium/volumes/one",
+                seen_at=START,
+            )
+        )
+
+    ground.do(work)
+
+
+def find(ground: Ground) -> None:
+    """Somebody told Trident of all that were lost."""
+    ground.do(lambda session: session.exec(delete(MovedVolume).where(col(MovedVolume.is_stale))))
+
+
+def said(name: str, doing: str) -> tuple[str, str]:
+    """The refusal of what cannot be done."""
+    return f"The volume of PVC {name} {WHY} {doing} now. What runs on it goes on.", UNBLOCK
