@@ -45,6 +45,8 @@ from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService
 from bot.datasets.watching import SurveyEar
 from bot.gpus.controller import UseController, look_around
+from bot.gpus.measuring import MeasureController
+from bot.gpus.sampling import SampleController, sample_all
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
 from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
@@ -164,6 +166,8 @@ class Application:
             ),
             ApprovalController(database, clock, self.settings, self.approvals),
             UseController(database, clock, self.settings, self.idling),
+            SampleController(database, clock, self.settings, clusters, self.engines.of),
+            MeasureController(database, clock, self.settings, clusters),
             VersionController(of_datasets),
             CacheController(of_datasets),
             ShareController(of_datasets),
@@ -267,6 +271,7 @@ class Application:
         return Works(
             recover_quotas=self._recover_quotas,
             look_at_gpus=lambda session, now: look_around(settings(), session, now),
+            sample_gpus=lambda session, now: sample_all(settings(), session, now),
             look_at_caches=lambda session, now: look_through(settings(), session, now),
             look_for_orphans=lambda session, now: look_for_orphans(settings(), session, now),
             refresh_datasets=lambda session, now: refresh(settings(), session, now),

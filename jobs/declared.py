@@ -8,6 +8,7 @@ from jobs import (
     cache_expiry,
     dataset_orphans,
     dataset_refresh,
+    gpu_samples,
     gpu_use,
     quota_recovery,
     retention,
@@ -19,13 +20,14 @@ from jobs import (
 class Works:
     """What the jobs do that need more than the database.
 
-    Quotas are put back of which only a queue's annotation still knows, the use of GPUs is asked
-    for, as is the room of capacity pools, and caches are looked through, as are what they left over
-    and the sources of datasets.
+    Quotas are put back of which only a queue's annotation still knows, the use of GPUs is asked for
+    and who holds them is written down, as is the room of capacity pools, and caches are looked
+    through, as are what they left over and the sources of datasets.
     """
 
     recover_quotas: Work
     look_at_gpus: Work
+    sample_gpus: Work
     look_at_caches: Work
     look_for_orphans: Work
     refresh_datasets: Work
@@ -39,6 +41,7 @@ def declared(works: Works) -> tuple[ScheduledJob, ...]:
         snapshot_expiry.job,
         quota_recovery.job(works.recover_quotas),
         gpu_use.job(works.look_at_gpus),
+        gpu_samples.job(works.sample_gpus),
         cache_expiry.job(works.look_at_caches),
         dataset_orphans.job(works.look_for_orphans),
         dataset_refresh.job(works.refresh_datasets),

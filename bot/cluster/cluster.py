@@ -27,6 +27,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _EVERYWHERE: Mapping[Resource[Any], str] = {
     **dict.fromkeys(resources.ROOTS, ""),
     resources.PODS: labels.RUN,
+    resources.HOLDERS: f"!{labels.RUN}",
     resources.NODES: "",
     resources.PVCS: "",
     resources.VOLUMES: "",

@@ -28,6 +28,8 @@ JOB_UID = "kueue.x-k8s.io/job-uid"
 ELASTIC = "kueue.x-k8s.io/elastic-job"
 JOB_NAME = "batch.kubernetes.io/job-name"
 REPLICA_INDEX = "training.kubeflow.org/replica-index"
+# How KAI is asked for a part of a GPU.
+GPU_FRACTION = "gpu-fraction"
 # How Trident is asked for a clone of a volume, or for the same volume in another namespace.
 CLONED_FROM = "trident.netapp.io/cloneFromPVC"
 CLONED_FROM_NAMESPACE = "trident.netapp.io/cloneFromNamespace"

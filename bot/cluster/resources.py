@@ -9,6 +9,7 @@ from bot.cluster import (
     allowances,
     claims,
     events,
+    holders,
     kai,
     namespaces,
     objects,
@@ -57,6 +58,8 @@ def _kueue(plural: str, type_: type[T], *, namespaced: bool = False) -> Resource
 
 
 PODS = _core("pods", objects.Pod)
+# The same objects, for who asks what others hold.
+HOLDERS = Resource("", ("v1",), "pods", "Pod", holders.Holder)
 NODES = _core("nodes", objects.Node, namespaced=False)
 EVENTS = _core("events", events.Event)
 SECRETS = Resource("", ("v1",), "secrets", "Secret", namespaces.Secret, metadata_only=True)

@@ -13,6 +13,7 @@ from bot.config.datasets import CacheClass, Datasets, Layout, Store
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
 from bot.config.fsx import FsxFolder, FsxService
+from bot.config.gpus import Gpus
 from bot.config.models import (
     Approvals,
     Clock,
@@ -49,6 +50,7 @@ __all__ = [
     "FsxFolder",
     "FsxService",
     "GpuUnits",
+    "Gpus",
     "Hami",
     "Http",
     "Ingress",

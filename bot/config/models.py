@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, StringConstraints
 from bot.config.anf import Anf
 from bot.config.clusters import ClusterSettings
 from bot.config.datasets import Datasets, Store
+from bot.config.gpus import Gpus
 from bot.config.kinds import (
     Address,
     ApiUrl,
@@ -196,6 +197,7 @@ class Settings(Section):
     stores: dict[Name, Store] = Field(default_factory=dict)
     datasets: Datasets | None = None
     snapshots: Snapshots = Snapshots()
+    gpus: Gpus = Gpus()
     anf: Anf | None = None
 
     def keep_caches(self, team: str) -> timedelta | None:

@@ -1,19 +1,26 @@
 """Keeps samples: minutes as they come, five minutes and hours once an hour is over."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, insert
 from sqlmodel import Session, col
 
+from bot.config import Gpus
 from bot.database.prepared import connection_of
 from bot.database.upsert import Upsert
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import PER_HOUR
 from bot.gpus.packing import add_up, pack
+from bot.gpus.pods import forget_pods
 from bot.gpus.sums import packed, samples
 from bot.gpus.tables import FIVE_MINUTES, MINUTE, Hour, Sample, Sampling
 
+_MINUTE = timedelta(minutes=1)
+_LONGEST_OPEN_HOURS = 3
+# Nobody asks about minutes of longer ago.
+_PODS_KEPT = timedelta(days=8)
 _UPSERT = Upsert(
     Sample,
     ("cluster", "step", "minute"),
@@ -48,6 +55,25 @@ def keep(
     _put(session, cluster, (MINUTE, minute), entries, is_measured=is_measured)
 
 
+def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked: bool) -> None:
+    """Sums up the hours that are over, once it is known what the GPUs did, and lets old ones go.
+
+    Where nobody is asked that, at once; where nobody answers, a few hours later, and again when
+    somebody does.
+    """
+    state = begin(session, cluster, minute)
+    if not is_asked:
+        state.measured = minute
+    hour = minute // PER_HOUR
+    until = min(hour, max(state.measured // PER_HOUR, hour - _LONGEST_OPEN_HOURS))
+    if until > state.rolled:
+        roll_up(session, state, until)
+        spans = (kept.keep_minutes, kept.keep_five_minutes, kept.keep_hours)
+        forget(session, state, [minute - int(span / _MINUTE) for span in spans])
+        forget_pods(session, minute - int(_PODS_KEPT / _MINUTE))
+    session.add(state)
+
+
 def roll_up(session: Session, state: Sampling, until: int) -> None:
     """Sums up the hours that are over before `until`, counted from 1970."""
     again(session, state.cluster, range(state.rolled, until))
@@ -65,7 +91,7 @@ def again(session: Session, cluster: str, hours: Iterable[int]) -> None:
             _replace(session, hour, whole)
 
 
-def forget(session: Session, state: Sampling, floors: tuple[int, int, int]) -> None:
+def forget(session: Session, state: Sampling, floors: Sequence[int]) -> None:
     """Lets go of samples of single minutes, of five and of hours before these minutes.
 
     What is not summed up yet stays.

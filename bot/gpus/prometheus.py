@@ -52,6 +52,10 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel"):
 _DECODER = msgspec.json.Decoder(_Answer)
 
 
+class NoGpusError(MetricsError):
+    """It answers, and knows nothing of GPUs that pods use."""
+
+
 class _TooMuchError(MetricsError):
     """It answers, but has not the memory or the time for this query."""
 
@@ -143,6 +147,28 @@ class Prometheus:
         result = self._at(query, now)
         return int(result[0].value[1]) if result else 0
 
+    def names(self, at: datetime) -> tuple[str, str]:
+        """The labels that name namespace and pod; NoGpusError where no pod's GPU is known of."""
+        source = self._source(at)
+        return source.namespace, source.pod
+
+    def has(self, metric: str, label: str, at: datetime) -> bool:
+        """Whether there is a metric with that label."""
+        query = f'count(last_over_time({metric}{{{label}!=""}}[{_LOOK_BACK}]))'
+        return bool(self._at(query, at))
+
+    def each_minute(
+        self, query: str, minutes: range
+    ) -> Iterator[tuple[Mapping[str, str], int, float]]:
+        """The labels of each series with its values at the end of each of these minutes."""
+        times = f"{(minutes.start + 1) * 60}", f"{minutes.stop * 60}"
+        asked = {"query": query, "step": "60", "start": times[0], "end": times[1]}
+        for series in self._ask("query_range", asked).result:
+            for at, text in series.values:
+                value = float(text)
+                if isfinite(value):
+                    yield series.metric, round(at / 60) - 1, value
+
     def close(self) -> None:
         """Gives its connections back."""
         self._pool.clear()
@@ -157,7 +183,7 @@ class Prometheus:
             for metric, whole in _METRICS.items():
                 if metric in served:
                     return _Source(metric, whole, namespace, pod)
-        raise MetricsError(
+        raise NoGpusError(
             f"{self._name} knows nothing of GPUs that pods use.",
             "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
             f" {' or '.join(_METRICS)}.",

@@ -22,7 +22,6 @@ from bot.quotas.standing import Standing
 QUEUE = "kai.scheduler/queue"
 PRIORITY = "priorityClassName"
 MIN_MEMBER = "kai.scheduler/batch-min-member"
-FRACTION = "gpu-fraction"
 SCHEDULER = "kai-scheduler"
 # Each time KAI pushes a run out its pods are deleted, which counts as a failure of the Job.
 ATTEMPTS = 20
@@ -173,7 +172,7 @@ def _dress_pods(template: Manifest, queueing: Manifest, gpus: Decimal, resource:
     spec["schedulerName"] = SCHEDULER
     if gpus == gpus.to_integral_value():
         return
-    metadata.setdefault("annotations", {})[FRACTION] = f"{gpus.normalize():f}"
+    metadata.setdefault("annotations", {})[labels.GPU_FRACTION] = f"{gpus.normalize():f}"
     for container in spec["containers"]:
         for amounts in container.get("resources", {}).values():
             amounts.pop(resource, None)

@@ -15,7 +15,7 @@ from bot.quotas.engine import Words
 from bot.quotas.standing import Blocked, Item
 
 # Where people and tools usually note whose work something is.
-_OWNER_LABELS = (labels.PERSON, "owner", "user", "app.kubernetes.io/created-by", "created-by")
+OWNER_LABELS = (labels.PERSON, "owner", "user", "app.kubernetes.io/created-by", "created-by")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> Stranger:
         cluster=engine.cluster,
         namespace=item.namespace,
         queue=item.queue,
-        owner=next((known[label] for label in _OWNER_LABELS if known.get(label)), None),
+        owner=next((known[label] for label in OWNER_LABELS if known.get(label)), None),
         gpus=item.gpus,
         is_admitted=item.is_admitted,
         created_at=item.created_at,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
+from bot.cluster import labels
+from bot.cluster.objects import Pod
 from bot.training.kinds.deployment import DeploymentKind
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.interactive import InteractiveKind
@@ -58,6 +60,15 @@ def gpus_of(spec: RunSpec) -> Decimal:
     names = spec.gpus_requested.keys()
     counts = (pods.count for pods in kind_of(spec).pods(spec) if names & pods.requests.keys())
     return spec.gpus * sum(counts)
+
+
+def gpus_of_pod(spec: RunSpec, pod: Pod) -> Decimal:
+    """The GPUs that one of a run's pods holds: a launcher may have none."""
+    role = pod.labels.get(labels.ROLE, "")
+    names = spec.gpus_requested.keys()
+    its = (pods for pods in kind_of(spec).pods(spec) if pods.name == role)
+    has_none = any(not names & pods.requests.keys() for pods in its)
+    return Decimal(0) if has_none else spec.gpus
 
 
 def requests_of(spec: RunSpec) -> dict[str, Decimal]:

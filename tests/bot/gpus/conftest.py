@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.database.database import Database
-from tests.bot.gpus.rig import Watched
+from tests.bot.gpus.rig import Sampled, Watched
 from tests.bot.ground import Outside
 from tests.bot.training.rig import settings
 from tests.databases import create_tables
@@ -19,5 +19,16 @@ def rig(tmp_path: Path) -> Iterator[Watched]:
     database = Database(url)
     outside = Outside(tmp_path)
     yield Watched(database, outside, settings())
+    outside.close()
+    database.close()
+
+
+@pytest.fixture
+def sampled(tmp_path: Path) -> Iterator[Sampled]:
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    yield Sampled(database, outside, settings())
     outside.close()
     database.close()

@@ -9,8 +9,12 @@ from sqlalchemy import update
 from typing_extensions import override
 
 from bot.config import ClusterSettings, PrometheusSettings
-from bot.controller import Loop
+from bot.controller import Controller, Loop
+from bot.gpus.amounts import Amounts
 from bot.gpus.controller import UseController, look_around
+from bot.gpus.measuring import MeasureController
+from bot.gpus.sampling import SampleController, sample_all
+from bot.gpus.usage import Use, Window, use
 from bot.slack.messages import Message
 from bot.training.idling import IdlingService
 from tests.bot.training.rig import Rig
@@ -66,3 +70,31 @@ def idle(scraped: Scraped, pod: str, begun: datetime, hours: float, gpus: int = 
     for gpu in range(gpus):
         labels = {"namespace": "team-a", "pod": pod, "gpu": str(gpu)}
         scraped.add(ACTIVE, labels, (begun, begun + timedelta(hours=hours)), 0)
+
+
+class Sampled(Watched):
+    """A cluster whose GPUs are written down every minute."""
+
+    @override
+    def restart(self) -> None:
+        super().restart()
+        parts = (self.database, self.clock, self.settings, self.clusters)
+        sampler = SampleController(*parts, self.engines.of)
+        controllers: list[Controller] = [self.controller, self.uses, sampler, MeasureController(*parts)]
+        self.loop = Loop(self.database, self.clock, controllers)
+
+    def sample(self, minutes: int = 1) -> None:
+        """Lets so many minutes pass, each with its sample."""
+        for _ in range(minutes):
+            self.do(lambda session: sample_all(self.settings(), session, self.clock.now()))
+            self.pass_time(minutes=1)
+
+    def used(self, minutes: int, until: datetime | None = None) -> Use:
+        """What happened in the last minutes."""
+        ended = until or self.clock.now()
+        window = Window(ended - timedelta(minutes=minutes), ended)
+        return self.do(lambda session: use(session, window))
+
+    def held(self, minutes: int, until: datetime | None = None) -> dict[str, Amounts]:
+        """By run, or what others called it, who held GPUs in the last minutes."""
+        return self.used(minutes, until).by(lambda series: f"{series.team}/{series.name}")

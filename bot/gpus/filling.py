@@ -1,0 +1,99 @@
+"""Fills minutes that nobody sampled, from what kube-state-metrics said was held in them."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import or_, select
+from sqlmodel import Session, col
+
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.gpus import owners
+from bot.gpus.amounts import WHOLE, Amounts
+from bot.gpus.exporters import PodName, Request, Requests
+from bot.gpus.minutes import moment_of
+from bot.gpus.nodes import Place, places
+from bot.gpus.owners import Owner
+from bot.gpus.pods import KnownPod, NewPod, keep_pods
+from bot.gpus.tables import What
+from bot.training.tables import Run
+
+
+class Filling:
+    """Fills the minutes of one cluster; `pods` are those known, which grow."""
+
+    def __init__(
+        self, settings: Settings, cluster: Cluster, pods: Mapping[PodName, KnownPod]
+    ) -> None:
+        self._cluster = cluster.name
+        self._places = places(cluster.view, settings.gpus)
+        self._teams = owners.teams_of(settings, cluster.name)
+        self.pods = dict(pods)
+
+    def fill(self, session: Session, told: Mapping[int, Requests]) -> dict[int, dict[int, Amounts]]:
+        """The entries of these minutes; pods that were not known are kept."""
+        if not told:
+            return {}
+        self._meet(session, told)
+        capacity = {minute: self._capacity(each) for minute, each in told.items()}
+        ids = owners.ids_of(session, {owner for each in capacity.values() for owner in each})
+        filled = {}
+        for minute, each in told.items():
+            entries = {ids[owner]: Amounts(gpus) for owner, gpus in capacity[minute].items()}
+            held: dict[int, int] = {}
+            for request in each.pods:
+                pod = self.pods[request.namespace, request.pod]
+                held[pod.series] = held.get(pod.series, 0) + pod.amount
+            filled[minute] = entries | {series: Amounts(gpus) for series, gpus in held.items()}
+        return filled
+
+    def _capacity(self, told: Requests) -> dict[Owner, int]:
+        found = {Owner(What.SAMPLED, self._cluster): WHOLE}
+        for node, gpus in told.nodes.items():
+            place = self._places.get(node, Place())
+            owner = Owner(What.NODES, self._cluster, gpu_type=place.gpu_type, pool=place.pool)
+            found[owner] = found.get(owner, 0) + gpus
+        return found
+
+    def _meet(self, session: Session, told: Mapping[int, Requests]) -> None:
+        """Finds out whose the pods are that nobody saw while they were there."""
+        first = {
+            (each.namespace, each.pod): each
+            for _, of_minute in sorted(told.items(), reverse=True)
+            for each in of_minute.pods
+        }
+        unknown = [each for name, each in first.items() if name not in self.pods]
+        runs = _runs(session, self._cluster, min(told)) if unknown else []
+        new = [self._pod(each, runs) for each in unknown]
+        ids = owners.ids_of(session, {each.owner for each in new})
+        with_ids = [(each, ids[each.owner]) for each in new]
+        keep_pods(session, self._cluster, with_ids, (min(told), max(told) + 1))
+        for each, series in with_ids:
+            self.pods[each.namespace, each.name] = KnownPod(each.uid, series, each.amount)
+
+    def _pod(self, each: Request, runs: Sequence[Run]) -> NewPod:
+        place = self._places.get(each.node, Place())
+        mine = [
+            run
+            for run in runs
+            if run.namespace == each.namespace and each.pod.startswith(f"{run.job_name}-")
+        ]
+        if mine:
+            owner = owners.of_run(max(mine, key=lambda run: len(run.job_name)), place)
+        else:
+            team = self._teams.get(each.namespace, "")
+            owner = Owner(
+                What.OTHER, self._cluster, team=team, namespace=each.namespace, name=each.pod,
+                gpu_type=place.gpu_type, pool=place.pool,
+            )  # fmt: skip
+        uid = each.uid or f"{each.namespace}/{each.pod}"
+        return NewPod(uid, each.namespace, each.pod, each.amount, owner)
+
+
+def _runs(session: Session, cluster: str, since: int) -> Sequence[Run]:
+    """The runs of a cluster that were there in that minute or after."""
+    return session.scalars(
+        select(Run).where(
+            col(Run.cluster) == cluster,
+            or_(col(Run.ended_at).is_(None), col(Run.ended_at) >= moment_of(since)),
+        )
+    ).all()

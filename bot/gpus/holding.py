@@ -1,0 +1,77 @@
+"""Which pods hold GPUs, as the view of a cluster shows them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.holders import Holder
+from bot.cluster.objects import Pod
+from bot.cluster.resources import HOLDERS, NODES, PODS, Resource
+from bot.cluster.view import View
+from bot.gpus.amounts import WHOLE
+from bot.gpus.nodes import Counting, is_ready
+
+# The server says something about once a minute.
+_FRESH_SECONDS = 150.0
+_OVER = {"Succeeded", "Failed"}
+_NEEDED: tuple[Resource[Any], ...] = (PODS, HOLDERS, NODES)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The GPUs of one node, in thousandths of one; `ready` are those that take work."""
+
+    node: str
+    gpus: int
+    ready: int
+
+
+def is_fresh(view: View) -> bool:
+    """Whether the view shows pods and nodes as they are about now."""
+    return all(
+        view.store(each).synced and view.age_seconds(each) < _FRESH_SECONDS for each in _NEEDED
+    )
+
+
+def pods_of_runs(view: View) -> list[Pod]:
+    """The pods of runs that have a place on a node, with GPUs or without."""
+    return [pod for pod in view.all(PODS) if pod.spec.node_name and pod.status.phase not in _OVER]
+
+
+def holders(view: View, counting: Counting) -> Iterator[tuple[Holder, int]]:
+    """The pods of others that hold GPUs, and how much, in thousandths of one."""
+    for pod in view.all(HOLDERS):
+        if pod.spec.node_name and pod.status.phase not in _OVER:
+            amount = _held(pod, counting)
+            if amount:
+                yield pod, amount
+
+
+def capacities(view: View, counting: Counting) -> list[Capacity]:
+    """The GPUs of each node that has any."""
+    found = []
+    for node in view.all(NODES):
+        gpus = counting.held(node.status.allocatable)
+        if gpus:
+            found.append(Capacity(node.name, gpus, gpus if is_ready(node) else 0))
+    return found
+
+
+def _held(pod: Holder, counting: Counting) -> int:
+    if pod.fraction is not None:
+        return int(pod.fraction * WHOLE)
+    return sum(counting.held(each.resources.requests) for each in pod.spec.containers)
+
+
+def run_of(pod: Pod) -> str:
+    """The id of the run that a pod is of."""
+    return pod.labels[labels.RUN]
+
+
+def controller_of(pod: Holder) -> tuple[str, str]:
+    """The kind and name of what a pod belongs to; itself where it is alone."""
+    owners: Sequence[tuple[str, str]] = [
+        (each.kind, each.name) for each in pod.metadata.owner_references if each.controller
+    ]
+    return owners[0] if owners else ("Pod", pod.name)

@@ -1,0 +1,52 @@
+"""Follows since when all GPUs of somebody do nothing."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import bindparam, select, update
+from sqlmodel import Session, col
+
+from bot.gpus.amounts import Amounts
+from bot.gpus.minutes import moment_of
+from bot.gpus.tables import Series, What
+
+_HELD = (What.RUN, What.OTHER)
+_CHANGE = (
+    update(Series).where(col(Series.id) == bindparam("of")).values(idle_since=bindparam("since"))
+)
+
+
+def follow(session: Session, cluster: str, minutes: Mapping[int, Mapping[int, Amounts]]) -> None:
+    """Notes it, from minutes in their order; what nobody knows counts as work."""
+    before = _idle_now(session, cluster)
+    since: dict[int, datetime | None] = dict(before)
+    for minute, entries in minutes.items():
+        for series in since.keys() - entries.keys():
+            since[series] = None
+        for series, amounts in entries.items():
+            if is_idle(amounts):
+                since[series] = since.get(series) or moment_of(minute)
+            elif series in since:
+                since[series] = None
+    changed = [
+        {"of": series, "since": moment}
+        for series, moment in since.items()
+        if moment != before.get(series)
+    ]
+    if changed:
+        session.connection().execute(_CHANGE, changed)
+
+
+def is_idle(amounts: Amounts) -> bool:
+    """Whether all GPUs that were held are known to have done nothing."""
+    return 0 < amounts.allocated == amounts.measured == amounts.idle
+
+
+def _idle_now(session: Session, cluster: str) -> dict[int, datetime | None]:
+    chosen = select(col(Series.id), col(Series.idle_since)).where(
+        col(Series.cluster) == cluster,
+        col(Series.idle_since).is_not(None),
+        col(Series.what).in_(_HELD),
+    )
+    rows = session.connection().execute(chosen)
+    return {series: moment for series, moment in rows if series is not None}

@@ -1,0 +1,54 @@
+"""Joins who held GPUs in a minute with what the GPUs did in it. Pure: no I/O."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil
+
+from bot.gpus.amounts import NOTHING, WHOLE, Amounts
+from bot.gpus.exporters import Figures, PodName
+from bot.gpus.pods import KnownPod
+
+
+def join(
+    entries: Mapping[int, Amounts],
+    told: Mapping[PodName, Figures],
+    pods: Mapping[PodName, KnownPod],
+) -> dict[int, Amounts]:
+    """The entries of a minute, with what is known of their pods' GPUs.
+
+    What nobody told stays unknown; nobody is said to have used more than they held.
+    """
+    sums: dict[int, Amounts] = {}
+    for name, each in told.items():
+        pod = pods.get(name)
+        if pod is not None:
+            sums[pod.series] = sums.get(pod.series, NOTHING) + _of_pod(pod.amount, each)
+    return {series: _within(held, sums.get(series)) for series, held in entries.items()}
+
+
+def _of_pod(amount: int, told: Figures) -> Amounts:
+    """What is known of what a pod holds; a part of a GPU did what the GPU did."""
+    share = min(told.gpus / max(ceil(amount / WHOLE), 1), 1)
+    measured = round(amount * share)
+    busy = min(round(measured * told.busy / told.gpus), measured)
+    idle = min(round(measured * told.idle / told.gpus), measured)
+    used = round(min(told.memory_used, told.memory_total))
+    return Amounts(0, measured, busy, idle, used, round(told.memory_total))
+
+
+def _within(held: Amounts, known: Amounts | None) -> Amounts:
+    if known is None:
+        return Amounts(held.allocated)
+    if known.measured <= held.allocated:
+        return replace(known, allocated=held.allocated)
+    # Its pods were others when it was sampled.
+    part = held.allocated / known.measured
+    measured = held.allocated
+    return Amounts(
+        held.allocated,
+        measured,
+        min(round(known.busy * part), measured),
+        min(round(known.idle * part), measured),
+        known.memory_used,
+        known.memory_total,
+    )

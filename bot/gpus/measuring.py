@@ -1,0 +1,145 @@
+"""Finds out what GPUs did in the minutes that were sampled, and who held them in those missed."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.gpus import idling, keeping
+from bot.gpus.amounts import Amounts
+from bot.gpus.exporters import Figures, PodName, Requests, figures, requests
+from bot.gpus.filling import Filling
+from bot.gpus.joining import join
+from bot.gpus.minutes import PER_HOUR, minute_of
+from bot.gpus.nodes import Counting
+from bot.gpus.packing import unpack
+from bot.gpus.pods import KnownPod, known_pods
+from bot.gpus.prometheus import NoGpusError, Prometheus
+from bot.gpus.sums import samples
+from bot.gpus.tables import Sampling
+
+KIND = "gpu-measure"
+# So many minutes of a large cluster are a few megabytes of figures.
+_AT_ONCE = 60
+_SOON = timedelta(seconds=1)
+_FARTHEST = timedelta(days=7)
+
+Minutes = dict[int, dict[int, Amounts]]
+
+
+@dataclass
+class _Told:
+    """What was told of some minutes; `trouble` says why nothing is known of what GPUs did."""
+
+    figures: Mapping[int, Mapping[PodName, Figures]] = field(default_factory=dict)
+    requests: Mapping[int, Requests] = field(default_factory=dict)
+    trouble: str = ""
+
+
+class MeasureController:
+    """Asks the Prometheus of a cluster; its rows are the clusters' names."""
+
+    kind = KIND
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._clusters = clusters
+
+    def step(self, row_id: str) -> Step:
+        """Asks about an hour at most; MetricsError when nobody answers, then it is asked again."""
+        settings, now = self._settings(), self._clock.now()
+        at = settings.clusters.get(row_id)
+        if at is None or at.prometheus is None or row_id not in self._clusters:
+            return Step(None)
+        open_ = self._database.read(lambda session: _open(session, row_id, now))
+        minutes = open_[:_AT_ONCE]
+        if not minutes:
+            return Step(None)
+        before, pods = self._database.read(lambda session: _before(session, row_id, minutes))
+        counting = Counting(settings.quotas.resource, at.fractions)
+        with closing(Prometheus(f"The Prometheus of {row_id}", at.prometheus)) as prometheus:
+            told = _ask(prometheus, minutes, before, counting)
+
+        def save(session: Session) -> None:
+            # All over again where the transaction is repeated: pods that it met are not known yet.
+            filling = Filling(settings, self._clusters[row_id], pods)
+            filled = filling.fill(session, told.requests)
+            joined = {
+                minute: join(entries, told.figures.get(minute, {}), filling.pods)
+                for minute, entries in sorted({**before, **filled}.items())
+            }
+            _save(session, row_id, minutes, joined, told)
+            if not filling.pods:  # then there is nothing to know
+                _say(session, row_id, "")
+
+        return Step(now + _SOON if len(open_) > len(minutes) else None, save)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        """What is not known any more is said."""
+        _say(session, row_id, trouble.sentence)
+
+
+def _ask(
+    prometheus: Prometheus, minutes: range, before: Mapping[int, object], counting: Counting
+) -> _Told:
+    told = _Told()
+    missed = [each for each in minutes if each not in before]
+    if missed:
+        known = requests(prometheus, range(missed[0], missed[-1] + 1), counting)
+        told.requests = {each: known[each] for each in missed if each in known}
+    try:
+        told.figures = figures(prometheus, minutes)
+    except NoGpusError as error:
+        told.trouble = error.message
+    return told
+
+
+def _open(session: Session, cluster: str, now: datetime) -> range:
+    """The minutes that nobody was asked about; the last one of them was over a minute ago."""
+    state = session.get(Sampling, cluster)
+    if state is None:
+        return range(0)
+    begun = max(state.measured, state.minutes_from, minute_of(now - _FARTHEST))
+    return range(begun, minute_of(now) - 1)
+
+
+def _before(
+    session: Session, cluster: str, minutes: range
+) -> tuple[Minutes, dict[PodName, KnownPod]]:
+    """What was sampled in these minutes, and the pods that held GPUs then."""
+    found = {minute: unpack(entries) for minute, entries, _ in samples(session, cluster, minutes)}
+    return found, known_pods(session, cluster, minutes.start)
+
+
+def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told: _Told) -> None:
+    state = keeping.begin(session, cluster, minutes.start)
+    for minute, entries in joined.items():
+        keeping.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
+    idling.follow(session, cluster, joined)
+    hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
+    keeping.again(session, cluster, [each for each in hours if each < state.rolled])
+    state.measured = max(state.measured, minutes.stop)
+    session.add(state)
+    _say(session, cluster, told.trouble)
+
+
+def _say(session: Session, cluster: str, trouble: str) -> None:
+    state = session.get(Sampling, cluster)
+    if state is not None:
+        state.trouble = trouble
+        session.add(state)

@@ -1,0 +1,97 @@
+"""Nodes with GPUs: how many, of which type, and in which pool."""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from bot.cluster.objects import Node, has_condition
+from bot.cluster.queues import ResourceFlavor
+from bot.cluster.resources import NODES, RESOURCE_FLAVORS
+from bot.cluster.view import View
+from bot.config import Fractions, Gpus
+from bot.gpus.amounts import WHOLE
+
+_PRODUCT = "nvidia.com/gpu.product"
+# A slice like nvidia.com/mig-1g.10gb has one of the seven compute units of a GPU.
+_SLICE = re.compile(r"nvidia_com_mig_(?P<units>\d)g_.+")
+_SLICES = "nvidia_com_mig_.+"
+_UNITS = 7
+
+
+class Place(NamedTuple):
+    """The type of a node's GPUs and its pool; empty where nothing tells."""
+
+    gpu_type: str = ""
+    pool: str = ""
+
+
+class Counting(NamedTuple):
+    """How a cluster counts GPUs."""
+
+    resource: str
+    fractions: Fractions
+
+    def held(self, resources: Mapping[str, Decimal]) -> int:
+        """How much of GPUs an amount of each resource is, in thousandths of one.
+
+        Resources may be called as metrics call them.
+        """
+        return sum(self._held(*each) for each in resources.items())
+
+    @property
+    def pattern(self) -> str:
+        """What metrics call resources that stand for GPUs, as a pattern for all of them."""
+        units = self.fractions.units
+        names = {
+            self.resource,
+            *self.fractions.sizes.values(),
+            *({units.resource} if units else ()),
+        }
+        return "|".join(sorted({_in_metrics(each) for each in names} | {_SLICES}))
+
+    def _held(self, name: str, amount: Decimal) -> int:
+        plain, units = _in_metrics(name), self.fractions.units
+        if units is not None and plain == _in_metrics(units.resource):
+            return int(amount * WHOLE / units.per_gpu)
+        if plain == _in_metrics(self.resource):
+            return int(amount * WHOLE)
+        for size, resource in self.fractions.sizes.items():
+            if plain == _in_metrics(resource):
+                return int(amount * Decimal(size) * WHOLE)
+        found = _SLICE.fullmatch(plain)
+        return int(amount * WHOLE * int(found["units"]) / _UNITS) if found else 0
+
+
+def places(view: View, settings: Gpus) -> dict[str, Place]:
+    """Where each node of a cluster belongs, by its name."""
+    flavors = view.all(RESOURCE_FLAVORS)
+    return {
+        node.name: Place(_type_of(node, flavors), _pool_of(node, settings.pool_labels))
+        for node in view.all(NODES)
+    }
+
+
+@lru_cache(maxsize=1024)
+def _in_metrics(name: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9]", "_", name)
+
+
+def is_ready(node: Node) -> bool:
+    """Whether a node takes work."""
+    return has_condition(node.status.conditions, "Ready") and not node.spec.unschedulable
+
+
+def _type_of(node: Node, flavors: Sequence[ResourceFlavor]) -> str:
+    """The flavor that means the node by the most labels, else what its driver calls its GPUs."""
+    by_labels: dict[int, list[str]] = {}
+    for each in flavors:
+        if each.spec.node_labels.items() <= node.labels.items():
+            by_labels.setdefault(len(each.spec.node_labels), []).append(each.name)
+    best = by_labels[max(by_labels)] if by_labels else []
+    return best[0] if len(best) == 1 else node.labels.get(_PRODUCT, "")
+
+
+def _pool_of(node: Node, labels: Sequence[str]) -> str:
+    return next((node.labels[each] for each in labels if each in node.labels), "")

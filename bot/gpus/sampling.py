@@ -1,0 +1,178 @@
+"""Writes down every minute who holds the GPUs of a cluster, as the watches see it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.due import wake
+from bot.gpus import keeping, measuring, owners
+from bot.gpus.amounts import WHOLE, Amounts
+from bot.gpus.holding import capacities, holders, is_fresh, pods_of_runs, run_of
+from bot.gpus.minutes import minute_of
+from bot.gpus.nodes import Counting, Place, places
+from bot.gpus.owners import Owner
+from bot.gpus.pods import KnownPod, NewPod, end_pods, keep_pods, live_pods
+from bot.gpus.quota_figures import quota_of_teams
+from bot.gpus.tables import What
+from bot.quotas import Engine
+from bot.training.kinds import gpus_of_pod, is_known
+from bot.training.spec import spec_of
+from bot.training.tables import Run
+
+KIND = "gpu-sample"
+
+
+@dataclass
+class _Look:
+    """What one look at a cluster came to; amounts are in thousandths of a GPU."""
+
+    minute: int
+    held: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    new: list[NewPod] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    others: dict[Owner, int] = field(default_factory=lambda: defaultdict(int))
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A cluster, and what pods in it are told by."""
+
+    cluster: Cluster
+    counting: Counting
+    places: Mapping[str, Place]
+    teams: Mapping[str, str]
+
+
+def sample_all(settings: Settings, session: Session, now: datetime) -> None:
+    """Makes every cluster due: to be looked at, and to be asked about where somebody measures."""
+    for name, cluster in settings.clusters.items():
+        wake(session, KIND, name, f"cluster:{name}", now)
+        if cluster.prometheus is not None:
+            wake(session, measuring.KIND, name, f"prometheus:{name}", now)
+
+
+class SampleController:
+    """Takes the samples of a cluster; its rows are the clusters' names."""
+
+    kind = KIND
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+        engine: Callable[[str], Engine],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._clusters = clusters
+        self._engine = engine
+        self._without: dict[str, set[str]] = {}
+
+    def step(self, row_id: str) -> Step:
+        """Looks at the view; where that does not show the present, this minute stays unknown."""
+        cluster, settings = self._clusters.get(row_id), self._settings()
+        if cluster is None or row_id not in settings.clusters or not is_fresh(cluster.view):
+            return Step(None)
+        minute = minute_of(self._clock.now())
+        look = self._look(cluster, settings, minute)
+        is_asked = settings.clusters[row_id].prometheus is not None
+
+        def save(session: Session) -> None:
+            _save(session, row_id, look)
+            keeping.come_to(session, row_id, minute, settings.gpus, is_asked=is_asked)
+
+        return Step(None, save)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        """What was not seen stays unknown."""
+
+    def _look(self, cluster: Cluster, settings: Settings, minute: int) -> _Look:
+        counting = Counting(settings.quotas.resource, settings.clusters[cluster.name].fractions)
+        site = _Site(
+            cluster,
+            counting,
+            places(cluster.view, settings.gpus),
+            owners.teams_of(settings, cluster.name),
+        )
+        look = _Look(minute)
+        look.others[Owner(What.SAMPLED, cluster.name)] = WHOLE
+        look.others.update(quota_of_teams(settings, cluster.name, self._engine(cluster.name)))
+        for node in capacities(cluster.view, counting):
+            place = site.places.get(node.node, Place())
+            for what, gpus in ((What.NODES, node.gpus), (What.READY, node.ready)):
+                owner = Owner(what, cluster.name, gpu_type=place.gpu_type, pool=place.pool)
+                look.others[owner] += gpus
+        self._database.read(lambda session: self._look_at_pods(session, site, look))
+        return look
+
+    def _look_at_pods(self, session: Session, site: _Site, look: _Look) -> None:
+        known = live_pods(session, site.cluster.name)
+        there: set[str] = set()
+        for pod, amount in holders(site.cluster.view, site.counting):
+            there.add(pod.uid)
+            if pod.uid not in known:
+                place = site.places.get(pod.spec.node_name, Place())
+                owner = owners.of_holder(
+                    pod, site.cluster.view, site.cluster.name, site.teams, place
+                )
+                look.new.append(NewPod(pod.uid, pod.namespace, pod.name, amount, owner))
+        pods = pods_of_runs(site.cluster.view)
+        there.update(pod.uid for pod in pods)
+        look.new.extend(self._new_of_runs(session, site, pods, known))
+        for uid, each in known.items():
+            if uid in there:
+                look.held[each.series] += each.amount
+            else:
+                look.gone.append(uid)
+
+    def _new_of_runs(
+        self, session: Session, site: _Site, pods: Iterable[Pod], known: Mapping[str, KnownPod]
+    ) -> list[NewPod]:
+        """Those of them that hold GPUs; of which none does is remembered."""
+        name = site.cluster.name
+        fresh = [pod for pod in pods if pod.uid not in known]
+        without = self._without.get(name, set()) & {pod.uid for pod in fresh}
+        fresh = [pod for pod in fresh if pod.uid not in without]
+        runs = owners.runs(session, {run_of(pod) for pod in fresh})
+        found = []
+        for pod in fresh:
+            run = runs.get(run_of(pod))
+            amount = _amount(run, pod)
+            if run is None or not amount:
+                without.add(pod.uid)
+                continue
+            owner = owners.of_run(run, site.places.get(pod.spec.node_name, Place()))
+            found.append(NewPod(pod.uid, pod.namespace, pod.name, amount, owner))
+        self._without[name] = without
+        return found
+
+
+def _amount(run: Run | None, pod: Pod) -> int:
+    return int(gpus_of_pod(spec_of(run), pod) * WHOLE) if run and is_known(run) else 0
+
+
+def _save(session: Session, cluster: str, look: _Look) -> None:
+    keeping.begin(session, cluster, look.minute)
+    ids = owners.ids_of(session, {*look.others, *(each.owner for each in look.new)})
+    held = dict(look.held)
+    for each in look.new:
+        series = ids[each.owner]
+        held[series] = held.get(series, 0) + each.amount
+    entries = {series: Amounts(amount) for series, amount in held.items()}
+    entries |= {ids[owner]: Amounts(amount) for owner, amount in look.others.items()}
+    new = [(each, ids[each.owner]) for each in look.new]
+    keep_pods(session, cluster, new, (look.minute, None))
+    end_pods(session, cluster, look.gone, look.minute)
+    keeping.keep(session, cluster, look.minute, entries)

@@ -1,0 +1,244 @@
+"""Who holds the GPUs of a cluster and what these do, written down minute by minute."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.cluster.resources import NODES
+from bot.gpus.amounts import Amounts
+from bot.gpus.minutes import minute_of, moment_of
+from bot.gpus.sampling import sample_all
+from bot.gpus.tables import Sampling
+from bot.gpus.usage import latest, series_of, timeline, together
+from playground.cluster.story import training_job
+from tests.bot.gpus.rig import ACTIVE, UTILIZATION, Sampled
+from tests.bot.training.notebooks import NOTEBOOK
+from tests.prometheus import Scraped
+
+USED, FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
+REQUESTS, PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
+ALLOCATABLE = "kube_node_status_allocatable"
+HOURS = timedelta(hours=3)
+MINUTE = timedelta(minutes=1)
+H100 = "NVIDIA-H100-80GB-HBM3"
+
+
+def begin(rig: Sampled, name: str = "nb", gpus: int = 2) -> str:
+    """Alice's notebook, which runs until it is stopped."""
+    run_id = rig.submit(name, image=NOTEBOOK, command=(), kind="interactive", gpus=gpus)
+    rig.pass_time(seconds=60)
+    assert rig.clock.now().second == 0
+    return run_id
+
+
+def scrape(
+    rig: Sampled, run_id: str, values: Mapping[str, Mapping[str, float]], prefix: str = ""
+) -> Scraped:
+    """What the exporter says of the GPUs of a run for hours from now on: values by GPU."""
+    scraped, now = Scraped(), rig.clock.now()
+    pod = rig.pod_of(rig.get(run_id).id)
+    for gpu, metrics in values.items():
+        labels = {f"{prefix}namespace": "team-a", f"{prefix}pod": pod, "gpu": gpu, "UUID": gpu}
+        if prefix:
+            labels |= {"namespace": "monitoring", "pod": "dcgm-exporter-x"}
+        for metric, value in metrics.items():
+            scraped.add(metric, labels, (now - HOURS, now + HOURS), value)
+    return scraped
+
+
+def share(rig: Sampled, minutes: int) -> Amounts:
+    """What alice's notebook did in the minutes before the last two, which are known of."""
+    return rig.held(minutes, rig.clock.now() - 2 * MINUTE)["team-a/nb"]
+
+
+def test_pods_are_attributed_to_runs_and_teams(sampled: Sampled) -> None:
+    begin(sampled)
+    sampled.world.create("jobs", training_job("by-hand", 1, epochs=100), "team-b")
+    sampled.world.create("jobs", training_job("elsewhere", 1, epochs=100), "default")
+    sampled.sample(5)
+    found = sampled.used(5)
+    assert {
+        (each.series.team, each.series.person, each.series.name, each.series.gpu_type): (
+            each.amounts.allocated
+        )
+        for each in found.parts
+    } == {
+        ("team-a", "U0ALICE", "nb", "h100"): 10_000,
+        ("team-b", "", "by-hand", "h100"): 5_000,
+        ("", "", "elsewhere", "h100"): 5_000,
+    }
+    assert together(found.nodes).allocated == 5 * 16_000
+    assert found.sampled == {"default": 1.0}
+    assert {team: float(hours) for team, hours in found.quota_by_team().items()}[
+        "team-a"
+    ] == pytest.approx(4 * 5 / 60)
+    assert found.borrowed_by_team()["team-a"] == 0
+    assert found.held.known == 0
+    assert found.held.efficiency is None
+
+
+def test_what_ended_holds_nothing_any_more(sampled: Sampled) -> None:
+    run_id = begin(sampled)
+    sampled.sample(3)
+    sampled.stop(run_id)
+    sampled.pass_time(minutes=2)
+    sampled.sample(3)
+    assert sampled.held(3) == {}
+    assert sampled.held(8)["team-a/nb"].allocated == 6_000
+    series = sampled.do(lambda session: series_of(session, run_id))
+    assert [each.name for each in series] == ["nb"]
+
+
+def test_a_cluster_out_of_sight_is_a_gap(sampled: Sampled) -> None:
+    begin(sampled)
+    sampled.sample(2)
+    sampled.cluster.view.store(NODES).synced = False
+    sampled.sample(2)
+    found = sampled.used(4)
+    assert found.sampled == {"default": 0.5}
+    assert found.held.allocated == 4_000
+
+
+@pytest.mark.parametrize("prefix", ["", "exported_"])
+def test_busy_and_idle_gpus_are_measured(sampled: Sampled, tmp_path: Path, prefix: str) -> None:
+    run_id = begin(sampled)
+    scraped = scrape(
+        sampled,
+        run_id,
+        {
+            "0": {ACTIVE: 0.5, USED: 60_000, FREE: 20_000},
+            "1": {UTILIZATION: 0, USED: 20_000, FREE: 60_000},
+        },
+        prefix,
+    )
+    with sampled.measured(tmp_path, scraped):
+        sampled.sample(7)
+        assert share(sampled, 5) == Amounts(10_000, 10_000, 2_500, 5_000, 400_000, 800_000)
+        assert sampled.held(1)["team-a/nb"].measured == 0
+        now = sampled.do(lambda session: latest(session, "default"))
+    assert now.trouble == ""
+    assert now.sampled_at is not None
+    assert now.measured_at == now.sampled_at - 2 * MINUTE
+    assert together(now.measured).efficiency == 0.25
+
+
+def test_a_gpu_nobody_sees_is_unknown(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    bad: dict[str, dict[str, float]] = {"0": {ACTIVE: 1.0}, "1": {UTILIZATION: 9223372036854775794}}
+    with sampled.measured(tmp_path, scrape(sampled, run_id, bad)):
+        sampled.sample(7)
+    found = share(sampled, 5)
+    assert (found.allocated, found.measured, found.busy) == (10_000, 5_000, 5_000)
+    assert found.known == 0.5
+    assert found.memory is None
+
+
+def test_slices_of_a_gpu_are_told_apart(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    scraped, now, pod = Scraped(), sampled.clock.now(), sampled.pod_of(run_id)
+    for slice_, value in (("1", 1.0), ("2", 0.0)):
+        labels = {"namespace": "team-a", "pod": pod, "gpu": "0", "UUID": "a", "GPU_I_ID": slice_}
+        scraped.add(ACTIVE, labels, (now - HOURS, now + HOURS), value)
+    with sampled.measured(tmp_path, scraped):
+        sampled.sample(7)
+    assert share(sampled, 5).efficiency == 0.5
+    assert share(sampled, 5).idle == 5_000
+
+
+def test_figures_come_later_when_nobody_answered(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    scraped = scrape(sampled, run_id, {each: {ACTIVE: 1.0} for each in "01"})
+    sampled.measured_at("http://127.0.0.1:9")
+    sampled.sample(10)
+    now = sampled.do(lambda session: latest(session, "default"))
+    assert now.trouble == "The Prometheus of default does not answer: NewConnectionError."
+    assert now.measured_at is None
+    assert share(sampled, 5).efficiency is None
+    with sampled.measured(tmp_path, scraped):
+        sampled.pass_time(minutes=6)
+        sampled.sample(2)
+    assert share(sampled, 10).efficiency == 1
+    assert sampled.do(lambda session: latest(session, "default")).trouble == ""
+
+
+def requested(scraped: Scraped, pod: str, times: tuple[datetime, datetime], gpus: int = 2) -> None:
+    """What kube-state-metrics says of a pod of team-a."""
+    names = {"namespace": "team-a", "pod": pod, "uid": f"uid-{pod}"}
+    more = {"container": "main", "node": "gpu-1", "resource": "nvidia_com_gpu"}
+    scraped.add(REQUESTS, {**names, **more}, times, gpus)
+    scraped.add(PHASE, {**names, "phase": "Running"}, times, 1)
+    scraped.add(PHASE, {**names, "phase": "Pending"}, times, 0)
+
+
+def test_missed_minutes_are_filled_from_metrics(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    sampled.sample(3)
+    begun = sampled.clock.now()
+    scraped = scrape(sampled, run_id, {each: {ACTIVE: 1.0} for each in "01"})
+    requested(scraped, sampled.pod_of(run_id), (begun - HOURS, begun + HOURS))
+    requested(scraped, "short-lived", (begun + 10 * MINUTE, begun + 20 * MINUTE), 1)
+    labels = {"node": "gpu-1", "resource": "nvidia_com_gpu", "unit": "integer"}
+    scraped.add(ALLOCATABLE, labels, (begun - HOURS, begun + 60 * MINUTE), 8)
+    sampled.pass_time(minutes=90)
+    sampled.restart()
+    assert sampled.used(60, begun + 60 * MINUTE).sampled == {}
+    with sampled.measured(tmp_path, scraped):
+        sampled.sample(4)
+    found = sampled.used(60, begun + 60 * MINUTE)
+    assert found.sampled == {"default": 1.0}
+    held = sampled.held(60, begun + 60 * MINUTE)
+    assert held["team-a/nb"] == Amounts(120_000, 120_000, 120_000)
+    # What is 90 seconds old is as good as new.
+    assert 10_000 <= held["team-a/short-lived"].allocated <= 11_000
+    assert held["team-a/short-lived"].efficiency is None
+    # Of the half hour after that there is nothing to read, so nothing is said of it.
+    assert sampled.used(25, begun + 88 * MINUTE).sampled == {}
+
+
+def test_hours_are_summed_up_and_kept(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    with sampled.measured(
+        tmp_path, scrape(sampled, run_id, {each: {ACTIVE: 0.25} for each in "01"})
+    ):
+        sampled.sample(65)
+    state = sampled.do(lambda session: session.get_one(Sampling, "default"))
+    assert moment_of(state.rolled * 60) == moment_of(minute_of(sampled.clock.now()) // 60 * 60)
+    assert share(sampled, 60).efficiency == 0.25
+    assert share(sampled, 60).allocated == 120_000
+    window = sampled.used(65).window
+    slots = sampled.do(
+        lambda session: timeline(session, window, "default", 5 * MINUTE, lambda each: each.run_id)
+    )
+    assert {round(each.gpus(run_id), 3) for each in slots} == {2.0}
+
+
+def test_idleness_is_followed_until_work_begins(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    now, pod, scraped = sampled.clock.now(), sampled.pod_of(run_id), Scraped()
+    for gpu in "01":
+        labels = {"namespace": "team-a", "pod": pod, "gpu": gpu}
+        scraped.add(ACTIVE, labels, (now - HOURS, now + 20 * MINUTE), 0)
+        scraped.add(ACTIVE, labels, (now + 20 * MINUTE, now + HOURS), 1)
+
+    def since() -> datetime | None:
+        [series] = sampled.do(lambda session: series_of(session, run_id))
+        return series.idle_since
+
+    with sampled.measured(tmp_path, scraped):
+        sampled.sample(15)
+        assert since() == moment_of(minute_of(now))
+        sampled.sample(10)
+        assert since() is None
+
+
+def test_a_minute_sampled_twice_counts_once(sampled: Sampled) -> None:
+    begin(sampled)
+    begun = sampled.clock.now()
+    sampled.sample(1)
+    for _ in range(3):
+        sampled.restart()
+        sampled.do(lambda s: sample_all(sampled.settings(), s, sampled.clock.now()))
+        sampled.pass_time(seconds=5)
+    assert sampled.held(2, begun + 2 * MINUTE)["team-a/nb"].allocated == 4_000
