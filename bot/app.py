@@ -56,13 +56,12 @@ from bot.quotas.standing import Item
 from bot.quotas.watching import QueueChanges, recover
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
-from bot.snapshots.controller import SnapshotController
 from bot.snapshots.controller import World as SnapshotWorld
 from bot.snapshots.of_runs import RunSnapshots
-from bot.snapshots.renderer import SnapshotRenderer
-from bot.snapshots.restore_controller import RestoreController
-from bot.snapshots.restore_renderer import RestoreRenderer
+from bot.snapshots.parts import controllers as snapshot_controllers
+from bot.snapshots.parts import renderers as snapshot_renderers
 from bot.snapshots.restoring import RestoreService
+from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
 from bot.training.controller import RunController, World
@@ -173,8 +172,7 @@ class Application:
             ShareController(of_datasets),
             PushController(of_datasets, makers_of),
             SweepController(of_datasets),
-            SnapshotController(of_snapshots),
-            RestoreController(of_snapshots),
+            *snapshot_controllers(of_snapshots),
             PoolController(clock, self.netapp_files, self.settings, clusters),
             OrphanController(of_datasets, self._clouds()),
         )
@@ -188,8 +186,7 @@ class Application:
             VersionRenderer(self.clock),
             CacheRenderer(self.clock),
             PushRenderer(self.clock),
-            SnapshotRenderer(self.clock),
-            RestoreRenderer(self.clock),
+            *snapshot_renderers(self.clock),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -248,6 +245,7 @@ class Application:
             cache_reads=CacheReads(self.database, self.clock, self.clusters),
             usage=UsageService(settings, self.clusters),
             snapshots=SnapshotService(settings, self.clusters, self.registry.slash.of),
+            schedules=ScheduleService(settings, self.clusters, self.registry.slash.of),
             restoring=RestoreService(settings, self.clusters),
             volume_reads=VolumeReads(self.netapp_files, self.clusters),
         )

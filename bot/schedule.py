@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
@@ -18,6 +18,8 @@ Work = Callable[[Session, datetime], None]
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _HOUR = 1
 _DAY, _WEEKDAY = 2, 4
+# More than any clock is ever put forward or back.
+_CHANGE = timedelta(hours=3)
 
 
 class ScheduleEntry(SQLModel, table=True):
@@ -54,18 +56,31 @@ class ScheduledJob:
 def next_slot(cron: str, time_zone: str, after: datetime) -> datetime:
     """The first slot of a five-field cron pattern after a moment; UsageError for a bad pattern.
 
-    A wall-clock time that the end of summer time repeats counts once, unless the pattern
-    names every hour.
+    Where summer time begins or ends, a wall-clock time that is left out or repeated counts once,
+    unless the pattern names every hour.
     """
-    trigger = _trigger(cron, time_zone)
-    slot = after
-    while True:
-        found = trigger.get_next_fire_time(None, slot + timedelta(microseconds=1))
-        if found is None:
-            raise UsageError(f"{cron!r} never comes.", "Try for example 0 2 * * * (daily at 2).")
-        slot = cast("datetime", found).astimezone(UTC)
-        if not (found.fold and cron.split()[_HOUR].isdigit()):
-            return slot
+    zone = ZoneInfo(time_zone)
+    if cron.split()[_HOUR : _HOUR + 1] == ["*"]:
+        return _next(cron, _trigger(cron, zone), after).astimezone(UTC)
+    trigger, wall = _trigger(cron, UTC), _wall(after, zone) - _CHANGE
+    found: list[datetime] = []
+    while not found or wall - _wall(min(found), zone) <= _CHANGE:
+        wall = _next(cron, trigger, wall)
+        slot = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+        found += [slot] if slot > after else []
+    return min(found)
+
+
+def _next(cron: str, trigger: CronTrigger, after: datetime) -> datetime:
+    found = trigger.get_next_fire_time(None, after + timedelta(microseconds=1))
+    if found is None:
+        raise UsageError(f"{cron!r} never comes.", "Try for example 0 2 * * * (daily at 2).")
+    return cast("datetime", found)
+
+
+def _wall(moment: datetime, zone: ZoneInfo) -> datetime:
+    """What a clock on the wall shows, as if that were UTC."""
+    return moment.astimezone(zone).replace(tzinfo=UTC)
 
 
 def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
@@ -114,7 +129,7 @@ def forget_runs(session: Session, before: datetime) -> None:
     session.connection().execute(delete(ScheduleRun).where(col(ScheduleRun.slot) < before))
 
 
-def _trigger(cron: str, time_zone: str) -> Any:
+def _trigger(cron: str, zone: tzinfo) -> CronTrigger:
     fields = cron.split()
     if len(fields) != len(("minute", "hour", "day", "month", "weekday")):
         raise UsageError(f"{cron!r} does not have five fields.", "Try for example 0 2 * * *.")
@@ -125,7 +140,7 @@ def _trigger(cron: str, time_zone: str) -> Any:
         )
     fields[_WEEKDAY] = "".join(_WEEKDAYS[int(c)] if c in "01234567" else c for c in _steps(fields))
     try:
-        return CronTrigger.from_crontab(" ".join(fields), timezone=ZoneInfo(time_zone))
+        return CronTrigger.from_crontab(" ".join(fields), timezone=zone)
     except (ValueError, KeyError) as error:
         raise UsageError(f"{cron!r}: {error}", "Try for example 0 2 * * mon-fri.") from error
 

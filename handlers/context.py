@@ -18,6 +18,7 @@ from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
 from bot.snapshots.restoring import RestoreService
+from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.training.idling import IdlingService
 from bot.training.offers import OfferService
@@ -50,6 +51,7 @@ class Services:
     cache_reads: CacheReads
     usage: UsageService
     snapshots: SnapshotService
+    schedules: ScheduleService
     restoring: RestoreService
     volume_reads: VolumeReads
 
@@ -148,6 +150,11 @@ class Context:
     def snapshots(self) -> SnapshotService:
         """Snapshots of PVCs."""
         return self.services.snapshots
+
+    @property
+    def schedules(self) -> ScheduleService:
+        """Schedules of snapshots."""
+        return self.services.schedules
 
     @property
     def restoring(self) -> RestoreService:

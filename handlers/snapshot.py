@@ -18,7 +18,7 @@ from handlers.dataset_caches import ClassName, acting_for
 from handlers.dataset_caches import VolumeSize as AnySize
 
 OFF: Final = "off"
-_TEAM = "Another team than the channel's"
+TEAM = "Another team than the channel's"
 _LONGEST_PIN = timedelta(days=365)
 
 
@@ -112,7 +112,7 @@ snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clon
 @snapshot.option("--note", default="", help="What it shows")
 @snapshot.option("--keep", KeepTime(), help="How long it is kept, or off")
 @snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def create(ctx: Context, asked: Wish) -> Reply:
     """Its name; the card follows it."""
     ctx.team()
@@ -126,13 +126,14 @@ def create(ctx: Context, asked: Wish) -> Reply:
     examples=("list", "list imagenet"),
 )
 @snapshot.argument("claim", ClaimName(), default=None, help="Of which PVC; of all otherwise")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """A table; what others made is named below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.listing(ctx.session, name, claim)
     strangers = ctx.snapshots.strangers(ctx.session, name, claim)
-    return answers.listed(claim or name, rows, strangers, ctx.words)
+    others = ctx.schedules.strangers(name)
+    return answers.listed(claim or name, rows, (strangers, others), ctx.words)
 
 
 @snapshot.verb(
@@ -142,7 +143,7 @@ def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply: 
     examples=("show imagenet",),
 )
 @snapshot.argument("name", SnapshotName(), help="Which")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Its card, with what was made from it and what would be lost with it."""
     row = _find(ctx, name)
@@ -157,7 +158,7 @@ def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - 
     examples=("delete imagenet",),
 )
 @snapshot.argument("name", SnapshotName(), help="Which")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """What that would do, with a button."""
     row = _find(ctx, name)
@@ -184,7 +185,7 @@ def click_delete(ctx: Context, row_id: str) -> Reply:
 @snapshot.option("--reason", Words(), required=True, help="Why it is to stay")
 @snapshot.option("--for", "time", Duration(maximum=_LONGEST_PIN), default=timedelta(days=30),
                  help="How long; 30d otherwise")  # fmt: skip
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Until when it stays."""
     asked = Pinning(reason, ctx.now + time)
@@ -201,7 +202,7 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None)
 )
 @snapshot.argument("name", SnapshotName(), help="Which")
 @snapshot.option("--all", "everybody", flag=True, help="Other people's pins, too: leads and admins")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Whose pins ended."""
     row = _find(ctx, name)
@@ -226,7 +227,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 @snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
 @snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
 @snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy, on Trident only")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
     """The PVC's name; its card follows it."""
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only)
@@ -257,7 +258,7 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
 @snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
 @snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
 @snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
-@snapshot.option("--team", TeamName(), help=_TEAM)
+@snapshot.option("--team", TeamName(), help=TEAM)
 def clone(ctx: Context, asked: Cloning) -> Reply:
     """The PVC's name; its card follows it."""
     ctx.team()

@@ -34,6 +34,7 @@ _EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.STORAGE_CLASSES: "",
     resources.SNAPSHOTS: "",
     resources.SNAPSHOT_CLASSES: "",
+    resources.FOREIGN_SCHEDULES: "",
     resources.ALLOWANCES: "",
 }
 _OF_KUEUE: tuple[Resource[Any], ...] = (

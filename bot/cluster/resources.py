@@ -88,6 +88,10 @@ SNAPSHOT_CONTENTS = Resource(
     SNAPSHOT, ("v1",), "volumesnapshotcontents", "VolumeSnapshotContent",
     snapshots.VolumeSnapshotContent, namespaced=False,
 )  # fmt: skip
+FOREIGN_SCHEDULES = Resource(
+    "snapscheduler.backube", ("v1",), "snapshotschedules", "SnapshotSchedule",
+    snapshots.ForeignSchedule,
+)  # fmt: skip
 VOLUME_REFERENCES = Resource(
     "trident.netapp.io", ("v1",), "tridentvolumereferences", "TridentVolumeReference",
     claims.VolumeReference,

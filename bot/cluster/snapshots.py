@@ -1,5 +1,6 @@
 """Snapshots of volumes, reduced to the fields the bot looks at."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from bot.cluster import labels
@@ -113,3 +114,28 @@ class VolumeSnapshotClass(ClusterObject, frozen=True, kw_only=True):
     def is_default(self) -> bool:
         """Whether it counts for its driver where no class is named."""
         return self.metadata.annotations.get(labels.DEFAULT_SNAPSHOT_CLASS) == "true"
+
+
+class ScheduleSelector(Part, frozen=True, kw_only=True):
+    """Which PVCs snapscheduler takes snapshots of, by their labels."""
+
+    match_labels: Mapping[str, str] = {}
+
+
+class SnapshotScheduleSpec(Part, frozen=True, kw_only=True):
+    """When snapscheduler takes snapshots, and of what."""
+
+    schedule: str = ""
+    disabled: bool = False
+    claim_selector: ScheduleSelector = ScheduleSelector()
+
+
+class ForeignSchedule(ClusterObject, frozen=True, kw_only=True):
+    """A SnapshotSchedule of snapscheduler, which takes snapshots of PVCs by itself."""
+
+    spec: SnapshotScheduleSpec = SnapshotScheduleSpec()
+
+    def may_cover(self, labels_of_claim: Mapping[str, str]) -> bool:
+        """Whether it takes snapshots of a PVC with these labels, as far as its labels tell."""
+        wanted = self.spec.claim_selector.match_labels
+        return not self.spec.disabled and wanted.items() <= labels_of_claim.items()

@@ -31,5 +31,8 @@ class Snapshots(Section):
     ready_within: Duration = timedelta(hours=1)
     """After this a snapshot that its driver has not made ready has failed."""
 
+    late_within: Duration = timedelta(hours=6)
+    """A scheduled snapshot that was missed is taken late within this time, else skipped."""
+
     restored_within: Duration = timedelta(hours=6)
     """After this a PVC that its driver has not made from a snapshot has failed."""

@@ -22,7 +22,8 @@ _LONGEST_FALLBACK = 3_000
 _BAR = 12
 _SPECIAL = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 _DATE = re.compile(r"date\^(\d{1,11})\^")
-_BOLD = re.compile(r"(?<![\w*])\*([^*\n]+)\*(?![\w*])")
+# As in Slack, no space stands inside next to a star: `0 2 * * *` is not bold.
+_BOLD = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+)(?<=\S)\*(?![\w*])")
 
 
 def by_id(identifier: str) -> str:

@@ -8,6 +8,7 @@ from bot.datasets.wording import capacity
 from bot.slack.card import Button, Card, Reply, Table
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.snapshots.card import DELETE
+from bot.snapshots.schedule_answers import foreign_line
 from bot.snapshots.tables import Phase, Restore, Snapshot, Wanted
 from bot.snapshots.wording import mounting
 
@@ -37,8 +38,14 @@ def taking(row: Snapshot, words: Words) -> Reply:
     )
 
 
-def listed(whose: str, rows: Sequence[Snapshot], strangers: Sequence[str], words: Words) -> Reply:
-    """A team's snapshots; `strangers` are those that others made."""
+def listed(
+    whose: str,
+    rows: Sequence[Snapshot],
+    of_others: tuple[Sequence[str], Sequence[str]],
+    words: Words,
+) -> Reply:
+    """A team's snapshots; `of_others` are snapshots that others made, and their schedules."""
+    strangers, schedules = of_others
     lines: list[Markup] = []
     if not rows:
         take = code(words("snapshot create results"))
@@ -50,6 +57,8 @@ def listed(whose: str, rows: Sequence[Snapshot], strangers: Sequence[str], words
         more = len(strangers) - _MOST_STRANGERS
         also = f" and {more} more" if more > 0 else ""
         lines.append(plain(f"Made by others, and left alone here: {named}{also}."))
+    if schedules:
+        lines.append(foreign_line(schedules))
     table = Table(
         ("Snapshot", "PVC", "State", "Shows (UTC)", "Size", "Kept until (UTC)", "Note"),
         tuple(_cells(row) for row in rows[:_MOST_ROWS]),

@@ -77,8 +77,7 @@ def _lines(row: Snapshot, held: Sequence[str]) -> Iterator[Markup]:
 def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
     yield "PVC", code(f"{row.namespace}/{row.claim_name}")
     yield "Volume", plain(f"{capacity(row.capacity_bytes)} on {row.storage_class}")
-    if row.run:
-        yield "Run", code(row.run)
+    yield from _origin(row)
     for reference, digest in row.data:
         yield "Data", join(code(reference), plain(f" {digest}" if digest else ""))
     if row.taken_at is not None:
@@ -94,6 +93,14 @@ def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
         yield "Kept until", until
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
+
+
+def _origin(row: Snapshot) -> Iterator[tuple[str, Markup]]:
+    """What had it taken."""
+    if row.run:
+        yield "Run", code(row.run)
+    if row.slot is not None:
+        yield "Scheduled for", when(row.slot)
 
 
 def _buttons(row: Snapshot) -> Iterator[Button]:

@@ -1,7 +1,9 @@
 """Whether snapshots can be taken as the cluster is set up: for `quartermaster doctor`."""
 
+from collections.abc import Iterator, Sequence
+
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import SNAPSHOT, SNAPSHOT_CLASSES, STORAGE_CLASSES
+from bot.cluster.resources import FOREIGN_SCHEDULES, SNAPSHOT, SNAPSHOT_CLASSES, STORAGE_CLASSES
 from bot.config import Settings, Snapshots
 from bot.findings import Finding, Findings
 from bot.snapshots.classes import Problem, class_for
@@ -26,18 +28,29 @@ def checks(settings: Settings, cluster: Cluster) -> Findings:
     about = f"cluster {cluster.name} snapshots"
     teams = [each for each in settings.teams.values() if cluster.name in each.reach]
     namespaces = sorted({each.on(cluster.name).namespace for each in teams})
-    needed: list[tuple[str, str, str | None]] = [(*right, None) for right in _EVERYWHERE]
-    needed += [(*right, each) for each in namespaces for right in _IN_TEAMS]
+    needed = list(_needed(cluster, namespaces))
     missing = [
         f"{verb} {plural}{f' in {namespace}' if namespace else ''}"
-        for verb, plural, namespace in needed
-        if not cluster.may(verb, SNAPSHOT, plural, namespace=namespace)
+        for verb, group, plural, namespace in needed
+        if not cluster.may(verb, group, plural, namespace=namespace)
     ]
     if missing:
         yield Finding(about, "failed", f"missing: {', '.join(missing)}", _APPLY)
         return
     yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
     yield from _classes(settings.snapshots, cluster, about)
+
+
+def _needed(
+    cluster: Cluster, namespaces: Sequence[str]
+) -> Iterator[tuple[str, str, str, str | None]]:
+    """The rights (verb, group, plural, namespace) that the bot needs, as far as it is served."""
+    yield from ((verb, SNAPSHOT, plural, None) for verb, plural in _EVERYWHERE)
+    for namespace in namespaces:
+        yield from ((verb, SNAPSHOT, plural, namespace) for verb, plural in _IN_TEAMS)
+    foreign = FOREIGN_SCHEDULES
+    if cluster.served(foreign.group):
+        yield "watch", foreign.group, foreign.plural, None
 
 
 def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:

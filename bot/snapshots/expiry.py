@@ -9,10 +9,12 @@ from bot.audit import Actor
 from bot.snapshots import finding
 from bot.snapshots.service import mark_deleted
 from bot.snapshots.tables import SNAPSHOT, Phase, Snapshot, Wanted
+from bot.snapshots.thinning import thin_out
 
 
 def expire(session: Session, now: datetime) -> None:
     """Has those deleted whose time is up: never the newest of a PVC, and none that is held."""
+    thin_out(session, now)
     due = session.exec(
         select(Snapshot)
         .where(

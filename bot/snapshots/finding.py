@@ -6,7 +6,7 @@ from sqlmodel import Session, col, select
 
 from bot.errors import NotFoundError
 from bot.slack.reading import closest
-from bot.snapshots.tables import Phase, Restore, Snapshot
+from bot.snapshots.tables import Phase, Restore, Snapshot, Wanted
 
 _MOST_NAMED = 10
 
@@ -69,6 +69,20 @@ def newest_ready(session: Session, row: Snapshot) -> Snapshot | None:
     )
     ready = [each for each in session.exec(same) if each.is_usable]
     return max(ready, key=lambda each: (each.taken_at or each.asked_at, each.id), default=None)
+
+
+def ready_on(session: Session, schedule_id: str) -> Sequence[Snapshot]:
+    """The snapshots of a schedule that can be used, the newest first."""
+    return session.exec(
+        select(Snapshot)
+        .where(
+            col(Snapshot.schedule_id) == schedule_id,
+            col(Snapshot.ended_at).is_(None),
+            col(Snapshot.phase) == Phase.READY,
+            col(Snapshot.wanted) == Wanted.KEPT,
+        )
+        .order_by(col(Snapshot.taken_at).desc(), col(Snapshot.id).desc())
+    ).all()
 
 
 def under_way(session: Session, cluster: str, claim_uid: str) -> Snapshot | None:

@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Note, Subject, say_once
+from bot.snapshots.schedule_tables import SCHEDULE
 from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Restore, RestorePhase, Snapshot
 from bot.snapshots.wording import mounting
 
@@ -80,5 +81,9 @@ def _say(
     is_bad: bool,
 ) -> None:
     lines = (join(person(row.person), " ", said[0]), *said[1:])
+    subject = row.subject
+    if isinstance(row, Snapshot) and row.schedule_id is not None:
+        # It has no card of its own: one card tells of all snapshots of a schedule.
+        subject, purpose = Subject(row.workspace_id, SCHEDULE, row.schedule_id), row.id + purpose
     note = Note(purpose, lines, broadcast=is_bad, owner=row.person)
-    say_once(session, row.subject, row.channel, note, now)
+    say_once(session, subject, row.channel, note, now)

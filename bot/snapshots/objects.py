@@ -1,6 +1,7 @@
 """What snapshots and the PVCs made from them are in the cluster."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.cluster import labels
@@ -15,6 +16,12 @@ def object_name(claim: str, row_id: str) -> str:
     """What the object of a row is called, so that a repeated step finds its own work."""
     slug = re.sub(r"[^a-z0-9]+", "-", claim.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
     return f"{slug or 'pvc'}-{row_id[-10:]}"
+
+
+def scheduled_name(claim: str, slot: datetime, row_id: str) -> str:
+    """What the snapshot of a schedule is called: it says of when it is, in UTC."""
+    slug, _, end = object_name(claim, row_id).rpartition("-")
+    return f"{slug}-{slot.astimezone(UTC):%Y%m%d-%H%M}-{end}"
 
 
 def snapshot_of(row: Snapshot, snapshot_class: str, installation: str) -> Manifest:

@@ -26,6 +26,7 @@ from bot.snapshots.decision import (
 )
 from bot.snapshots.examining import Plan
 from bot.snapshots.planning import note_plan
+from bot.snapshots.schedule_hearing import heard
 from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Snapshot, Wanted
 
 # After this it is tried again to delete what was needed when its time was up.
@@ -112,6 +113,8 @@ def _apply_leaving(row: Snapshot, found: Findings) -> None:
 
 def _tell(session: Session, row: Snapshot, found: Findings, words: Callable[[str], str]) -> None:
     match found.decision:
+        case Ready() | Fail() if row.schedule_id is not None:
+            heard(session, row, found.now)
         case Ready() | Fail():
             notes.ended(session, row, words, found.now)
         case Gone(why):
@@ -120,6 +123,8 @@ def _tell(session: Session, row: Snapshot, found: Findings, words: Callable[[str
                 holds.let_go(session, (SNAPSHOT, row.id), (hold.subject_kind, hold.subject_id))
             if why:
                 notes.vanished(session, row, found.now)
+            if row.schedule_id is not None:
+                heard(session, row, found.now)
         case _:
             pass
 

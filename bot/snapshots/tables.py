@@ -38,15 +38,18 @@ class Snapshot(SQLModel, table=True):
 
     The first block is written once, the second by services, the rest by the controller. `run_id`
     and `run` say which run it shows the end of, `data` which versions of datasets that had read,
-    each with its digest. `taken_at` is the moment that it shows, `size_bytes` what a PVC made from
-    it has at least. `deletion_policy` is that of its class: with Retain the store keeps what it
-    has. It `is_cleared` once it has ended and nothing of it is left in the cluster.
+    each with its digest; `schedule_id` and `slot` on which schedule it was taken, and for when.
+    It `is_surplus` once that has enough newer ones. `taken_at` is the moment that it shows,
+    `size_bytes` what a PVC made from it has at least. `deletion_policy` is that of its class: with
+    Retain the store keeps what it has. It `is_cleared` once it has ended and nothing of it is left
+    in the cluster.
     """
 
     __tablename__: ClassVar[Any] = "snapshots"
     __table_args__ = (
         Index("ix_snapshots_name", "cluster", "namespace", "name", unique=True),
         Index("ix_snapshots_claim", "team", "claim_name"),
+        Index("ix_snapshots_slot", "schedule_id", "slot", unique=True),
         Index(
             "ix_snapshots_until",
             "keep_until",
@@ -72,11 +75,14 @@ class Snapshot(SQLModel, table=True):
     run_id: str | None = Field(default=None, index=True)
     run: str = ""
     data: list[list[str]] = Field(default_factory=list, sa_type=JSON)
+    schedule_id: str | None = None
+    slot: datetime | None = Field(default=None, sa_type=Moment)
     asked_at: datetime = Field(sa_type=Moment)
 
     wanted: str = Wanted.KEPT
     deleted_by: str | None = None
     keep_until: datetime | None = Field(default=None, sa_type=Moment)
+    is_surplus: bool = False
 
     phase: str = Phase.ASKED
     since: datetime = Field(sa_type=Moment)

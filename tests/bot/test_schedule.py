@@ -1,7 +1,9 @@
 """Slots of time: each once, in the right zone, and none that never comes."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlmodel import select
@@ -34,6 +36,19 @@ def test_a_repeated_hour_counts_once() -> None:
         "Sun 01 Nov 05:30",
         "Mon 02 Nov 06:30",
     ]
+
+
+@pytest.mark.parametrize("cron", ["30 2 * * *", "30 2,14 * * *", "30 1-2 * * *"])
+def test_half_past_two_comes_once_every_day(cron: str) -> None:
+    after = datetime(2026, 10, 23, 22, 0, tzinfo=UTC)
+    found = []
+    while after < datetime(2027, 3, 30, tzinfo=UTC):
+        after = next_slot(cron, "Europe/Berlin", after)
+        local = after.astimezone(ZoneInfo("Europe/Berlin"))
+        found += [local.date()] if local.hour in {2, 3} else []
+    changed = [date(2026, 10, 25), date(2027, 3, 28)]
+    assert [found.count(day) for day in changed] == [1, 1]
+    assert set(Counter(found).values()) == {1}
 
 
 def test_hourly_patterns_go_on_through_it() -> None:

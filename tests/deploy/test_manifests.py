@@ -80,6 +80,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
     followed |= {("storage.k8s.io", "storageclasses"), ("", "resourcequotas")}
     snapshots = ("volumesnapshotclasses", "volumesnapshots")
     followed |= {("snapshot.storage.k8s.io", plural) for plural in snapshots}
+    followed |= {("snapscheduler.backube", "snapshotschedules")}
     followed |= {("kueue.x-k8s.io", plural) for plural in kueue}
     assert rights("quartermaster") == {
         *((group, plural, verb) for group, plural in followed for verb in ("list", "watch")),

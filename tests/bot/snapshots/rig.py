@@ -17,7 +17,7 @@ from bot.cluster.resources import (
 )
 from bot.cluster.view import Change
 from bot.config import Settings
-from bot.controller import Loop
+from bot.controller import Controller, Loop
 from bot.database.database import Database, Session
 from bot.people import Person
 from bot.slack.card import Card, Reply
@@ -29,6 +29,9 @@ from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restore_renderer import RestoreRenderer
 from bot.snapshots.restoring import RestoreService
 from bot.snapshots.restoring import Wish as Restoring
+from bot.snapshots.schedule_controller import ScheduleController
+from bot.snapshots.schedule_renderer import ScheduleRenderer
+from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService, Wish
 from bot.snapshots.tables import Restore, Snapshot
 from bot.snapshots.watching import SnapshotEar
@@ -36,9 +39,26 @@ from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN, START, TEAM_A, TEAM_B, Ground, Outside
 from tests.bot.training.rig import LIVE_TEAM
 
+
+def custom(group: str, plural: str, kind: str) -> dict[str, Any]:
+    """A CustomResourceDefinition of namespaced objects that may hold anything."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True}
+    return {
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"plural": plural, "kind": kind, "singular": kind.lower()},
+            "scope": "Namespaced",
+            "versions": [version | {"schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
 CLAIM = "imagenet"
 CLAIMS, TAKEN = "persistentvolumeclaims", "volumesnapshots"
 KINDS: tuple[Resource[Any], ...] = (PVCS, VOLUMES, STORAGE_CLASSES, SNAPSHOTS, SNAPSHOT_CLASSES)
+SNAPSCHEDULER_CRD = custom("snapscheduler.backube", "snapshotschedules", "SnapshotSchedule")
 SETTINGS = Settings.model_validate(
     {
         "workspace": "T0QM",
@@ -66,6 +86,7 @@ class Rig(Ground):
         self.world.create("volumesnapshotclasses", snapshot_class())
         self.snapshots = SnapshotService(self.settings, self.clusters, self.words)
         self.restores = RestoreService(self.settings, self.clusters)
+        self.scheduling = ScheduleService(self.settings, self.clusters, self.words)
         self._ear = SnapshotEar(self.clusters)
         self.restart()
         self.do(_introduce)
@@ -77,7 +98,9 @@ class Rig(Ground):
         parts = (self.database, self.clock, self.settings, self.clusters, self.words)
         world = World(*parts)
         self.taking, self.making = SnapshotController(world), RestoreController(world)
-        self.loop = Loop(self.database, self.clock, [self.taking, self.making])
+        self.schedules = ScheduleController(world)
+        kept: list[Controller] = [self.taking, self.making, self.schedules]
+        self.loop = Loop(self.database, self.clock, kept)
 
     def set(self, **snapshots: Any) -> None:
         """Other settings of snapshots."""
@@ -143,6 +166,7 @@ class Rig(Ground):
         renderers: tuple[Renderer, ...] = (
             SnapshotRenderer(self.clock),
             RestoreRenderer(self.clock),
+            ScheduleRenderer(),
         )
 
         def work(session: Session) -> list[Card | None]:

@@ -2,7 +2,7 @@
 
 from bot.snapshots.checking import checks
 from playground.cluster.story import snapshot_class
-from tests.bot.snapshots.rig import Rig
+from tests.bot.snapshots.rig import SNAPSCHEDULER_CRD, Rig
 
 
 def said(rig: Rig) -> list[tuple[str, str, str]]:
@@ -36,3 +36,11 @@ def test_rights_and_classes_are_looked_at(rig: Rig) -> None:
             ("missing: create volumesnapshots in team-a, create volumesnapshots in team-b"),
         )
     ]
+
+
+def test_snapscheduler_is_to_be_watched(rig: Rig) -> None:
+    rig.world.create("customresourcedefinitions", SNAPSCHEDULER_CRD)
+    rig.pass_time(seconds=10)
+    assert said(rig)[0][2] == "all 9 rights for them are granted"
+    rig.world.forbid("watch", "snapshotschedules")
+    assert said(rig)[0][2] == "missing: watch snapshotschedules"

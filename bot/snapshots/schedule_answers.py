@@ -1,0 +1,70 @@
+"""What is answered to those who ask about schedules of snapshots: pure."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from bot.slack.card import Card, Reply, Table
+from bot.slack.markup import Markup, code, join, plain, when
+from bot.snapshots.schedule_card import covered, kept
+from bot.snapshots.schedule_tables import SnapshotSchedule
+
+Words = Callable[[str], str]
+
+
+def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
+    """When snapshots are taken from now on; `then` is the slot after the next."""
+    stop = code(words(f"snapshot unschedule {row.claim_name}"))
+    lines = [
+        join("Snapshots of ", code(row.claim_name), " are taken at ", code(row.cron),
+             plain(f" in {row.time_zone}: next "), when(row.next_at), ", then ", when(then), "."),
+        join(plain(f"Kept: {kept(row.keep, row.most)}. The newest that is ready, and what is pinned"
+             " or used, always stay.")),
+        join("Its card in ", f"<#{row.channel}>", " tells of all of them. ", stop, " ends it."),
+    ]  # fmt: skip
+    if row.others:
+        lines.append(plain(covered(row.others)))
+    return Reply(tuple(lines))
+
+
+def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
+    """That no more are taken, and how to begin again."""
+    again = code(words(f'snapshot schedule {row.claim_name} "{row.cron}"'))
+    return Reply(
+        (
+            join("No more snapshots of ", code(row.claim_name), " are taken on a schedule."),
+            join("Those there are stay until their time is up or somebody deletes them. ",
+                 again, " begins anew."),
+        )
+    )  # fmt: skip
+
+
+def schedules(
+    team: str, rows: Sequence[SnapshotSchedule], strangers: Sequence[str], words: Words
+) -> Reply:
+    """A team's schedules, and those of snapscheduler."""
+    lines: list[Markup] = []
+    if not rows:
+        begin = code(words('snapshot schedule results "0 2 * * *" --keep 7d'))
+        lines.append(join(plain(f"{team} has no schedules of snapshots. To begin: "), begin))
+    if strangers:
+        lines.append(foreign_line(strangers))
+    header = ("PVC", "At", "In", "Next (UTC)", "Kept", "Remarks")
+    table = Table(header, tuple(_cells(row) for row in rows)) if rows else None
+    return Reply(card=Card(f"Snapshots on schedules of {team}", lines=tuple(lines), table=table))
+
+
+def foreign_line(strangers: Sequence[str]) -> Markup:
+    """That snapscheduler is at work in the team's namespaces."""
+    named = ", ".join(strangers)
+    return plain(f"snapscheduler has schedules here, too, which are left alone: {named}.")
+
+
+def _cells(row: SnapshotSchedule) -> tuple[str, ...]:
+    return (
+        row.claim_name,
+        row.cron,
+        row.time_zone,
+        f"{row.next_at:%Y-%m-%d %H:%M}",
+        kept(row.keep, row.most),
+        row.trouble or row.obstacle or row.said,
+    )

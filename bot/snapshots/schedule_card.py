@@ -1,0 +1,89 @@
+"""Schedules of snapshots as their cards: pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from bot.durations import format_duration
+from bot.slack.card import Button, Card, Confirm, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+from bot.snapshots.schedule_tables import SnapshotSchedule
+from bot.snapshots.tables import Phase, Snapshot
+
+UNSCHEDULE = "snapshot.unschedule"
+_STANDS = {
+    Phase.ASKED: "about to be taken",
+    Phase.TAKING: "being taken",
+    Phase.READY: "ready",
+    Phase.DELETING: "being deleted",
+    Phase.DELETED: "deleted",
+    Phase.FAILED: "not taken",
+}
+
+
+def schedule_card(
+    row: SnapshotSchedule, person: str, last: Snapshot | None, ready: Sequence[Snapshot]
+) -> Card:
+    """What the card of a schedule says; `ready` are its snapshots that are there."""
+    is_hindered = bool(row.obstacle or row.trouble or row.failures or row.missing_since)
+    tone = Tone.WARNING if is_hindered else Tone.GOOD
+    return Card(
+        title=f"Snapshots of {row.claim_name}",
+        state="On a schedule" if row.is_live else "Stopped",
+        tone=tone if row.is_live else Tone.STOPPED,
+        lines=tuple(_lines(row)),
+        facts=tuple(_facts(row, person, last, ready)),
+        buttons=(Button(UNSCHEDULE, "Stop", row.id, "danger", _STOP),) if row.is_live else (),
+    )
+
+
+def kept(keep: timedelta | None, most: int | None) -> str:
+    """How many are kept, for how long."""
+    parts = [] if keep is None else [format_duration(keep)]
+    parts += [] if most is None else [f"{most} at most"]
+    return ", ".join(parts)
+
+
+def covered(others: Sequence[str]) -> str:
+    """That snapscheduler takes snapshots of the PVC, too."""
+    return (
+        f"snapscheduler takes snapshots of it as well: {', '.join(others)}. Those are left alone,"
+        " and count towards what the volume takes."
+    )
+
+
+def _lines(row: SnapshotSchedule) -> Iterator[Markup]:
+    if row.said:
+        yield sentence(row.said)
+    if row.failures > 1:
+        yield plain(f"{row.failures} in a row were not taken.")
+    if row.is_live and row.obstacle:
+        yield sentence(row.obstacle)
+    if row.is_live and row.trouble:
+        yield sentence(f"{row.trouble} It is tried again.")
+    if row.is_live and row.others:
+        yield plain(covered(row.others))
+
+
+def _facts(
+    row: SnapshotSchedule, person: str, last: Snapshot | None, ready: Sequence[Snapshot]
+) -> Iterator[tuple[str, Markup]]:
+    yield "PVC", code(f"{row.namespace}/{row.claim_name}")
+    yield "Taken", join(code(row.cron), plain(f" in {row.time_zone}"))
+    yield "Kept", plain(kept(row.keep, row.most))
+    if row.is_live:
+        yield "Next", when(row.next_at)
+    if last is not None:
+        at = when(last.taken_at or last.asked_at)
+        yield "Last", join(code(last.name), plain(f", {_STANDS[Phase(last.phase)]}, "), at)
+    yield "There are", plain(f"{len(ready)} ready")
+    yield "By", plain(person)
+    if row.ended_at is not None:
+        yield "Stopped", when(row.ended_at)
+
+
+_STOP = Confirm(
+    "Stop taking these snapshots?",
+    "Those that were taken stay until their time is up, or somebody deletes them.",
+    "Stop",
+    "Go on",
+)

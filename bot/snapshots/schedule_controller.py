@@ -1,0 +1,78 @@
+"""Takes the snapshots of a schedule: each slot once, whoever looks, and late rather than never."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from sqlmodel import Session
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import FOREIGN_SCHEDULES
+from bot.controller import Step, Trouble
+from bot.schedule import next_slot
+from bot.slack.messages import refresh_cards
+from bot.snapshots import finding
+from bot.snapshots.controller import World
+from bot.snapshots.examining import examine, live
+from bot.snapshots.schedule_decision import Look, Wait, decide
+from bot.snapshots.schedule_recording import Findings, record
+from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
+
+_SHOWN_ATTEMPTS = 2
+# What it waits for wakes it; this is for what may have been missed.
+_SOON = timedelta(minutes=1)
+
+
+class ScheduleController:
+    """Keeps schedules of snapshots."""
+
+    kind = SCHEDULE
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def step(self, row_id: str) -> Step:
+        """Takes the snapshot that is due; ClusterError when the cluster cannot be asked."""
+        row = self._world.database.read(lambda session: session.get(SnapshotSchedule, row_id))
+        if row is None or not row.is_live:
+            return Step(None)
+        now, settings = self._world.clock.now(), self._world.settings().snapshots
+        if now < row.next_at:
+            return Step(row.next_at)
+        look = self._look(row)
+        decision = decide(row, look, now, settings.late_within)
+        following = next_slot(row.cron, row.time_zone, now)
+        found = Findings(decision, look, row.next_at, following, now)
+        again = now + _SOON if isinstance(decision, Wait) else following
+        return Step(again, lambda session: record(session, row_id, found))
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what cannot be reached or refuses; once is no news."""
+        row = session.get(SnapshotSchedule, row_id)
+        if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
+            return
+        row.trouble = trouble.sentence
+        session.add(row)
+        refresh_cards(session, row.subject, live=False)
+
+    def _look(self, row: SnapshotSchedule) -> Look:
+        cluster = self._world.cluster(row.cluster)
+        around = live(cluster, row.namespace, row.claim_name)
+        plan = examine(around, row.claim_name, self._world.settings().snapshots)
+        claim = around.claim
+        if claim is None or claim.metadata.deletion_timestamp is not None:
+            return Look(has_claim=False, plan=plan)
+        other = self._world.database.read(
+            lambda session: finding.under_way(session, row.cluster, claim.uid)
+        )
+        busy = f"It waits for {other.name}, which is being taken." if other is not None else ""
+        others = tuple(foreign(cluster, row.namespace, claim.labels))
+        return Look(has_claim=True, plan=plan, busy=busy, others=others)
+
+
+def foreign(cluster: Cluster, namespace: str, labels: Mapping[str, str] | None) -> list[str]:
+    """The schedules of snapscheduler in a namespace, or those that cover a PVC of these labels."""
+    return sorted(
+        f"{each.name} ({each.spec.schedule})"
+        for each in cluster.view.all(FOREIGN_SCHEDULES, namespace)
+        if labels is None or each.may_cover(labels)
+    )

@@ -1,0 +1,107 @@
+"""What to do next for a schedule of snapshots. Pure: no I/O."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.durations import format_duration
+from bot.schedule import next_slot
+from bot.snapshots.classes import Problem
+from bot.snapshots.examining import Plan
+from bot.snapshots.schedule_tables import SnapshotSchedule
+
+# So late it is when a bot is busy, or another snapshot was still being taken: nothing to tell.
+USUAL = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the cluster and the rows show.
+
+    `has_claim` says whether the PVC is there and stays; `busy` what the next snapshot has to wait
+    for, as a sentence, empty where nothing.
+    """
+
+    has_claim: bool
+    plan: Plan | Problem
+    busy: str = ""
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The slot is due, but something has to end first."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Take:
+    """Take the snapshot of a slot; a sentence says where it is late."""
+
+    slot: datetime
+    plan: Plan
+    late: str = ""
+
+
+@dataclass(frozen=True)
+class Skip:
+    """No snapshot is taken for a slot; sentences say why, and what to do about it."""
+
+    slot: datetime
+    reason: str
+    unblock: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The PVC is gone: said now, and the schedule stops at the next slot."""
+
+    slot: datetime
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The PVC is still gone, so the schedule ends."""
+
+
+Decision = Wait | Take | Skip | Missing | Stop
+
+
+def decide(row: SnapshotSchedule, look: Look, now: datetime, within: timedelta) -> Decision:
+    """The next step for a schedule whose slot is due; it is taken late `within` that time."""
+    slot = newest_slot(row, now, within)
+    if not look.has_claim:
+        return Missing(slot) if row.missing_since is None else Stop()
+    late = now - slot
+    if late > within:
+        return Skip(slot, _too_late(row, within), "")
+    if look.busy:
+        return Wait(look.busy)
+    if isinstance(look.plan, Problem):
+        return Skip(slot, look.plan.reason, look.plan.unblock)
+    return Take(slot, look.plan, _lateness(row, slot, late))
+
+
+def newest_slot(row: SnapshotSchedule, now: datetime, within: timedelta) -> datetime:
+    """The newest slot that is due; of those that are too late for anything, the first."""
+    slot = row.next_at
+    following = next_slot(row.cron, row.time_zone, max(slot, now - within))
+    while following <= now:
+        slot, following = following, next_slot(row.cron, row.time_zone, following)
+    return slot
+
+
+def _lateness(row: SnapshotSchedule, slot: datetime, late: timedelta) -> str:
+    if late <= USUAL:
+        return ""
+    earlier = " Those before it were missed, too." if slot != row.next_at else ""
+    return f"It is taken {format_duration(late)} late. {_why(row)}{earlier}".rstrip()
+
+
+def _too_late(row: SnapshotSchedule, within: timedelta) -> str:
+    latest = f"It could not be taken within {format_duration(within)} (snapshots.late_within)."
+    return f"{latest} {_why(row)}".rstrip()
+
+
+def _why(row: SnapshotSchedule) -> str:
+    return row.trouble or row.obstacle or "Nobody looked at the time: Quartermaster was not up."

@@ -1,0 +1,27 @@
+"""What a schedule has to know of a snapshot that was taken on it."""
+
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.due import wake
+from bot.slack.messages import refresh_cards
+from bot.snapshots import schedule_notes as notes
+from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
+from bot.snapshots.tables import Phase, Snapshot, lane
+
+
+def heard(session: Session, row: Snapshot, now: datetime) -> None:
+    """Notes that a snapshot changed: what waits for it goes on, a failure is told."""
+    schedule = session.get(SnapshotSchedule, row.schedule_id)
+    if schedule is None:
+        return
+    if row.phase == Phase.READY:
+        schedule.failures, schedule.reported_at = 0, None
+    if row.phase == Phase.FAILED:
+        why = (row.reason, row.unblock)
+        notes.failed(session, schedule, row.slot or row.asked_at, why, now)
+    session.add(schedule)
+    refresh_cards(session, schedule.subject, live=False)
+    if schedule.is_live:
+        wake(session, SCHEDULE, schedule.id, lane(schedule.cluster), now)

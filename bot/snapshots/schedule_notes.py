@@ -1,0 +1,66 @@
+"""What is said in the thread of a schedule's card, to who asked for it."""
+
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.cluster.hiding import hide_secrets
+from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.messages import Note, say_once
+from bot.snapshots.schedule_tables import SnapshotSchedule
+
+# Who was told of a failure is not told of the next ones so soon; the card counts them.
+_QUIET = timedelta(days=1)
+
+
+def late(session: Session, row: SnapshotSchedule, slot: datetime, why: str, now: datetime) -> None:
+    """That the snapshot of a slot is taken late; nobody is notified."""
+    line = join("The snapshot of ", when(slot), " is late. ", sentence(why))
+    _say(session, row, Note(f"late-{slot.isoformat()}", (line,)), now)
+
+
+def failed(
+    session: Session, row: SnapshotSchedule, slot: datetime, why: tuple[str, str], now: datetime
+) -> None:
+    """That no snapshot was taken for a slot, and why; mentions once a day at most."""
+    reason, unblock = hide_secrets(why[0]), why[1]
+    row.failures += 1
+    row.said = reason
+    if row.reported_at is not None and now - row.reported_at < _QUIET:
+        return
+    row.reported_at = now
+    of = code(row.claim_name)
+    lines = [
+        join(person(row.person), " No snapshot of ", of, " was taken for ", when(slot), ". ",
+             sentence(reason)),
+    ]  # fmt: skip
+    lines += [sentence(unblock)] if unblock else []
+    if row.is_live:
+        lines.append(join(plain("The next one is due "), when(row.next_at), "."))
+    _mention(session, row, f"failed-{slot.isoformat()}", lines, now)
+
+
+def missing(session: Session, row: SnapshotSchedule, slot: datetime, now: datetime) -> None:
+    """That the PVC is gone, and when the schedule stops."""
+    line = join(person(row.person), " PVC ", code(row.claim_name), plain(" is gone, so no snapshot")
+                , " was taken of it. Unless it is there again ", when(row.next_at),
+                ", its schedule stops then. Its snapshots stay.")  # fmt: skip
+    _mention(session, row, f"missing-{slot.isoformat()}", [line], now)
+
+
+def stopped(session: Session, row: SnapshotSchedule, now: datetime) -> None:
+    """That the schedule has ended because its PVC is gone."""
+    line = join(person(row.person), " The schedule of ", code(row.claim_name),
+                " has stopped: its PVC is still gone. Its snapshots stay.")  # fmt: skip
+    _mention(session, row, "stopped", [line], now)
+
+
+def _mention(
+    session: Session, row: SnapshotSchedule, purpose: str, lines: list[Markup], now: datetime
+) -> None:
+    note = Note(purpose, tuple(lines), broadcast=True, owner=row.person)
+    _say(session, row, note, now)
+
+
+def _say(session: Session, row: SnapshotSchedule, note: Note, now: datetime) -> None:
+    say_once(session, row.subject, row.channel, note, now)

@@ -1,0 +1,89 @@
+"""/snapshot schedule: snapshots of PVCs that are taken by the clock."""
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.parameters import ClusterName, TeamName, WholeNumber, Words
+from bot.snapshots import schedule_answers as answers
+from bot.snapshots.schedule_card import UNSCHEDULE
+from bot.snapshots.scheduling import Wish, following
+from handlers.context import Context
+from handlers.dataset_caches import acting_for
+from handlers.snapshot import TEAM, ClaimName, KeepTime, snapshot
+
+__all__ = ["snapshot"]
+
+
+class Cron(Words):
+    """When something is done, as a pattern of cron."""
+
+    word = "CRON"
+    form = 'a pattern of cron in quotes such as `"0 2 * * *"`'
+    example = "0 2 * * *"
+
+
+@snapshot.verb(
+    "schedule",
+    "Take snapshots of a PVC by the clock, or change when",
+    right=Right.SNAPSHOT_CREATE,
+    mutates=True,
+    repeats=True,
+    into=Wish,
+    examples=(
+        'schedule imagenet "0 2 * * *" --keep 7d --max 14',
+        'schedule imagenet "0 */6 * * *" --max 28',
+    ),
+)
+@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
+@snapshot.argument("cron", Cron(), help="When, in the team's zone, in quotes")
+@snapshot.option("--keep", KeepTime(), help="How long each is kept")
+@snapshot.option("--max", "most", WholeNumber(1, 1000), help="How many are kept; 14 without --keep")
+@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.option("--team", TeamName(), help=TEAM)
+def schedule(ctx: Context, asked: Wish) -> Reply:
+    """When they are taken; one card follows all of them."""
+    ctx.team()
+    row = ctx.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)
+    return answers.scheduled(row, following(row), ctx.words)
+
+
+@snapshot.verb(
+    "unschedule",
+    "Take no more snapshots of a PVC by the clock",
+    right=Right.SNAPSHOT_CREATE,
+    mutates=True,
+    repeats=True,
+    examples=("unschedule imagenet",),
+)
+@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
+@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.option("--team", TeamName(), help=TEAM)
+def unschedule(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What stays, and how to begin again."""
+    ctx.team()
+    row = ctx.schedules.find(ctx.session, ctx.caller, claim, cluster)
+    return answers.unscheduled(
+        ctx.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
+    )
+
+
+@snapshot.button(UNSCHEDULE, right=Right.SNAPSHOT_CREATE)
+def click_unschedule(ctx: Context, row_id: str) -> Reply:
+    """Stops the schedule of a card."""
+    row = ctx.schedules.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.SNAPSHOT_CREATE)
+    return answers.unscheduled(ctx.schedules.unschedule(ctx.session, caller, row, ctx.now),
+                               ctx.words)  # fmt: skip
+
+
+@snapshot.verb(
+    "schedules",
+    "Which snapshots are taken by the clock",
+    right=Right.SNAPSHOT_READ,
+    examples=("schedules",),
+)
+@snapshot.option("--team", TeamName(), help=TEAM)
+def schedules(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """A table; schedules of snapscheduler are named below it."""
+    name, _ = ctx.team()
+    rows = ctx.schedules.listing(ctx.session, name)
+    return answers.schedules(name, rows, ctx.schedules.strangers(name), ctx.words)
