@@ -21,7 +21,7 @@ class AuditLine(SQLModel, table=True):
     workspace_id: str
     person: str | None
     channel: str | None
-    team: str | None = Field(index=True)
+    team: str | None
     verb: str
     subject_kind: str
     subject_id: str = Field(index=True)

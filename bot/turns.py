@@ -12,6 +12,7 @@ _CROWD, _SHARE_IN_CROWD = 3, 0.04
 _LONGEST_SPELL_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 2.0
 _LINGER_SECONDS = 0.03
+_ANSWER_SECONDS = 0.02
 
 
 class Courtesy:
@@ -64,9 +65,13 @@ class Courtesy:
         self._spell.began = self._worked()
 
     def _rest(self, due: float) -> None:
-        """Waits until then, or until nobody waits if that comes before."""
+        """Waits until then, or until nobody waits if that comes before.
+
+        Work that begins while somebody's answer is under way holds up just that one.
+        """
         while (left := min(due - self._monotonic(), self._seconds_to_calm())) > 0:
             self._calm.wait(left)
+        self._calm.wait_for(lambda: not self._waiting, _ANSWER_SECONDS)
 
     def _seconds_to_calm(self) -> float:
         return math.inf if self._waiting else self._calm_at - self._monotonic()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ Work = Callable[[Session], T]
 
 PATIENCE_SECONDS = 20.0
 ACKNOWLEDGE_SECONDS = 2.5
+_COMMITS_BETWEEN_CHECKPOINTS = 50
 _LOCK_SECONDS = BUSY_MILLISECONDS / 1000
 _CONFLICTS = {"40001", "40P01"}
 _HURRY = (
@@ -44,6 +45,7 @@ class Database:
         self._write, self._read = engines(url)
         self.is_sqlite = self._write.dialect.name == "sqlite"
         self._turns = Turns()
+        self._commits = 0
         self._listeners: list[Callable[[frozenset[str]], None]] = []
 
     def transaction(self, work: Work[T], *, deadline: float | None = None) -> T:
@@ -57,16 +59,10 @@ class Database:
         if deadline is None:
             self.courtesy.give_way()
         limit = deadline if deadline is not None else time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                return self._attempt(work, limit, hurried=deadline is not None)
-            except DBAPIError as error:
-                if not _is_conflict(error):
-                    raise _failed(error) from error
-                if time.monotonic() >= limit:
-                    raise DatabaseError("The database was too busy.", _NOTHING_DONE) from error
-            except PoolTimeoutError as error:
-                raise DatabaseError("The database was too busy.", _NOTHING_DONE) from error
+        result = self._repeated(work, limit, hurried=deadline is not None)
+        if deadline is None and self._commits >= _COMMITS_BETWEEN_CHECKPOINTS:
+            self._checkpoint()
+        return result
 
     def read(self, work: Work[T]) -> T:
         """What `work` returns from one consistent view of the database; it must not write."""
@@ -92,6 +88,18 @@ class Database:
         self._write.dispose()
         self._read.dispose()
 
+    def _repeated(self, work: Work[T], limit: float, *, hurried: bool) -> T:
+        while True:
+            try:
+                return self._attempt(work, limit, hurried=hurried)
+            except DBAPIError as error:
+                if not _is_conflict(error):
+                    raise _failed(error) from error
+                if time.monotonic() >= limit:
+                    raise DatabaseError("The database was too busy.", _NOTHING_DONE) from error
+            except PoolTimeoutError as error:
+                raise DatabaseError("The database was too busy.", _NOTHING_DONE) from error
+
     def _attempt(self, work: Work[T], limit: float, *, hurried: bool) -> T:
         with (
             self._turn(limit, hurried=hurried),
@@ -105,10 +113,19 @@ class Database:
                 session.flush()
                 if time.monotonic() >= limit:
                     raise DatabaseError("This took too long.", _NOTHING_DONE)
+            self._commits += 1
             topics = frozenset(session.info.get(TOPICS, ()))
         for listener in self._listeners if topics else ():
             listener(topics)
         return result
+
+    def _checkpoint(self) -> None:
+        """Copies SQLite's log back beside the writer, whose commits would wait for it otherwise."""
+        self._commits = 0
+        if self.is_sqlite:
+            # What is committed stays so; the writer does it in the end where this cannot.
+            with suppress(SQLAlchemyError), self._read.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def _turn(self, limit: float, *, hurried: bool) -> Iterator[None]:

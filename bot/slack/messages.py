@@ -69,7 +69,7 @@ class Message(SQLModel, table=True):
     id: str = Field(default_factory=new_id, primary_key=True)
     workspace_id: str
     subject_kind: str
-    subject_id: str = Field(index=True)
+    subject_id: str
     purpose: str
     channel: str
     owner: str | None = None

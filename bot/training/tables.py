@@ -99,6 +99,12 @@ class Run(SQLModel, table=True):
             postgresql_where=text("ended_at IS NOT NULL"),
             sqlite_where=text("ended_at IS NOT NULL"),
         ),
+        Index(
+            "ix_runs_job_uid",
+            "job_uid",
+            postgresql_where=text("job_uid IS NOT NULL"),
+            sqlite_where=text("job_uid IS NOT NULL"),
+        ),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -128,7 +134,7 @@ class Run(SQLModel, table=True):
     unblock: str = ""
     holders: str = ""
     starts_by: datetime | None = Field(default=None, sa_type=Moment)
-    job_uid: str | None = Field(default=None, index=True)
+    job_uid: str | None = None
     is_furnished: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     workload: str = ""
     made_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from bot import due
 from bot.database import schema
+from bot.database.columns import new_id
 from bot.database.connection import engines
 from bot.database.database import Database, Session
 from bot.due import Due
@@ -113,6 +114,23 @@ def test_a_file_locked_elsewhere_is_said(tmp_path: Path) -> None:
     assert caught.value.message == "The database was too busy."
     database.transaction(wake)
     assert database.read(lambda session: session.get_one(Due, ("run", "x")).wakes) == 1
+    database.close()
+
+
+def test_nobody_waits_for_the_log_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "bot.db"
+    schema.upgrade(f"sqlite:///{file}")
+    database = Database(f"sqlite:///{file}")
+    before = file.stat().st_size
+    long = "x" * 90_000
+    for _ in range(60):
+        database.transaction(
+            lambda session: due.wake(session, long, new_id(), "lane", NOW),
+            deadline=time.monotonic() + 60,
+        )
+    assert file.stat().st_size == before
+    database.transaction(lambda session: due.wake(session, "run", "last", "lane", NOW))
+    assert file.stat().st_size > before + 60 * 90_000
     database.close()
 
 
