@@ -157,10 +157,8 @@ class Access:
     def _roles_anywhere(self, person: str, groups: frozenset[str]) -> frozenset[Role]:
         settings = self._settings()
         approvals = settings.approvals
-        roles = set()
-        if _is_in(settings.admins, person, groups):
-            roles.add(Role.ADMIN)
-        policies = (approvals.quota_override, approvals.quota_base)
+        roles = {Role.ADMIN} if _is_in(settings.admins, person, groups) else set()
+        policies = (approvals.quota_override, approvals.quota_base, approvals.anf_change)
         if any(_is_in(policy.approvers, person, groups) for policy in policies):
             roles.add(Role.APPROVER)
         return frozenset(roles)

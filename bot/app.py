@@ -52,7 +52,6 @@ from bot.quotas.engines import Engines
 from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
-from bot.quotas.standing import Item
 from bot.quotas.watching import QueueChanges, recover
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
@@ -74,8 +73,12 @@ from bot.training.renderer import RemovalRenderer, RunRenderer
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
+from bot.training.stopping import RunStopping
 from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
+from bot.volumes.changes.controller import Deciding, VolumeChangeController
+from bot.volumes.changes.renderer import ChangeRenderer
+from bot.volumes.changes.service import ChangeService
 from bot.volumes.reads import VolumeReads
 from bot.volumes.sightings import PoolController, look_at_pools
 from bot.wakeups import Ear
@@ -155,7 +158,8 @@ class Application:
         of_snapshots = SnapshotWorld(
             database, clock, self.settings, clusters, self.registry.slash.of
         )
-        neighbours = Neighbours(_Stopping(self.training), read_anew)
+        neighbours = Neighbours(RunStopping(self.training), read_anew)
+        deciding = Deciding(database, clock, self.access, self.approvals, read_anew)
         return (
             RunController(world),
             RemovalController(database, clock, clusters),
@@ -174,6 +178,7 @@ class Application:
             SweepController(of_datasets),
             *snapshot_controllers(of_snapshots),
             PoolController(clock, self.netapp_files, self.settings, clusters),
+            VolumeChangeController(self.netapp_files, deciding, clusters, self.settings),
             OrphanController(of_datasets, self._clouds()),
         )
 
@@ -187,6 +192,7 @@ class Application:
             CacheRenderer(self.clock),
             PushRenderer(self.clock),
             *snapshot_renderers(self.clock),
+            ChangeRenderer(self.settings, self.approvals),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -248,6 +254,7 @@ class Application:
             schedules=ScheduleService(settings, self.clusters, self.registry.slash.of),
             restoring=RestoreService(settings, self.clusters),
             volume_reads=VolumeReads(self.netapp_files, self.clusters),
+            changes=ChangeService(self.netapp_files, self.database, self.approvals, self.clock),
         )
 
     def _clouds(self) -> Sequence[OrphanSource]:
@@ -279,20 +286,6 @@ class Application:
     def _recover_quotas(self, session: Session, now: datetime) -> None:
         for cluster in self.clusters:
             recover(session, self.engines.of(cluster), self.settings().workspace, now)
-
-
-class _Stopping:
-    """Lets quotas stop runs, which they know only as workloads."""
-
-    def __init__(self, training: TrainingService) -> None:
-        self._training = training
-
-    def stop_workloads(
-        self, session: Session, items: Sequence[Item], why: str, now: datetime
-    ) -> None:
-        """Has the runs behind these stopped."""
-        owners = [uid for each in items for uid in each.owner_uids]
-        self._training.stop_jobs(session, owners, why, now)
 
 
 def _clusters(followed: Mapping[str, Following], installation: str) -> dict[str, Cluster]:

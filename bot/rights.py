@@ -30,6 +30,7 @@ class Right(StrEnum):
     DATASET_CLEAN = "dataset.clean"
     ANF_READ = "anf.read"
     ANF_POOLS = "anf.pools"
+    ANF_CHANGE = "anf.change"
     SNAPSHOT_READ = "snapshot.read"
     SNAPSHOT_CREATE = "snapshot.create"
     SNAPSHOT_RESTORE = "snapshot.restore"
@@ -94,6 +95,7 @@ RULES: Mapping[Right, Rule] = {
     Right.ANF_READ: Rule(EVERYBODY, _DESKS),
     # Pools are shared: what is in them, and what they cost, is told to those who answer for it.
     Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),
+    Right.ANF_CHANGE: Rule(_HEADS, _DESKS),
     Right.SNAPSHOT_READ: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_CREATE: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_RESTORE: Rule(EVERYBODY, _DESKS),

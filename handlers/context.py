@@ -26,6 +26,7 @@ from bot.training.reads import TrainingReads
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
+from bot.volumes.changes.service import ChangeService
 from bot.volumes.reads import VolumeReads
 
 
@@ -54,6 +55,7 @@ class Services:
     schedules: ScheduleService
     restoring: RestoreService
     volume_reads: VolumeReads
+    changes: ChangeService
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,11 @@ class Context:
     def volume_reads(self) -> VolumeReads:
         """Volumes of Azure NetApp Files."""
         return self.services.volume_reads
+
+    @property
+    def changes(self) -> ChangeService:
+        """Changes of what volumes can do."""
+        return self.services.changes
 
     @property
     def snapshots(self) -> SnapshotService:

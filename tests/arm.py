@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from urllib.error import HTTPError
@@ -20,16 +20,17 @@ START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 
 
 class Arm:
-    """A subscription with an account, and the address it is served at; `now` is its time.
+    """A subscription with an account, and the address it is served at; `now` is its time
+    unless it goes by a clock of others.
 
     Pools: standard of 4 TiB, premium of 2 TiB, ultra of 1 TiB and tuned of 2 TiB of Premium with
     manual QoS.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], datetime] | None = None) -> None:
         self.now = START
         self.ledger = Ledger()
-        self.app = ArmApp(self.ledger, lambda: self.now)
+        self.app = ArmApp(self.ledger, now or (lambda: self.now))
         self.url = ""
         account = self.estate.add_account()
         self.standard = self.estate.add_pool(account, "standard", "Standard", 4)

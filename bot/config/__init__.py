@@ -1,6 +1,6 @@
 """The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
 
-from bot.config.anf import Anf
+from bot.config.anf import Anf, AnfChanges
 from bot.config.clusters import (
     ClusterSettings,
     Fractions,
@@ -38,6 +38,7 @@ from bot.config.teams import Admission, Limits, RunDefaults, Team
 __all__ = [
     "Admission",
     "Anf",
+    "AnfChanges",
     "Approvals",
     "CacheClass",
     "Circle",

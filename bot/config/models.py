@@ -93,6 +93,9 @@ class Approvals(Section):
     quota_base: Policy = Policy()
     """A team's quota for good: `/quota set`."""
 
+    anf_change: Policy = Policy()
+    """What Azure bills more for: `/anf level`, where anf.changes has it approved."""
+
 
 class OverrideMode(StrEnum):
     """What an approved quota override changes in the ClusterQueue."""
@@ -216,7 +219,8 @@ class Settings(Section):
 
     def _circles(self) -> tuple[Circle, ...]:
         teams = tuple(each for team in self.teams.values() for each in (team.members, team.leads))
-        policies = (self.approvals.quota_override, self.approvals.quota_base)
+        approvals = self.approvals
+        policies = (approvals.quota_override, approvals.quota_base, approvals.anf_change)
         return (*teams, self.admins, *(policy.approvers for policy in policies))
 
 

@@ -115,6 +115,11 @@ class NetAppFiles:
         )
         return list(told.get("value") or ())
 
+    def once(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
+        """What the library answers; asked once, as for what changes something."""
+        with failing(doing):
+            return ask(self._open())
+
     def close(self) -> None:
         """Gives its connections back."""
         with self._lock:

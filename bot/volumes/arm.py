@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from azure.core.pipeline import PipelineRequest
 from azure.core.pipeline.policies import SansIOHTTPPolicy
+from azure.core.polling import PollingMethod
 from azure.identity import DefaultAzureCredential
 from azure.mgmt.netapp import NetAppManagementClient
 from typing_extensions import override
@@ -20,6 +21,37 @@ class _WithoutTls(SansIOHTTPPolicy[Any, Any]):
     @override
     def on_request(self, request: PipelineRequest[Any]) -> None:
         request.context.options.setdefault("enforce_https", False)
+
+
+class Accepted(PollingMethod[None]):
+    """Keeps where an operation can be asked after, and never asks: rows do that.
+
+    The library starts a thread for each operation whose method is not finished.
+    """
+
+    def __init__(self) -> None:
+        self.address = ""
+
+    @override
+    def initialize(self, client: Any, initial_response: Any, deserialization_callback: Any) -> None:
+        headers = initial_response.http_response.headers
+        self.address = headers.get("azure-asyncoperation") or headers.get("location") or ""
+
+    @override
+    def run(self) -> None:
+        """Does nothing."""
+
+    @override
+    def status(self) -> str:
+        return "accepted"
+
+    @override
+    def finished(self) -> bool:
+        return True
+
+    @override
+    def resource(self) -> None:
+        return None
 
 
 def open_client(anf: Anf) -> NetAppManagementClient:

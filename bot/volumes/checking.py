@@ -19,6 +19,12 @@ _READING = (
     f"{_NETAPP}/capacityPools/volumes/read",
 )
 _RECORDS = (("get", TRIDENT_VOLUMES.group, "tridentvolumes"),)
+_CHANGING = (
+    f"{_NETAPP}/capacityPools/write",
+    f"{_NETAPP}/capacityPools/volumes/write",
+    f"{_NETAPP}/capacityPools/volumes/PoolChange/action",
+    "Microsoft.NetApp/locations/operationresults/read",
+)
 _ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
 
 
@@ -69,12 +75,13 @@ def missing(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[s
 def _permissions(files: NetAppFiles, group: str) -> Finding:
     about = f"azure permissions in {group}"
     try:
-        lacking = missing(_READING, files.permissions(group))
+        needed = _READING if files.configured.changes is None else (*_READING, *_CHANGING)
+        lacking = missing(needed, files.permissions(group))
     except StorageError as error:
         return Finding(about, "warning", error.message, error.hint)
     if lacking:
         return Finding(about, "failed", f"missing: {', '.join(lacking)}", _ROLE)
-    return Finding(about, "ok", f"all {len(_READING)} are granted")
+    return Finding(about, "ok", f"all {len(needed)} are granted")
 
 
 def _gives(role: Mapping[str, Any], action: str) -> bool:

@@ -57,6 +57,7 @@ class Pool:
     throughput_mibps: float | None
     used_throughput_mibps: float | None
     state: str = "Succeeded"
+    encryption: str = ""
 
     @property
     def name(self) -> str:
@@ -89,6 +90,11 @@ class Volume:
     def pool(self) -> PoolPlace:
         """The pool it is in."""
         return PoolPlace(*self.place[:3])
+
+
+def is_settled(found: Pool | Volume) -> bool:
+    """Whether Azure is not at work on it."""
+    return found.state.lower() in {"", "succeeded"}
 
 
 @dataclass(frozen=True)

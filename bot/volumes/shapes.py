@@ -26,6 +26,7 @@ def pool_of(told: "CapacityPool") -> Pool:
         throughput_mibps=has.total_throughput_mibps,
         used_throughput_mibps=has.utilized_throughput_mibps,
         state=has.provisioning_state or "",
+        encryption=_word(has.encryption_type),
     )
 
 

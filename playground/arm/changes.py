@@ -8,7 +8,7 @@ from playground.arm import rules
 from playground.arm.errors import ArmError, bad, busy, missing
 from playground.arm.estate import RATES, Account, Estate, Pool, Volume
 from playground.arm.operations import Operation, Operations
-from playground.arm.shapes import volume_json
+from playground.arm.shapes import pool_json, volume_json
 
 Json = dict[str, Any]
 
@@ -33,15 +33,32 @@ class Changes:
         if there:
             if there[0].level != level:
                 raise bad("serviceLevel of a pool cannot be changed.")
-            return False, self.patch_pool(there[0], {"properties": {"size": asked.get("size")}})
+            self._checked(there[0], {"size": asked.get("size")})()
+            return False, there[0]
         rules.refuse_pool_size(self._estate, None, asked.get("size"))
         made = self._estate.add_pool(account, name, str(level), 1)
         made.size, made.qos, made.custom_throughput = asked["size"], qos, custom
         return True, made
 
-    def patch_pool(self, pool: Pool, body: Json) -> Pool:
+    def patch_pool(self, pool: Pool, body: Json) -> Operation:
         """Sets its size, or its QoS, which becomes manual and never automatic again."""
-        asked = body.get("properties") or {}
+        if pool.busy:
+            raise busy(f"capacity pool {pool.name}")
+        finish = self._checked(pool, body.get("properties") or {})
+
+        def done() -> None:
+            pool.busy = ""
+            finish()
+
+        def give_up() -> None:
+            pool.busy = ""
+
+        pool.busy = "Updating"
+        about = (pool.busy, self._estate.pool_id(pool))
+        return self._operations.begin(about, done, give_up, lambda: pool_json(self._estate, pool))
+
+    def _checked(self, pool: Pool, asked: Json) -> Callable[[], None]:
+        """What changes a pool; ArmError where it cannot be so."""
         unknown = asked.keys() - {"size", "qosType", "coolAccess", "customThroughputMibps"}
         if unknown:
             raise bad(f"{', '.join(sorted(unknown))} of a pool cannot be changed.")
@@ -51,11 +68,14 @@ class Changes:
         rules.refuse_pool_shape(pool.level, qos, custom)
         if (pool.qos, qos) == ("Manual", "Auto"):
             raise bad("qosType of a pool cannot be changed from Manual to Auto.")
-        if qos != pool.qos:
-            for each in self._estate.volumes_of(pool):
-                each.own_throughput = each.throughput
-        pool.size, pool.qos, pool.custom_throughput = size, qos, custom
-        return pool
+
+        def finish() -> None:
+            if qos != pool.qos:
+                for each in self._estate.volumes_of(pool):
+                    each.own_throughput = each.throughput
+            pool.size, pool.qos, pool.custom_throughput = size, qos, custom
+
+        return finish
 
     def patch_volume(self, volume: Volume, body: Json) -> Operation:
         """Sets its size or its throughput; its id stays."""

@@ -27,7 +27,7 @@ class Account:
 
 @dataclass
 class Pool:
-    """A capacity pool; `custom_throughput` is of Flexible ones."""
+    """A capacity pool; `custom_throughput` is of Flexible ones, `busy` what works on it."""
 
     account: Account
     name: str
@@ -36,6 +36,7 @@ class Pool:
     qos: str = "Auto"
     custom_throughput: float | None = None
     encryption: str = "Single"
+    busy: str = ""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property

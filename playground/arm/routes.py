@@ -100,7 +100,7 @@ class Routes:
             return Answer(201 if is_new else 200, pool_json(self.estate, made))
         pool = self._pool_named(group, names)
         if call.method == "PATCH":
-            self._changes.patch_pool(pool, call.body())
+            return self._accepted(call, self._changes.patch_pool(pool, call.body()))
         return Answer(200, pool_json(self.estate, pool))
 
     def _volume(self, call: Call, group: str, names: list[str], verb: str) -> Answer:
@@ -143,6 +143,7 @@ class Routes:
         )
 
     def _operation(self, call: Call, name: str) -> Answer:
+        self.permissions.require("Microsoft.NetApp/locations/operationresults/read", call.path)
         found = self.operations.get(name)
         if call.query.get(_LOCATION) != "Location":
             return Answer(200, found.as_json(call.path))

@@ -67,8 +67,7 @@ def refuse_throughput(estate: Estate, volume: Volume, wanted: Any) -> None:
 def refuse_move(estate: Estate, volume: Volume, target: Pool, now: datetime) -> None:
     """A move stays in its account, and waits before it goes down again."""
     source = volume.pool
-    if volume.busy:
-        raise busy(f"volume {volume.name}")
+    _refuse_busy(volume, target)
     if target is source:
         raise bad("The volume is in the specified pool already.")
     if target.account is not source.account:
@@ -85,6 +84,14 @@ def refuse_move(estate: Estate, volume: Volume, target: Pool, now: datetime) -> 
         )
     refuse_full(estate, target, volume.quota)
     _refuse_slow_pool(estate, volume, target)
+
+
+def _refuse_busy(volume: Volume, target: Pool) -> None:
+    if volume.busy:
+        raise busy(f"volume {volume.name}")
+    for pool in (volume.pool, target):
+        if pool.busy:
+            raise busy(f"capacity pool {pool.name}")
 
 
 def _refuse_slow_pool(estate: Estate, volume: Volume, target: Pool) -> None:

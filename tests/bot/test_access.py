@@ -65,6 +65,7 @@ MATRIX = {
     Right.DATASET_CLEAN:   (".....", ".....", "abdp."),
     Right.ANF_READ:        ("a.d..", ".bd..", "abd.."),
     Right.ANF_POOLS:       (".....", ".bd..", "abdp."),
+    Right.ANF_CHANGE:      (".....", ".bd..", "abd.."),
     Right.SNAPSHOT_READ:   ("a.d..", ".bd..", "abd.."),
     Right.SNAPSHOT_CREATE: ("a.d..", ".bd..", "abd.."),
     Right.SNAPSHOT_RESTORE: ("a.d..", ".bd..", "abd.."),

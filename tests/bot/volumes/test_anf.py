@@ -43,6 +43,7 @@ def test_estate_is_all_pools_and_volumes(arm: Arm, files: NetAppFiles) -> None:
         size_bytes=2 * TIB,
         throughput_mibps=131.072,
         used_throughput_mibps=6.4,
+        encryption="Single",
     )
     assert found.volumes == (
         Volume(

@@ -1,5 +1,7 @@
 """What the doctor says of Azure NetApp Files."""
 
+from contextlib import closing
+
 import pytest
 
 from bot.findings import Finding
@@ -8,6 +10,7 @@ from bot.volumes.checking import checks, missing, records
 from playground.arm.estate import GROUP
 from tests.arm import Arm
 from tests.bot.volumes.rig import Rig
+from tests.bot.volumes.settings import settings_for
 
 READ = "Microsoft.NetApp/netAppAccounts/capacityPools/volumes/read"
 ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
@@ -25,6 +28,19 @@ def test_missing_permissions_are_named(arm: Arm, files: NetAppFiles) -> None:
     assert list(checks(files))[1] == Finding(
         f"azure permissions in {GROUP}", "failed", f"missing: {READ}", ROLE
     )
+
+
+def test_changes_need_permissions_that_write(arm: Arm, identity: None) -> None:  # noqa: ARG001 - it has to be there
+    arm.app.routes.permissions.actions = ["*/read"]
+    with closing(NetAppFiles(lambda: settings_for(arm, changes={}))) as files:
+        assert list(checks(files))[1] == Finding(
+            f"azure permissions in {GROUP}",
+            "failed",
+            "missing: Microsoft.NetApp/netAppAccounts/capacityPools/write,"
+            " Microsoft.NetApp/netAppAccounts/capacityPools/volumes/write,"
+            " Microsoft.NetApp/netAppAccounts/capacityPools/volumes/PoolChange/action",
+            ROLE,
+        )
 
 
 def test_refusal_to_list_is_told(arm: Arm, files: NetAppFiles) -> None:

@@ -162,7 +162,10 @@ def test_pools_are_of_whole_tebibytes(arm: Arm) -> None:
             for b in (odd, small, level)
         ]
         grown: Any = {"properties": {"size": 3 * TIB}}
-        sdk.pools.begin_update(*home(arm.premium), grown).result()
+        begun = sdk.pools.begin_update(*home(arm.premium), grown)
+        assert sdk.pools.get(*home(arm.premium)).properties.provisioning_state == "Updating"
+        arm.later()
+        begun.result()
     assert said[0] == "Pool size must be a multiple of 1 TiB, from 1 TiB to 2048 TiB."
     assert "is too small for the total size of its volumes" in said[1]
     assert said[2] == "serviceLevel of a pool cannot be changed."

@@ -1,0 +1,23 @@
+"""Runs that are stopped because of what others know of them only as workloads."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.quotas.standing import Item
+from bot.training.service import TrainingService
+
+
+class RunStopping:
+    """Lets quotas stop runs, which they know only as workloads."""
+
+    def __init__(self, training: TrainingService) -> None:
+        self._training = training
+
+    def stop_workloads(
+        self, session: Session, items: Sequence[Item], why: str, now: datetime
+    ) -> None:
+        """Has the runs behind these stopped."""
+        owners = [uid for each in items for uid in each.owner_uids]
+        self._training.stop_jobs(session, owners, why, now)

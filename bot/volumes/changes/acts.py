@@ -1,0 +1,214 @@
+"""What is done to a volume and its pools, one act after another. Pure: no I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.volumes.changes.tables import Kind, Leg, VolumeChange
+from bot.volumes.changes.targets import whole
+from bot.volumes.resources import Pool, Volume, is_settled
+from bot.volumes.wording import capacity, throughput
+
+_MANUAL = "Manual"
+
+
+@dataclass(frozen=True)
+class Grow:
+    """The target pool gets room for the volume, or the source pool what was taken from it."""
+
+    pool: str
+
+
+@dataclass(frozen=True)
+class Move:
+    """The volume goes from one pool to another."""
+
+    source: str
+    target: str
+    target_id: str
+
+
+@dataclass(frozen=True)
+class Throttle:
+    """The volume gets a throughput, in the pool that it is in."""
+
+    pool: str
+    mibps: float
+
+
+@dataclass(frozen=True)
+class Shrink:
+    """A pool is made smaller by what the volume, or its growth, took."""
+
+    pool: str
+
+
+Act = Grow | Move | Throttle | Shrink
+
+
+def acts(row: VolumeChange) -> tuple[Act, ...]:
+    """The acts of the way that a change is on."""
+    return _of_level(row) if row.kind == Kind.LEVEL else _of_throughput(row)
+
+
+def _of_level(row: VolumeChange) -> tuple[Act, ...]:
+    grows, shrinks = row.grow_to is not None, row.shrink_to is not None
+    found: tuple[tuple[bool, Act], ...]
+    match row.leg:
+        case Leg.THERE:
+            move = Move(row.source_pool, row.target_pool, row.target_pool_id)
+            found = (
+                (grows, Grow(row.target_pool)),
+                (True, move),
+                (shrinks, Shrink(row.source_pool)),
+            )
+        case Leg.BACK:
+            is_manual = row.source_qos == _MANUAL and row.mibps_before is not None
+            back = Move(row.target_pool, row.source_pool, row.source_pool_id)
+            found = (
+                (shrinks, Grow(row.source_pool)),
+                (True, back),
+                (is_manual, Throttle(row.source_pool, row.mibps_before or 0)),
+                (grows, Shrink(row.target_pool)),
+            )
+        case _:
+            found = ((grows, Shrink(row.target_pool)),)
+    return tuple(act for is_needed, act in found if is_needed)
+
+
+def _of_throughput(row: VolumeChange) -> tuple[Act, ...]:
+    match row.leg:
+        case Leg.THERE:
+            return (Throttle(row.target_pool, row.wanted_mibps or 0),)
+        case Leg.BACK if row.mibps_before is not None:
+            return (Throttle(row.target_pool, row.mibps_before),)
+        case _:
+            return ()
+
+
+@dataclass(frozen=True)
+class Reached:
+    """It is as wanted; `remains` says what is not, and stays so; `mibps` is what Azure tells."""
+
+    remains: str = ""
+    mibps: float | None = None
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Azure is at work there."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The request can be sent; for pools with the size to ask for and the one there is."""
+
+    size_bytes: int | None = None
+    size_now: int | None = None
+
+
+@dataclass(frozen=True)
+class Astray:
+    """It cannot be done as things are; `is_gone` where the volume may be under way."""
+
+    why: str
+    hint: str = ""
+    is_gone: bool = False
+
+
+State = Reached | Busy | Ready | Astray
+
+
+def state_of_pool(
+    row: VolumeChange, act: Grow | Shrink, pool: Pool | None, inside: Iterable[Volume]
+) -> State:
+    """How a pool stands that is to be made larger or smaller."""
+    if pool is None:
+        return Astray(f"Azure has no pool {act.pool} any more.", "Look with `/anf pools`.")
+    if not is_settled(pool):
+        return Busy(f"pool {pool.name}: {pool.state}")
+    if row.is_begun and row.resize_to is not None:
+        is_grown = isinstance(act, Grow) and pool.size_bytes >= row.resize_to
+        is_shrunk = isinstance(act, Shrink) and pool.size_bytes <= row.resize_to
+        there = Ready(row.resize_to, pool.size_bytes)
+        return Reached() if is_grown or is_shrunk else there
+    taken = sum(each.quota_bytes for each in inside)
+    return _growth(row, pool, taken) if isinstance(act, Grow) else _shrinkage(row, pool, taken)
+
+
+def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
+    if row.leg == Leg.BACK:
+        if row.shrunk_from is None or pool.size_bytes >= row.shrunk_from:
+            return Reached()
+        return Ready(row.shrunk_from, pool.size_bytes)
+    needed, grow_to = taken + row.size_bytes, row.grow_to or 0
+    if needed <= pool.size_bytes:
+        return Reached()
+    if needed > grow_to or grow_to - pool.size_bytes > row.grow_by:
+        return Astray(
+            f"Pool {pool.name} has changed since it was looked at: it is"
+            f" {capacity(pool.size_bytes)}, of which {capacity(taken)} are taken.",
+            "Ask again: more growth has to be shown first.",
+        )
+    return Ready(grow_to, pool.size_bytes)
+
+
+def _shrinkage(row: VolumeChange, pool: Pool, taken: int) -> State:
+    least = whole(taken)
+    if row.leg == Leg.THERE:
+        size = max(row.shrink_to or 0, least)
+        stays = "" if size < pool.size_bytes else _stays(pool, taken)
+        return Ready(size, pool.size_bytes) if not stays else Reached(stays)
+    if row.grown_from is None or pool.size_bytes <= row.grown_from:
+        return Reached()
+    growth = (row.grow_to or row.grown_from) - row.grown_from
+    size = max(pool.size_bytes - growth, least)
+    if size >= pool.size_bytes:
+        return Reached(_stays(pool, taken))
+    return Ready(size, pool.size_bytes)
+
+
+def _stays(pool: Pool, taken: int) -> str:
+    return (
+        f"Pool {pool.name} stays at {capacity(pool.size_bytes)}: its volumes take"
+        f" {capacity(taken)}."
+    )
+
+
+def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volume | None) -> State:
+    """How a volume stands that is to be moved, from what is at its new and at its old place."""
+    if there is not None and _is_same(row, there):
+        busy = Busy(f"volume {there.place.name}: {there.state}")
+        return Reached(mibps=there.throughput_mibps) if is_settled(there) else busy
+    if here is not None and _is_same(row, here):
+        return Ready() if is_settled(here) else Busy(f"volume {here.place.name}: {here.state}")
+    gone = f"Volume {row.volume_name} is neither in pool {act.source} nor in {act.target}"
+    if row.leg == Leg.BACK and not row.is_begun:
+        return Reached(f"{gone} any more: somebody moved or deleted it, so it was left alone.")
+    return Astray(f"{gone} any more.", "Look with `/anf show PVC` where it is.", is_gone=True)
+
+
+def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None) -> State:
+    """How a volume stands whose throughput is to be set."""
+    if volume is None or not _is_same(row, volume):
+        gone = f"Volume {row.volume_name} is not in pool {act.pool} any more"
+        if row.leg == Leg.BACK:
+            return Reached(f"{gone}: somebody moved or deleted it, so it was left alone.")
+        return Astray(f"{gone}.", "Look with `/anf show PVC` where it is.")
+    if not is_settled(volume):
+        return Busy(f"volume {volume.place.name}: {volume.state}")
+    if volume.throughput_mibps == act.mibps:
+        return Reached(mibps=act.mibps)
+    is_of_others = row.kind == Kind.THROUGHPUT and volume.throughput_mibps != row.mibps_seen
+    if row.leg == Leg.BACK and not row.is_begun and is_of_others:
+        return Reached(
+            f"Somebody set the throughput to {throughput(volume.throughput_mibps)} meanwhile,"
+            " so it was left alone."
+        )
+    return Ready()
+
+
+def _is_same(row: VolumeChange, volume: Volume) -> bool:
+    """Whether it is the volume of the change, and not another one that got its name since."""
+    return not row.file_system or volume.file_system == row.file_system

@@ -1,0 +1,193 @@
+"""How a change begins: what Azure shows is checked once more, and people are asked."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from sqlmodel import Session, col, func, select
+
+from bot.access import Access, Caller, Right
+from bot.approvals import Approvals, Request
+from bot.cluster.claims import PersistentVolume
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import VOLUMES
+from bot.config import Settings
+from bot.due import wake
+from bot.errors import ClusterError, ConflictError, UserError
+from bot.slack.messages import refresh_cards, show_card
+from bot.volumes.changes import notes, recording
+from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
+from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
+from bot.volumes.matching import match, named_by
+from bot.volumes.resources import Estate
+from bot.volumes.wording import capacity
+
+POLICY = "anf_change"
+
+
+class Beginning:
+    """Takes changes from what somebody wants to what is done, with the word of those who decide."""
+
+    def __init__(
+        self, settings: Callable[[], Settings], access: Access, approvals: Approvals
+    ) -> None:
+        self._settings = settings
+        self._access = access
+        self._approvals = approvals
+
+    def volume_of(
+        self, row: VolumeChange, clusters: Mapping[str, Cluster]
+    ) -> PersistentVolume | None:
+        """The PV of a change; None where it is gone. ClusterError until the cluster was read."""
+        cluster = clusters.get(row.cluster)
+        if cluster is None or not cluster.view.store(VOLUMES).synced:
+            raise ClusterError(f"Cluster {row.cluster} was not read yet.", "It is tried again.")
+        return cluster.view.get(VOLUMES, row.pv_name)
+
+    def record(
+        self,
+        session: Session,
+        row_id: str,
+        seen: tuple[PersistentVolume | None, Estate],
+        now: datetime,
+    ) -> None:
+        """Writes the plan down and asks people, or says why there is none."""
+        row = session.get(VolumeChange, row_id)
+        if row is None or row.phase != Phase.CHECKING:
+            return
+        try:
+            caller = self._caller(session, row)
+            plan = self._plan(session, row, seen, now)
+            _write(row, plan)
+            if row.needs_approval:
+                self._ask(session, row, caller, now)
+            else:
+                row.phase = Phase.APPROVED
+        except UserError as error:
+            row.hint = error.hint
+            recording.not_begun(session, row_id, Phase.REFUSED, error.message, now)
+            return
+        row.since = now
+        session.add(row)
+        refresh_cards(session, row.subject, live=True)
+
+    def spend(self, session: Session, row_id: str, now: datetime) -> None:
+        """Uses the approval; where it does not hold any more it is asked anew."""
+        row = session.get(VolumeChange, row_id)
+        approval = self._approvals.of(session, CHANGE, row_id)
+        if row is None or approval is None or row.phase != Phase.ASKED:
+            return
+        if self._approvals.use(session, approval, digest_of(row), now):
+            row.phase, row.since = Phase.APPROVED, now
+            session.add(row)
+            deciders = [vote.person for vote in self._approvals.votes(session, approval)]
+            notes.approved(session, row, deciders, now)
+            wake(session, CHANGE, row.id, LANE, now)
+        refresh_cards(session, row.subject, live=row.phase != Phase.ASKED)
+
+    def _caller(self, session: Session, row: VolumeChange) -> Caller:
+        """Who asked, as who they are now."""
+        caller = self._access.caller(session, row.person, row.channel, team=row.team)
+        self._access.require(caller, Right.ANF_CHANGE)
+        return caller
+
+    def _plan(
+        self,
+        session: Session,
+        row: VolumeChange,
+        seen: tuple[PersistentVolume | None, Estate],
+        now: datetime,
+    ) -> Plan:
+        pv, estate = seen
+        anf, named = self._settings().anf, named_by(pv) if pv is not None else None
+        found = match(named, estate.volumes) if named is not None else None
+        if anf is None or named is None or found is None:
+            raise ConflictError(
+                f"The volume of PVC {row.claim_name} is not there any more.",
+                "Look with `/anf volumes`.",
+            )
+        other = _other_of(session, row, found.volume.file_system)
+        if other is not None:
+            raise under_way(other)
+        raised = went_up_at(session, found.volume.file_system)
+        plan = make_plan(Standing(estate, named, found, raised, now), wish_of(row), anf)
+        if plan.growth_bytes > row.shown_growth_bytes:
+            raise ConflictError(
+                f"Pool {plan.target.name} would have to grow by {capacity(plan.growth_bytes)} now,"
+                f" more than the {capacity(row.shown_growth_bytes)} that you were shown.",
+                "Ask again: it is shown anew.",
+            )
+        return plan
+
+    def _ask(self, session: Session, row: VolumeChange, caller: Caller, now: datetime) -> None:
+        row.phase = Phase.ASKED
+        session.add(row)
+        session.flush()
+        request = Request(
+            subject_kind=CHANGE,
+            subject_id=row.id,
+            lane=LANE,
+            policy=POLICY,
+            digest=digest_of(row),
+            requester=caller,
+            reason=row.reason,
+        )
+        approval = self._approvals.ask(session, request, now)
+        deciders = self._approvals.deciders(session, approval)
+        settings = self._settings()
+        channel = settings.approvals.channel or settings.slack.admin_channel
+        for place in (channel,) if channel else deciders:
+            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+
+
+def digest_of(row: VolumeChange) -> str:
+    """A digest of what the deciders are shown."""
+    shown = [row.file_system, row.kind, row.source_pool, row.target_pool, row.wanted_mibps]
+    shown += [row.grow_to, row.grow_by, row.shrink_to, row.duration_seconds, row.reason]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+
+
+def wish_of(row: VolumeChange) -> Wish:
+    """What somebody asked for."""
+    return Wish(row.kind, row.wanted_level, row.wanted_pool, row.wanted_mibps, row.is_shrinking)
+
+
+def went_up_at(session: Session, file_system: str) -> datetime | None:
+    """When a volume was last taken to a higher level, as far as the bot did it."""
+    statement = select(func.max(VolumeChange.went_up_at)).where(
+        col(VolumeChange.file_system) == file_system
+    )
+    return session.scalar(statement) if file_system else None
+
+
+def under_way(other: VolumeChange) -> ConflictError:
+    """What somebody is told whose volume is being changed already."""
+    return ConflictError(
+        f"<@{other.person}> asked for another change of this volume:"
+        f" {notes.change_of(other)}. It has not ended.",
+        f"Its card in <#{other.channel}> follows it; withdraw it there first, or put it back.",
+    )
+
+
+def _other_of(session: Session, row: VolumeChange, file_system: str) -> VolumeChange | None:
+    return session.scalars(
+        select(VolumeChange).where(
+            col(VolumeChange.file_system) == file_system,
+            col(VolumeChange.file_system) != "",
+            col(VolumeChange.ended_at).is_(None),
+            col(VolumeChange.id) != row.id,
+        )
+    ).first()
+
+
+def _write(row: VolumeChange, plan: Plan) -> None:
+    volume, source, target = plan.volume, plan.source, plan.target
+    row.resource_group, row.account, _, row.volume_name = volume.place
+    row.file_system, row.size_bytes = volume.file_system, volume.quota_bytes
+    row.source_pool, row.source_level, row.source_qos = source.name, source.level, source.qos
+    row.target_pool, row.target_level = target.name, target.level
+    row.source_pool_id, row.target_pool_id = source.id, target.id
+    row.mibps_before, row.mibps_after = volume.throughput_mibps, plan.mibps_after
+    row.grow_to, row.grow_by, row.shrink_to = plan.grow_to, plan.growth_bytes, plan.shrink_to
+    row.cost_delta, row.needs_approval = plan.cost_delta, plan.needs_approval

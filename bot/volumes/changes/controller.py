@@ -1,0 +1,209 @@
+"""Makes changes of volumes so: checks them, begins them when approved, puts them back in time."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from sqlmodel import Session
+
+from bot.access import Access
+from bot.approvals import ApprovalPhase, Approvals
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.database.database import Database
+from bot.errors import StorageError
+from bot.slack.messages import refresh_cards
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.changes import recording
+from bot.volumes.changes.acts import (
+    Act,
+    Grow,
+    Move,
+    Shrink,
+    State,
+    Throttle,
+    acts,
+    state_of_move,
+    state_of_pool,
+    state_of_throughput,
+)
+from bot.volumes.changes.beginning import Beginning
+from bot.volumes.changes.course import SOON, Send, Wait, follow, proceed, refused
+from bot.volumes.changes.course import Move as Next
+from bot.volumes.changes.tables import CHANGE, Phase, VolumeChange
+from bot.volumes.operations import Operations, Progress
+
+_WORTH_SAYING = 2
+_MISSING = 404
+_ENDS = {
+    ApprovalPhase.DENIED: Phase.DENIED,
+    ApprovalPhase.EXPIRED: Phase.EXPIRED,
+    ApprovalPhase.VOIDED: Phase.REFUSED,
+}
+
+
+class ReadAnew(Protocol):
+    """Who can ask Slack at once about people whose word is about to be acted upon."""
+
+    def __call__(self, workspace_id: str, users: Iterable[str], groups: Iterable[str], /) -> None:
+        """Brings what is known of them up to date; an OutsideError when nobody answers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """What is kept here, by which clock, and who says who may decide."""
+
+    database: Database
+    clock: Clock
+    access: Access
+    approvals: Approvals
+    read_anew: ReadAnew
+
+
+class VolumeChangeController:
+    """Keeps changes of volumes; a step asks Azure for one thing at most."""
+
+    kind = CHANGE
+
+    def __init__(
+        self,
+        files: NetAppFiles,
+        deciding: Deciding,
+        clusters: Mapping[str, Cluster],
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._files = files
+        self._world = deciding
+        self._clusters = clusters
+        self._settings = settings
+        self._operations = Operations(files)
+        self._beginning = Beginning(settings, deciding.access, deciding.approvals)
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step of a change; StorageError when Azure does not answer."""
+        world = self._world
+        row = world.database.read(lambda session: session.get(VolumeChange, row_id))
+        if row is None or not row.is_live:
+            return Step(None)
+        now = world.clock.now()
+        match row.phase:
+            case Phase.CHECKING:
+                return self._check(row, now)
+            case Phase.ASKED:
+                return self._decided(row, now)
+            case Phase.APPROVED | Phase.HELD:
+                return self._wait(row, now)
+            case Phase.WORKING:
+                return self._work(row, now)
+            case _:
+                return Step(None)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what goes wrong again and again."""
+        row = session.get(VolumeChange, row_id)
+        if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
+            row.trouble = trouble.sentence
+            refresh_cards(session, row.subject, live=True)
+
+    def _check(self, row: VolumeChange, now: datetime) -> Step:
+        """Looks at what there is, and asks people where they have to be asked."""
+        volume = self._beginning.volume_of(row, self._clusters)
+        estate = self._files.estate(Deadline(25.0))
+        return Step(
+            now + SOON,
+            lambda session: self._beginning.record(session, row.id, (volume, estate), now),
+        )
+
+    def _decided(self, row: VolumeChange, now: datetime) -> Step:
+        """Spends an approval, after asking who the approvers are now."""
+        approvals, database = self._world.approvals, self._world.database
+        approval = database.read(lambda session: approvals.of(session, CHANGE, row.id))
+        if approval is None or approval.phase == ApprovalPhase.ASKED:
+            return Step(None)
+        phase = _ENDS.get(ApprovalPhase(approval.phase))
+        if phase is not None:
+            note = approval.note
+            return Step(
+                None, lambda session: recording.not_begun(session, row.id, phase, note, now)
+            )
+        users, groups = database.read(lambda session: approvals.concerned(session, approval))
+        self._world.read_anew(row.workspace_id, users, groups)
+        return Step(now, lambda session: self._beginning.spend(session, row.id, now))
+
+    def _wait(self, row: VolumeChange, now: datetime) -> Step:
+        """Begins when the pools are free, and when it is time to be put back."""
+        moment = recording.due_at(row, self._settings(), now)
+        if moment > now:
+            return Step(moment, lambda session: recording.wait_until(session, row.id, moment))
+        return Step(
+            now + recording.PATIENCE, lambda session: recording.set_out(session, row.id, now)
+        )
+
+    def _work(self, row: VolumeChange, now: datetime) -> Step:
+        if row.not_before is not None and now < row.not_before:
+            return Step(row.not_before)
+        way = acts(row)
+        if row.position >= len(way):
+            return Step(
+                now, lambda session: recording.arrive(session, row.id, self._settings(), now)
+            )
+        act = way[row.position]
+        following = self._next(row, act, now)
+        sent = ""
+        if isinstance(following, Send):
+            sent, following = self._send(row, act, following, now)
+        again = following.until if isinstance(following, Wait) else now
+        outcome = recording.Outcome(act, following, sent, now)
+        return Step(again, lambda session: recording.record(session, row, outcome))
+
+    def _next(self, row: VolumeChange, act: Act, now: datetime) -> Next:
+        """What to do now, from one look at Azure."""
+        try:
+            if row.operation and not row.is_confirming:
+                return follow(row, self._progress(row.operation), now)
+            return proceed(row, self._state(row, act), now)
+        except StorageError as error:
+            return refused(row, error, now)
+
+    def _progress(self, address: str) -> Progress | None:
+        try:
+            return self._operations.progress(address)
+        except StorageError as error:
+            if error.status == _MISSING:
+                return None
+            raise
+
+    def _state(self, row: VolumeChange, act: Act) -> State:
+        files = self._files
+        match act:
+            case Grow(name) | Shrink(name):
+                place = row.pool(name)
+                pool = files.pool(place)
+                is_counted = pool is not None and not row.is_begun
+                return state_of_pool(row, act, pool, files.volumes(place) if is_counted else ())
+            case Move(source, target):
+                there = files.volume(row.volume(target))
+                here = None if there is not None else files.volume(row.volume(source))
+                return state_of_move(row, act, there, here)
+            case Throttle(name):
+                return state_of_throughput(row, act, files.volume(row.volume(name)))
+
+    def _send(self, row: VolumeChange, act: Act, send: Send, now: datetime) -> tuple[str, Next]:
+        """Asks Azure for the act; where to look after it, or what follows from a refusal."""
+        try:
+            return self._begin(row, act, send), send
+        except StorageError as error:
+            return "", refused(row, error, now)
+
+    def _begin(self, row: VolumeChange, act: Act, send: Send) -> str:
+        match act:
+            case Grow(name) | Shrink(name):
+                return self._operations.resize(row.pool(name), send.size_bytes or 0)
+            case Move(source, _, target_id):
+                return self._operations.move(row.volume(source), target_id)
+            case Throttle(name, mibps):
+                return self._operations.set_throughput(row.volume(name), mibps)

@@ -1,0 +1,135 @@
+"""What to do next with a change that is under way. Pure: no I/O."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.errors import StorageError
+from bot.volumes.changes.acts import Astray, Busy, Reached, Ready, State
+from bot.volumes.changes.tables import VolumeChange
+from bot.volumes.operations import Progress
+
+SOON = timedelta(seconds=2)
+_FIRST, _LONGEST, _SLOW = timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5)
+# After so long a card says that it is late; what is under way in Azure is followed all the same.
+LATE = timedelta(hours=1)
+# After so long nothing comes any more of what Azure took or refused to take.
+_CONFIRMED_WITHIN, _BEGUN_WITHIN = timedelta(minutes=15), timedelta(hours=2)
+_CONFLICT, _THROTTLED, _BROKEN = 409, 429, 500
+_AFTER_CONFLICT = timedelta(seconds=30)
+_RESENT_AFTER, _MOST_TRIES = timedelta(minutes=1), 3
+
+
+@dataclass(frozen=True)
+class Advance:
+    """The act is done; `remains` is what it left, `mibps` what the volume has now."""
+
+    remains: str = ""
+    mibps: float | None = None
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Note down what there is, so that it can be undone, then send."""
+
+    size_bytes: int | None
+    size_now: int | None
+
+
+@dataclass(frozen=True)
+class Send:
+    """Ask Azure for it; asked twice it is as once."""
+
+    size_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Azure says that it is done; look whether it is."""
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Azure does not know the operation any more; what there is tells more."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Look again then; `why` is said where that is not what is usual."""
+
+    until: datetime
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Fail:
+    """It cannot be done: Azure's own words, and what to do."""
+
+    why: str
+    hint: str = ""
+
+
+Move = Advance | Prepare | Send | Confirm | Forget | Wait | Fail
+
+
+def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Move:
+    """What follows from how far an operation is; None where Azure knows none of that address."""
+    if told is None:
+        return Forget()
+    if told.is_done:
+        return Confirm()
+    if told.is_lost:
+        said = ": ".join(each for each in (told.code, told.message) if each)
+        return Fail(
+            f"Azure ended it as {told.status}{f': {said}' if said else '.'}",
+            "Nothing else was changed. Ask again in a while.",
+        )
+    asked = timedelta(seconds=told.wait_seconds)
+    return Wait(now + max(asked, slower(row.since, now) - now))
+
+
+def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
+    """What follows from how the volume and its pools stand."""
+    match state:
+        case Reached(remains, mibps):
+            return Advance(remains, mibps)
+        case Busy(what):
+            why = "" if row.is_begun else f"Azure is at work on {what}."
+            return Wait(slower(row.since, now), why)
+        case Astray(why, hint, is_gone):
+            may_come = is_gone and row.is_begun and now - row.since < _CONFIRMED_WITHIN
+            return Wait(slower(row.since, now)) if may_come else Fail(why, hint)
+        case Ready(size_bytes, size_now):
+            return _send(row, (size_bytes, size_now), now)
+
+
+def refused(row: VolumeChange, error: StorageError, now: datetime) -> Move:
+    """What follows from Azure's refusal of a request; the error again where it may have worked."""
+    if error.status == _THROTTLED:
+        return Wait(now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message)
+    if error.status is None or error.status >= _BROKEN:
+        raise error
+    if error.status == _CONFLICT and now - row.since < _BEGUN_WITHIN:
+        return Wait(now + _AFTER_CONFLICT, error.message)
+    return Fail(error.message, error.hint)
+
+
+def slower(since: datetime, now: datetime) -> datetime:
+    """When to look again at what takes seconds, minutes or hours."""
+    longest = _LONGEST if now - since < LATE else _SLOW
+    return now + min(max(_FIRST, (now - since) / 10), longest)
+
+
+def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime) -> Move:
+    if not row.is_begun:
+        return Prepare(*sizes)
+    sent_at = row.begun_at
+    if row.is_confirming and sent_at is not None and now - sent_at < _CONFIRMED_WITHIN:
+        return Wait(slower(sent_at, now))
+    if row.is_confirming or row.tries >= _MOST_TRIES:
+        return Fail(
+            "Azure took the request, and nothing came of it.",
+            "Look at the volume in Azure, and ask again.",
+        )
+    if sent_at is not None and now - sent_at < _RESENT_AFTER:
+        return Wait(sent_at + _RESENT_AFTER)
+    return Send(sizes[0])

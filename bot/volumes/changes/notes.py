@@ -1,0 +1,91 @@
+"""What is said once in the thread of a change's card; who asked for it is mentioned."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.messages import Note, say_once
+from bot.volumes.changes.tables import Kind, Phase, VolumeChange
+from bot.volumes.wording import throughput
+
+
+def change_of(row: VolumeChange) -> str:
+    """What is changed, in few words: `lane-data to Premium`."""
+    if row.kind == Kind.THROUGHPUT:
+        return f"{row.claim_name} to {throughput(row.wanted_mibps)}"
+    pool = row.target_pool or row.wanted_pool
+    return f"{row.claim_name} to {row.wanted_level}" + (f" (pool {pool})" if pool else "")
+
+
+def approved(session: Session, row: VolumeChange, deciders: Sequence[str], now: datetime) -> None:
+    """That it was approved, and by whom."""
+    by = " and ".join(person(each) for each in deciders)
+    _say(session, row, f"approved-{now.isoformat()}", [join("Approved by ", Markup(by), ".")], now)
+
+
+def took_effect(session: Session, row: VolumeChange, now: datetime) -> None:
+    """That it is so, and until when."""
+    until = row.not_before or row.ends_at or now
+    said = [join(person(row.person), " ", _is_so(row), ", until ", when(until), ".")]
+    _say(session, row, "effect", said + _remains(row), now)
+
+
+def not_returned(session: Session, row: VolumeChange, now: datetime) -> None:
+    """That it could not be put back yet; once, the card says the rest."""
+    line = join(person(row.person), " ", code(row.claim_name), " cannot be put back yet. ",
+                sentence(row.trouble), " It is tried again every hour.")  # fmt: skip
+    _say(session, row, "not-returned", [line], now)
+
+
+def ended(session: Session, row: VolumeChange, now: datetime) -> None:
+    """How it ended."""
+    line = join(person(row.person), " ", _end(row))
+    hint = [sentence(row.hint)] if row.hint else []
+    _say(session, row, "ended", [line, *hint, *_remains(row)], now)
+
+
+def _end(row: VolumeChange) -> Markup:
+    what = plain(change_of(row))
+    match row.phase:
+        case Phase.DONE:
+            return join(_is_so(row), ".")
+        case Phase.RETURNED:
+            return join(code(row.claim_name), plain(f" is put back: {_origin(row)}."))
+        case Phase.DENIED:
+            return join("denied: ", what, ". Nothing was changed.")
+        case Phase.EXPIRED:
+            return join("nobody decided in time: ", what, ". Nothing was changed.")
+        case Phase.WITHDRAWN:
+            return join("withdrawn: ", what, ". Nothing was changed.")
+        case Phase.REFUSED:
+            return join("this cannot be done: ", what, ". ", sentence(row.outcome),
+                        " Nothing was changed.")  # fmt: skip
+        case _:
+            return join("this failed: ", what, ". ", sentence(row.outcome))
+
+
+def _is_so(row: VolumeChange) -> Markup:
+    if row.kind == Kind.THROUGHPUT:
+        return join(code(row.claim_name), plain(f" has {throughput(row.wanted_mibps)}"))
+    told = throughput(row.mibps_seen if row.mibps_seen is not None else row.mibps_after)
+    where = f" is on {row.target_level}, in pool {row.target_pool}: {told}"
+    return join(code(row.claim_name), plain(where))
+
+
+def _origin(row: VolumeChange) -> str:
+    if row.kind == Kind.THROUGHPUT:
+        return throughput(row.mibps_before)
+    return f"{row.source_level}, in pool {row.source_pool}"
+
+
+def _remains(row: VolumeChange) -> list[Markup]:
+    return [sentence(row.remains)] if row.remains else []
+
+
+def _say(
+    session: Session, row: VolumeChange, purpose: str, lines: Sequence[Markup], now: datetime
+) -> None:
+    note = Note(purpose, tuple(lines), owner=row.person)
+    say_once(session, row.subject, row.channel, note, now)

@@ -1,0 +1,190 @@
+"""What a change would do, from what Azure shows now. Pure: no I/O."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.config import Anf, AnfChanges
+from bot.errors import ConflictError, LimitError
+from bot.volumes.changes.tables import Kind
+from bot.volumes.changes.targets import choose, throughput_left, whole
+from bot.volumes.levels import RATES, estimated_throughput, monthly_price
+from bot.volumes.matching import Found, Named
+from bot.volumes.resources import Estate, Pool, Volume, is_settled
+from bot.volumes.wording import throughput
+
+_MANUAL, _LEAST, _MOST = "Manual", 1, 4500
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody asks for: a level, perhaps with a pool, or a throughput."""
+
+    kind: str
+    level: str = ""
+    pool: str = ""
+    mibps: float | None = None
+    is_shrinking: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would be done, and what follows; `cost_delta` is of a month, None where unknown."""
+
+    volume: Volume
+    source: Pool
+    target: Pool
+    mibps_after: float | None
+    grow_to: int | None = None
+    shrink_to: int | None = None
+    cost_delta: float | None = 0.0
+    needs_approval: bool = False
+
+    @property
+    def growth_bytes(self) -> int:
+        """By how much the target pool grows."""
+        return 0 if self.grow_to is None else self.grow_to - self.target.size_bytes
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How things are: what Azure shows, how the PV names the volume, when it last went up."""
+
+    estate: Estate
+    named: Named
+    found: Found
+    went_up_at: datetime | None
+    now: datetime
+
+
+def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
+    """The plan; UserError says what does not fit, and what would."""
+    estate, volume, changes = standing.estate, standing.found.volume, _allowed(anf)
+    source = next((p for p in estate.pools if volume in estate.inside(p)), None)
+    if source is None:
+        raise ConflictError(f"The pool of volume {volume.place.name} is not shown by Azure.", "")
+    if not is_settled(volume):
+        raise ConflictError(
+            f"Azure is at work on the volume: {volume.state}.", "Try again when that is done."
+        )
+    if wish.kind == Kind.THROUGHPUT:
+        plan = _of_throughput(estate, volume, source, wish)
+    else:
+        plan = _of_level(standing, source, wish, anf)
+    cost = plan.cost_delta
+    costs = cost is None or cost > changes.approve_above
+    return _with(plan, needs_approval=changes.approve == "always" or costs)
+
+
+def may_go_down(went_up_at: datetime | None, changes: AnfChanges) -> datetime | None:
+    """From when on a volume may go down again; None where nobody waits."""
+    return None if went_up_at is None else went_up_at + changes.wait_before_down
+
+
+def goes_down(source_level: str, target_level: str) -> bool:
+    """Whether a move is to a lower level."""
+    return RATES.get(target_level, 0) < RATES.get(source_level, 0)
+
+
+def _allowed(anf: Anf) -> AnfChanges:
+    if anf.changes is None:
+        raise ConflictError(
+            "Levels and throughput are not changed by the bot here.",
+            "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+        )
+    return anf.changes
+
+
+def _with(plan: Plan, *, needs_approval: bool) -> Plan:
+    return Plan(**{**vars(plan), "needs_approval": needs_approval})
+
+
+def _of_throughput(estate: Estate, volume: Volume, pool: Pool, wish: Wish) -> Plan:
+    wanted = wish.mibps or 0
+    if pool.qos != _MANUAL:
+        rate = f", {RATES[pool.level]} MiB/s per TiB" if pool.level in RATES else ""
+        raise ConflictError(
+            f"Pool {pool.name} has automatic QoS: the throughput of a volume follows its size"
+            f"{rate}.",
+            "A larger volume has more, and so has a higher level: `/anf level PVC LEVEL`.",
+        )
+    if not _LEAST <= wanted <= _MOST:
+        raise LimitError(
+            f"A volume can have {_LEAST} to {_MOST:,} MiB/s, not {throughput(wanted)}.",
+            "Ask for something between, as `200`.",
+        )
+    if volume.throughput_mibps == wanted:
+        raise ConflictError(f"The volume has {throughput(wanted)} already.", "Nothing was asked.")
+    left = throughput_left(estate, pool, volume)
+    if left is not None and wanted > left:
+        raise LimitError(
+            f"Pool {pool.name} has {throughput(left)} for this volume, of"
+            f" {throughput(pool.throughput_mibps)}: the others have the rest.",
+            "Ask for less, or for less of another volume first.",
+        )
+    return Plan(volume, pool, pool, wanted)
+
+
+def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
+    estate, volume = standing.estate, standing.found.volume
+    if source.level == wish.level and not wish.pool:
+        raise ConflictError(
+            f"The volume is on {source.level} already, in pool {source.name}.",
+            "To have it in another pool of that level, name that with --pool.",
+        )
+    _refuse_trident(standing)
+    _refuse_waiting(standing, source, wish, _allowed(anf))
+    target, grow_to = choose(estate, volume, source, (wish.level, wish.pool))
+    shrink_to = smaller(estate, volume, source) if wish.is_shrinking else None
+    is_manual = target.qos == _MANUAL
+    by_size = estimated_throughput(target.level, volume.quota_bytes)
+    return Plan(
+        volume,
+        source,
+        target,
+        volume.throughput_mibps if is_manual else by_size,
+        grow_to,
+        shrink_to,
+        _cost(anf, {target: grow_to, source: shrink_to}),
+    )
+
+
+def smaller(estate: Estate, volume: Volume, source: Pool) -> int | None:
+    """What the pool can be made without the volume, by no more than the volume took."""
+    rest = estate.taken_bytes(source) - volume.quota_bytes
+    size = max(whole(rest), source.size_bytes - whole(volume.quota_bytes))
+    return size if size < source.size_bytes else None
+
+
+def _cost(anf: Anf, sizes: Mapping[Pool, int | None]) -> float | None:
+    total = 0.0
+    for pool, size in sizes.items():
+        if size is None:
+            continue
+        before, after = (monthly_price(anf, pool.level, each) for each in (pool.size_bytes, size))
+        if before is None or after is None:
+            return None
+        total += after - before
+    return total
+
+
+def _refuse_trident(standing: Standing) -> None:
+    if standing.named.id or standing.found.volume.maker:
+        raise ConflictError(
+            "Trident made this volume. A move gives it another Azure id, and Trident would go on"
+            " with the old one: no mounts on further nodes, no snapshots, no growing, and a"
+            " deleted PVC would leave the volume behind, billed.",
+            "The bot moves volumes whose PV was written by hand. docs/anf.md says how an admin"
+            " moves others.",
+        )
+
+
+def _refuse_waiting(standing: Standing, source: Pool, wish: Wish, changes: AnfChanges) -> None:
+    since = may_go_down(standing.went_up_at, changes)
+    if since is None or standing.now >= since or not goes_down(source.level, wish.level):
+        return
+    raise ConflictError(
+        f"The volume went up to {source.level} not long ago: Azure lets it go down again"
+        f" from {since:%Y-%m-%d %H:%M} UTC on.",
+        "Ask again then, or ask for a level with --for, which is put back by itself.",
+    )

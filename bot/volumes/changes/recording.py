@@ -1,0 +1,246 @@
+"""Writes how far a change is into its row, and what people must know into messages."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, or_, select
+
+from bot import holds
+from bot.audit import Actor
+from bot.audit import record as record_audit
+from bot.config import AnfChanges, Settings
+from bot.due import wake
+from bot.slack.messages import refresh_cards
+from bot.volumes.changes import notes
+from bot.volumes.changes.acts import Act, Grow, Move, Shrink
+from bot.volumes.changes.course import (
+    LATE,
+    Advance,
+    Confirm,
+    Fail,
+    Forget,
+    Prepare,
+    Send,
+    Wait,
+)
+from bot.volumes.changes.course import Move as Next
+from bot.volumes.changes.plan import goes_down, may_go_down
+from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
+
+# How long until it is looked again whether pools are free.
+PATIENCE = timedelta(seconds=30)
+_RETRY_RETURN = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step came to: the act, what follows, and the address of what was begun."""
+
+    act: Act
+    following: Next
+    sent: str
+    now: datetime
+
+
+def record(session: Session, seen: VolumeChange, outcome: Outcome) -> None:
+    """Brings the row up to date, unless it has gone on meanwhile."""
+    row = session.get(VolumeChange, seen.id)
+    if row is None or (row.phase, row.leg, row.position) != (
+        Phase.WORKING,
+        seen.leg,
+        seen.position,
+    ):
+        return
+    _follow(session, row, outcome)
+    row.is_late = row.is_live and outcome.now - row.since > LATE
+    session.add(row)
+    refresh_cards(session, row.subject, live=row.is_live)
+
+
+def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
+    now = outcome.now
+    row.trouble, row.not_before = "", None
+    match outcome.following:
+        case Advance(remains, mibps):
+            row.mibps_seen = mibps if row.leg == Leg.THERE and mibps else row.mibps_seen
+            _advance(session, row, outcome.act, remains, now)
+        case Prepare(size_bytes, size_now):
+            _prepare(row, outcome.act, (size_bytes, size_now))
+        case Send():
+            row.operation, row.begun_at, row.tries = outcome.sent, now, row.tries + 1
+        case Confirm():
+            row.operation, row.begun_at, row.is_confirming = "", now, True
+        case Forget():
+            row.operation = ""
+        case Wait(_, why):
+            row.trouble = why
+        case Fail(why, hint):
+            _fail(session, row, outcome.act, (why, hint), now)
+
+
+def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
+    """The way is at its end: it holds, or the change is over."""
+    row = session.get(VolumeChange, row_id)
+    if row is None or row.phase != Phase.WORKING:
+        return
+    match row.leg:
+        case Leg.THERE if row.duration_seconds is not None:
+            row.phase, row.since = Phase.HELD, now
+            row.ends_at = now + timedelta(seconds=row.duration_seconds)
+            row.not_before = due_at(row, settings, now)
+            notes.took_effect(session, row, now)
+        case Leg.THERE:
+            end(session, row, Phase.DONE, now)
+        case Leg.BACK:
+            end(session, row, Phase.RETURNED, now)
+        case _:
+            end(session, row, Phase.FAILED, now)
+    _free_others(session, row, now)
+    refresh_cards(session, row.subject, live=row.is_live)
+
+
+def not_begun(session: Session, row_id: str, phase: Phase, why: str, now: datetime) -> None:
+    """It ends before anything was changed."""
+    row = session.get(VolumeChange, row_id)
+    if row is not None and row.phase in {Phase.CHECKING, Phase.ASKED, Phase.APPROVED}:
+        row.outcome = why
+        end(session, row, phase, now)
+
+
+def end(session: Session, row: VolumeChange, phase: Phase, now: datetime) -> None:
+    """The change is over, and who asked for it is told."""
+    row.phase, row.ended_at, row.since = phase, now, now
+    row.trouble, row.is_late = "", False
+    session.add(row)
+    actor = Actor(row.workspace_id, None, row.channel, row.team)
+    facts = {"pvc": row.claim_name, "end": phase.value}
+    record_audit(session, actor, "anf.end", (CHANGE, row.id), facts, at=now)
+    notes.ended(session, row, now)
+    refresh_cards(session, row.subject, live=False)
+
+
+def due_at(row: VolumeChange, settings: Settings, now: datetime) -> datetime:
+    """When it sets out: now, or at its end, which Azure's wait for the way down may put off."""
+    if row.phase == Phase.APPROVED or row.ends_at is None:
+        return now
+    anf = settings.anf
+    changes = (anf.changes if anf is not None else None) or AnfChanges()
+    is_down = row.kind == Kind.LEVEL and goes_down(row.target_level, row.source_level)
+    earliest = may_go_down(row.went_up_at, changes) if is_down else None
+    wanted = now if row.returned_by else row.ends_at
+    return max(wanted, earliest or wanted)
+
+
+def wait_until(session: Session, row_id: str, moment: datetime) -> None:
+    """Notes when it will be put back where that is later than was asked for."""
+    row = session.get(VolumeChange, row_id)
+    if row is not None and row.phase == Phase.HELD and row.not_before != moment:
+        row.not_before, row.trouble = moment, ""
+        session.add(row)
+        refresh_cards(session, row.subject, live=False)
+
+
+def set_out(session: Session, row_id: str, now: datetime) -> None:
+    """Begins the way there or back, unless others are at work on its pools or it is needed."""
+    row = session.get(VolumeChange, row_id)
+    if row is None or row.phase not in {Phase.APPROVED, Phase.HELD}:
+        return
+    row.trouble = _in_the_way(session, row, now)
+    if not row.trouble:
+        row.leg = Leg.THERE if row.phase == Phase.APPROVED else Leg.BACK
+        row.phase, row.since, row.not_before, row.position = Phase.WORKING, now, None, 0
+        _rest_act(row)
+        wake(session, CHANGE, row.id, LANE, now)
+    session.add(row)
+    refresh_cards(session, row.subject, live=True)
+
+
+def _in_the_way(session: Session, row: VolumeChange, now: datetime) -> str:
+    if row.phase == Phase.HELD:
+        kept = holds.on(session, CHANGE, row.id, now)
+        if kept:
+            return f"It stays for now: {'; '.join(each.why for each in kept)}."
+    mine = [row.source_pool, row.target_pool]
+    other = session.scalars(
+        select(VolumeChange).where(
+            col(VolumeChange.phase) == Phase.WORKING,
+            col(VolumeChange.id) != row.id,
+            col(VolumeChange.account) == row.account,
+            col(VolumeChange.resource_group) == row.resource_group,
+            or_(col(VolumeChange.source_pool).in_(mine), col(VolumeChange.target_pool).in_(mine)),
+        )
+    ).first()
+    return "" if other is None else f"Change {other.number} is at work on the same pool."
+
+
+def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: datetime) -> None:
+    """The act is done; what it changed is known now."""
+    _remain(row, remains)
+    match act:
+        case Move() if not remains:
+            levels = (row.source_level, row.target_level)
+            before, after = levels if row.leg == Leg.THERE else levels[::-1]
+            row.went_up_at = now if goes_down(after, before) else row.went_up_at
+        case Shrink() if row.leg != Leg.THERE and not remains:
+            row.grown_from = None
+        case Grow() if row.leg == Leg.BACK:
+            row.shrunk_from = None
+        case _:
+            pass
+    row.position, row.since = row.position + 1, now
+    _rest_act(row)
+    wake(session, CHANGE, row.id, LANE, now)
+
+
+def _prepare(row: VolumeChange, act: Act, sizes: tuple[int | None, int | None]) -> None:
+    row.is_begun = True
+    row.resize_to, size_now = sizes
+    match act:
+        case Grow() if row.leg == Leg.THERE:
+            row.grown_from = size_now
+        case Shrink() if row.leg == Leg.THERE:
+            row.shrunk_from = size_now
+        case _:
+            pass
+
+
+def _fail(
+    session: Session, row: VolumeChange, act: Act, said: tuple[str, str], now: datetime
+) -> None:
+    """What has to be undone is undone; what has to go back is tried again; the rest remains."""
+    _rest_act(row)
+    why, hint = said
+    if isinstance(act, Shrink):
+        if row.leg == Leg.THERE:
+            row.shrunk_from = None
+        _advance(session, row, act, f"Pool {act.pool} was not made smaller. {why}", now)
+    elif row.leg == Leg.BACK:
+        row.trouble, row.not_before, row.since = why, now + _RETRY_RETURN, now
+        notes.not_returned(session, row, now)
+    else:
+        row.outcome, row.hint = why, hint
+        row.leg, row.position, row.since = Leg.UNDO, 0, now
+
+
+def _remain(row: VolumeChange, remains: str) -> None:
+    if remains:
+        row.remains = f"{row.remains} {remains}".strip()
+
+
+def _rest_act(row: VolumeChange) -> None:
+    """The next act begins from nothing."""
+    row.is_begun, row.is_confirming, row.operation = False, False, ""
+    row.tries, row.begun_at, row.resize_to = 0, None, None
+
+
+def _free_others(session: Session, row: VolumeChange, now: datetime) -> None:
+    """Those who waited for its pools look again."""
+    waiting = session.scalars(
+        select(VolumeChange).where(
+            col(VolumeChange.phase).in_((Phase.APPROVED, Phase.HELD)),
+            col(VolumeChange.account) == row.account,
+            col(VolumeChange.trouble) != "",
+        )
+    )
+    for each in waiting:
+        wake(session, CHANGE, each.id, LANE, now)

@@ -1,0 +1,210 @@
+"""What people ask of volumes: checked, shown, and written down; nothing is changed here."""
+
+import time
+from datetime import datetime, timedelta
+
+import msgspec
+from sqlmodel import Session, col, select
+
+from bot.access import Caller
+from bot.approvals import Approvals
+from bot.audit import Actor
+from bot.audit import record as record_audit
+from bot.clock import Clock
+from bot.config import Anf, AnfChanges
+from bot.database.database import Database
+from bot.due import wake
+from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError, UsageError
+from bot.rights import Role
+from bot.slack.messages import refresh_cards, show_card
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.changes import recording
+from bot.volumes.changes.beginning import under_way, went_up_at
+from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
+from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
+from bot.volumes.matching import Claimed, match
+from bot.volumes.reads import DEADLINE_SECONDS
+
+
+class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change as somebody asks for it: the value of a button, so its keys are short."""
+
+    team: str = msgspec.field(name="t")
+    cluster: str = msgspec.field(name="c")
+    claim: str = msgspec.field(name="v")
+    kind: str = msgspec.field(name="k")
+    level: str = msgspec.field(name="l", default="")
+    pool: str = msgspec.field(name="p", default="")
+    mibps: float | None = msgspec.field(name="m", default=None)
+    is_shrinking: bool = msgspec.field(name="s", default=False)
+    seconds: int | None = msgspec.field(name="f", default=None)
+    reason: str = msgspec.field(name="r", default="")
+    growth_bytes: int = msgspec.field(name="g", default=0)
+
+    @property
+    def wish(self) -> Wish:
+        """What is to be planned."""
+        return Wish(self.kind, self.level, self.pool, self.mibps, self.is_shrinking)
+
+
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+_DECODER = msgspec.json.Decoder(Asked)
+_LONGEST_REASON = 300
+
+
+def written(asked: Asked) -> str:
+    """The value of a button."""
+    return msgspec.json.encode(asked).decode()
+
+
+def read(value: str) -> Asked:
+    """What a button says; UsageError when it is of another time."""
+    try:
+        return _DECODER.decode(value)
+    except msgspec.MsgspecError:
+        raise UsageError("This button is out of date.", "Ask again.") from None
+
+
+class ChangeService:
+    """What handlers call; only `plan` looks outside, and it changes nothing."""
+
+    def __init__(
+        self,
+        files: NetAppFiles,
+        database: Database,
+        approvals: Approvals,
+        clock: Clock,
+    ) -> None:
+        self._files = files
+        self._database = database
+        self._approvals = approvals
+        self._clock = clock
+
+    def check(self, session: Session, asked: Asked, of: Claimed) -> None:
+        """UserError at once for what needs no look at Azure."""
+        changes = self._changes()
+        if asked.seconds is not None and timedelta(seconds=asked.seconds) > changes.longest:
+            raise LimitError(
+                "That is longer than anf.changes.longest allows.",
+                f"At most {changes.longest.days} days: `--for {changes.longest.days}d`.",
+            )
+        if len(asked.reason) > _LONGEST_REASON:
+            raise UsageError(
+                f"The reason is longer than {_LONGEST_REASON} characters.", "Say it shorter."
+            )
+        other = _live(session, asked.cluster, of.volume.name)
+        if other is not None:
+            raise under_way(other)
+
+    def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
+        """What it would do, asked of Azure now; UserError says why it cannot be."""
+        estate = self._files.estate(Deadline(DEADLINE_SECONDS, time.monotonic))
+        found = match(of.named, estate.volumes)
+        if found is None:
+            raise ConflictError(
+                f"The volume of PVC {asked.claim} is not among those that Azure shows the bot.",
+                "Look with `/anf volumes`.",
+            )
+        file_system = found.volume.file_system
+        raised = self._database.read(lambda session: went_up_at(session, file_system))
+        standing = Standing(estate, of.named, found, raised, self._clock.now())
+        anf = self._files.configured
+        return make_plan(standing, asked.wish, anf), anf
+
+    def begin(
+        self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
+    ) -> VolumeChange:
+        """Has it checked and done; its card follows it."""
+        self.check(session, asked, of)
+        row = VolumeChange(
+            workspace_id=caller.workspace_id,
+            team=asked.team,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=asked.cluster,
+            namespace=of.claim.namespace,
+            claim_name=asked.claim,
+            pv_name=of.volume.name,
+            kind=asked.kind,
+            wanted_level=asked.level,
+            wanted_pool=asked.pool,
+            wanted_mibps=asked.mibps,
+            is_shrinking=asked.is_shrinking,
+            duration_seconds=asked.seconds,
+            reason=asked.reason,
+            shown_growth_bytes=asked.growth_bytes,
+            asked_at=now,
+            since=now,
+        )
+        session.add(row)
+        session.flush()
+        show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+        facts = {
+            "pvc": asked.claim,
+            "kind": asked.kind,
+            "wanted": asked.level or f"{asked.mibps:g}",
+        }
+        facts |= {"reason": asked.reason} if asked.reason else {}
+        record_audit(session, _actor(caller, row), "anf.change", (CHANGE, row.id), facts, at=now)
+        wake(session, CHANGE, row.id, LANE, now)
+        return row
+
+    def get(self, session: Session, row_id: str) -> VolumeChange:
+        """The change of a button; NotFoundError where there is none."""
+        row = session.get(VolumeChange, row_id)
+        if row is None:
+            raise NotFoundError("This change is not known any more.")
+        return row
+
+    def give_back(
+        self, session: Session, caller: Caller, row: VolumeChange, now: datetime
+    ) -> VolumeChange:
+        """Withdraws a change that has not begun, or has one that holds put back early."""
+        heads = {Role.LEAD, Role.ADMIN}
+        if caller.team != row.team or not (row.person == caller.person or caller.roles & heads):
+            raise NotAllowedError(
+                f"<@{row.person}> asked for this.", "They can, or a lead of the team or an admin."
+            )
+        match row.phase:
+            case Phase.CHECKING | Phase.ASKED | Phase.APPROVED:
+                approval = self._approvals.of(session, CHANGE, row.id)
+                if approval is not None:
+                    self._approvals.void(session, approval, "it was withdrawn", now)
+                row.returned_by = caller.person
+                recording.not_begun(session, row.id, Phase.WITHDRAWN, "", now)
+            case Phase.HELD:
+                row.returned_by = caller.person
+                refresh_cards(session, row.subject, live=True)
+            case _:
+                raise ConflictError(
+                    f"Change {row.number} is {row.phase} already.", "Nothing was changed."
+                )
+        session.add(row)
+        actor = _actor(caller, row)
+        facts = {"pvc": row.claim_name}
+        record_audit(session, actor, "anf.give_back", (CHANGE, row.id), facts, at=now)
+        wake(session, CHANGE, row.id, LANE, now)
+        return row
+
+    def _changes(self) -> AnfChanges:
+        changes = self._files.configured.changes
+        if changes is None:
+            raise ConflictError(
+                "Levels and throughput are not changed by the bot here.",
+                "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+            )
+        return changes
+
+
+def _live(session: Session, cluster: str, pv_name: str) -> VolumeChange | None:
+    return session.scalars(
+        select(VolumeChange).where(
+            col(VolumeChange.cluster) == cluster,
+            col(VolumeChange.pv_name) == pv_name,
+            col(VolumeChange.ended_at).is_(None),
+        )
+    ).first()
+
+
+def _actor(caller: Caller, row: VolumeChange) -> Actor:
+    return Actor(caller.workspace_id, caller.person, caller.channel, row.team)

@@ -1,0 +1,159 @@
+"""Changes of volumes as rows."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import BigInteger, Index, text
+from sqlmodel import Field, SQLModel
+
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+from bot.volumes.resources import PoolPlace, VolumePlace
+
+CHANGE = "volume_change"
+LANE = "arm"
+
+
+class Kind(StrEnum):
+    """What is changed: the pool that a volume is in, or its throughput there."""
+
+    LEVEL = "level"
+    THROUGHPUT = "throughput"
+
+
+class Phase(StrEnum):
+    """How far a change is; those from DONE on are ends."""
+
+    CHECKING = "checking"
+    ASKED = "asked"
+    APPROVED = "approved"
+    WORKING = "working"
+    HELD = "held"
+    DONE = "done"
+    RETURNED = "returned"
+    FAILED = "failed"
+    REFUSED = "refused"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+
+
+class Leg(StrEnum):
+    """Where it goes: there, back at its end, or to undo what was begun in vain."""
+
+    THERE = "there"
+    BACK = "back"
+    UNDO = "undo"
+
+
+class VolumeChange(SQLModel, table=True):
+    """A change of what a volume can do, and its way back.
+
+    The first block is what somebody asked for, with what they were shown: `shown_growth_bytes` is
+    the most that the target pool may grow by. The second is the plan, written once when Azure has
+    been looked at: pools by their names, in one account. The third is how far it is. `leg` and
+    `position` say at which act it is; `is_begun` that its request may have been sent, `operation`
+    where Azure tells how far it is, `is_confirming` that Azure said it is done, `resize_to` what
+    a pool is being made. `grown_from` and `shrunk_from` are the sizes of the target and the source
+    pool before they were changed, as long as they are. `went_up_at` is when the volume was seen
+    on a higher level.
+    """
+
+    __tablename__: ClassVar[Any] = "volume_changes"
+    __table_args__ = (
+        Index(
+            "ix_volume_changes_live",
+            "cluster",
+            "pv_name",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    claim_name: str
+    pv_name: str
+    kind: str
+    wanted_level: str = ""
+    wanted_pool: str = ""
+    wanted_mibps: float | None = None
+    is_shrinking: bool = False
+    duration_seconds: int | None = None
+    reason: str = ""
+    shown_growth_bytes: int = Field(default=0, sa_type=BigInteger)
+    asked_at: datetime = Field(sa_type=Moment)
+
+    resource_group: str = ""
+    account: str = ""
+    volume_name: str = ""
+    file_system: str = Field(default="", index=True)
+    size_bytes: int = Field(default=0, sa_type=BigInteger)
+    source_pool: str = ""
+    source_level: str = ""
+    source_qos: str = ""
+    target_pool: str = ""
+    target_pool_id: str = ""
+    source_pool_id: str = ""
+    target_level: str = ""
+    mibps_before: float | None = None
+    mibps_after: float | None = None
+    grow_to: int | None = Field(default=None, sa_type=BigInteger)
+    grow_by: int = Field(default=0, sa_type=BigInteger)
+    shrink_to: int | None = Field(default=None, sa_type=BigInteger)
+    cost_delta: float | None = 0.0
+    needs_approval: bool = False
+
+    phase: str = Phase.CHECKING
+    since: datetime = Field(sa_type=Moment)
+    leg: str = Leg.THERE
+    position: int = 0
+    is_begun: bool = False
+    begun_at: datetime | None = Field(default=None, sa_type=Moment)
+    tries: int = 0
+    operation: str = ""
+    is_confirming: bool = False
+    resize_to: int | None = Field(default=None, sa_type=BigInteger)
+    grown_from: int | None = Field(default=None, sa_type=BigInteger)
+    shrunk_from: int | None = Field(default=None, sa_type=BigInteger)
+    mibps_seen: float | None = None
+    went_up_at: datetime | None = Field(default=None, sa_type=Moment)
+    ends_at: datetime | None = Field(default=None, sa_type=Moment)
+    returned_by: str | None = None
+    not_before: datetime | None = Field(default=None, sa_type=Moment)
+    trouble: str = ""
+    remains: str = ""
+    outcome: str = ""
+    hint: str = ""
+    is_late: bool = False
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, CHANGE, self.id)
+
+    @property
+    def number(self) -> str:
+        """What people call it by."""
+        return self.id[-6:]
+
+    def pool(self, name: str) -> PoolPlace:
+        """The place of a pool of its account."""
+        return PoolPlace(self.resource_group, self.account, name)
+
+    def volume(self, pool: str) -> VolumePlace:
+        """The place of the volume in a pool of its account."""
+        return VolumePlace(self.resource_group, self.account, pool, self.volume_name)

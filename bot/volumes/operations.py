@@ -1,0 +1,112 @@
+"""What changes Azure NetApp Files: asked once, answered with where to look how far it is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.resources import PoolPlace, VolumePlace
+
+if TYPE_CHECKING:
+    from azure.core.polling import LROPoller
+    from azure.mgmt.netapp import NetAppManagementClient
+
+_ACCEPTED = 202
+_RUNNING, _SUCCEEDED = "InProgress", "Succeeded"
+_GOOD, _BAD = frozenset({"succeeded"}), frozenset({"failed", "canceled"})
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an operation is, in Azure's own words; `wait_seconds` is what it asks for, or 0."""
+
+    status: str
+    code: str = ""
+    message: str = ""
+    wait_seconds: float = 0.0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether Azure says that it is done, which the resource itself has to show."""
+        return self.status.lower() in _GOOD
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has ended without having done what it should."""
+        return self.status.lower() in _BAD
+
+
+class Operations:
+    """Begins changes and says how far they are; StorageError when Azure refuses.
+
+    What begins one returns its address, empty where Azure gave none that can be asked.
+    """
+
+    def __init__(self, files: NetAppFiles) -> None:
+        self._files = files
+
+    def move(self, place: VolumePlace, pool_id: str) -> str:
+        """Has a volume moved to another pool of its account."""
+        body: Any = {"newPoolResourceId": pool_id}
+        doing = f"Moving volume {place.name} to pool {pool_id.rpartition('/')[2]}"
+        return self._begin(
+            doing,
+            lambda sdk, how: sdk.volumes.begin_pool_change(*place, body, polling=how),
+        )
+
+    def set_throughput(self, place: VolumePlace, mibps: float) -> str:
+        """Has the throughput of a volume in a pool with manual QoS set."""
+        body: Any = {"properties": {"throughputMibps": mibps}}
+        doing = f"Setting the throughput of volume {place.name}"
+        return self._begin(
+            doing, lambda sdk, how: sdk.volumes.begin_update(*place, body, polling=how)
+        )
+
+    def resize(self, place: PoolPlace, size_bytes: int) -> str:
+        """Has a pool made larger or smaller."""
+        body: Any = {"properties": {"size": size_bytes}}
+        doing = f"Changing the size of pool {place.pool}"
+        return self._begin(
+            doing, lambda sdk, how: sdk.pools.begin_update(*place, body, polling=how)
+        )
+
+    def progress(self, address: str) -> Progress:
+        """How far an operation is; asked once."""
+        return self._files.once(
+            "Asking how far it is", lambda sdk: _progress(*_asked(sdk, address))
+        )
+
+    def _begin(
+        self, doing: str, ask: "Callable[[NetAppManagementClient, Any], LROPoller[Any]]"
+    ) -> str:
+        from bot.volumes.arm import Accepted  # noqa: PLC0415 - only who asks Azure pays for it
+
+        accepted = Accepted()
+        self._files.once(doing, lambda sdk: ask(sdk, accepted))
+        address = accepted.address
+        is_arm = urlsplit(address)[:2] == urlsplit(self._files.configured.endpoint)[:2]
+        # The bot's token goes to nobody else.
+        return address if is_arm else ""
+
+
+def _asked(sdk: "NetAppManagementClient", address: str) -> tuple[int, Mapping[str, str], Any]:
+    from azure.core.rest import HttpRequest  # noqa: PLC0415 - as above
+
+    answer = sdk.send_request(HttpRequest("GET", address))
+    answer.raise_for_status()
+    return answer.status_code, answer.headers, answer.json() if answer.content else {}
+
+
+def _progress(status: int, headers: Mapping[str, str], body: Any) -> Progress:
+    """An address of either kind: one that tells a status, or one that has no result yet."""
+    told = body if isinstance(body, dict) else {}
+    error = told.get("error") or {}
+    default = _RUNNING if status == _ACCEPTED else _SUCCEEDED
+    wait = headers.get("Retry-After", "")
+    return Progress(
+        status=str(told.get("status") or default),
+        code=str(error.get("code") or ""),
+        message=str(error.get("message") or ""),
+        wait_seconds=float(wait) if wait.isdecimal() else 0.0,
+    )

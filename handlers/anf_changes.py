@@ -1,0 +1,173 @@
+"""/anf level and /anf throughput: what a volume can do is changed, for good or for a while."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.access import Right, bound
+from bot.slack.card import Reply
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import (
+    Choice,
+    ClusterName,
+    Duration,
+    Pattern,
+    TeamName,
+    WholeNumber,
+    Words,
+)
+from bot.volumes.changes.card import GIVE_BACK, GO, question
+from bot.volumes.changes.service import Asked, read
+from bot.volumes.changes.tables import Kind, Phase
+from handlers.anf import ClaimName, anf
+from handlers.context import Context
+from handlers.dataset_caches import acting_for
+
+__all__ = ["anf"]
+
+_SHORTEST = timedelta(minutes=10)
+_TEAM = "Another team than the channel's"
+_CLUSTER = "Which of the team's clusters, where it has several"
+_FOR = "Put back after so long; without it, it stays"
+
+
+class PoolName(Pattern):
+    """A capacity pool."""
+
+    word = "POOL"
+    rule = TeamName.rule
+    form = "the name of a capacity pool, as `/anf pools` shows it"
+    example = "premium-1"
+
+
+@dataclass(frozen=True)
+class LevelOptions:
+    """What `/anf level` takes."""
+
+    claim: str
+    level: str
+    pool: str | None
+    length: timedelta | None
+    reason: str
+    is_shrinking: bool
+    cluster: str | None
+    team: str | None
+
+
+@dataclass(frozen=True)
+class ThroughputOptions:
+    """What `/anf throughput` takes."""
+
+    claim: str
+    mibps: int
+    length: timedelta | None
+    reason: str
+    cluster: str | None
+    team: str | None
+
+
+@anf.verb(
+    "level",
+    "Move a PVC's volume to a pool of another level; says first what that costs",
+    right=Right.ANF_CHANGE,
+    mutates=True,
+    repeats=True,
+    into=LevelOptions,
+    examples=(
+        "level lane-data premium",
+        'level lane-data premium --pool premium-1 --for 12h --reason "fill before the deadline"',
+    ),
+)
+@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.argument("level", Choice("standard", "premium", "ultra", "flexible"), help="Which level")
+@anf.option("--pool", PoolName(), help="Into which pool; the one with most room otherwise")
+@anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
+@anf.option("--reason", Words(), default="", help="Why, for those who approve")
+@anf.option("--shrink", "is_shrinking", flag=True, help="Make the pool smaller that it leaves")
+@anf.option("--cluster", ClusterName(), help=_CLUSTER)
+@anf.option("--team", TeamName(), help=_TEAM)
+def level(ctx: Context, asked: LevelOptions) -> Reply:
+    """What it would do and cost, with a button, once Azure has answered."""
+    name, team = ctx.team()
+    wish = Asked(
+        team=name,
+        cluster=bound(name, team, asked.cluster).cluster,
+        claim=asked.claim,
+        kind=Kind.LEVEL,
+        level=asked.level.capitalize(),
+        pool=asked.pool or "",
+        is_shrinking=asked.is_shrinking,
+        seconds=_seconds(asked.length),
+        reason=asked.reason,
+    )
+    return _offer(ctx, wish, asked.cluster)
+
+
+@anf.verb(
+    "throughput",
+    "Set the throughput of a PVC's volume in a pool with manual QoS",
+    right=Right.ANF_CHANGE,
+    mutates=True,
+    repeats=True,
+    into=ThroughputOptions,
+    examples=("throughput lane-data 200 --for 12h",),
+)
+@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="MiB/s")
+@anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
+@anf.option("--reason", Words(), default="", help="Why")
+@anf.option("--cluster", ClusterName(), help=_CLUSTER)
+@anf.option("--team", TeamName(), help=_TEAM)
+def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
+    """What it would do, with a button, once Azure has answered."""
+    name, team = ctx.team()
+    wish = Asked(
+        team=name,
+        cluster=bound(name, team, asked.cluster).cluster,
+        claim=asked.claim,
+        kind=Kind.THROUGHPUT,
+        mibps=float(asked.mibps),
+        seconds=_seconds(asked.length),
+        reason=asked.reason,
+    )
+    return _offer(ctx, wish, asked.cluster)
+
+
+@anf.button(GO, right=Right.ANF_CHANGE)
+def click_go(ctx: Context, value: str) -> Reply:
+    """Has it done; its card in the channel follows it."""
+    asked = read(value)
+    caller = acting_for(ctx, asked.team, Right.ANF_CHANGE)
+    team = ctx.settings.teams[asked.team]
+    _, of = ctx.volume_reads.find(team.on(asked.cluster), asked.claim, asked.cluster)
+    row = ctx.changes.begin(ctx.session, caller, asked, of, ctx.now)
+    return Reply((join("Asked, as change ", code(row.number), "."),
+                  plain("Its card in this channel follows it.")))  # fmt: skip
+
+
+@anf.button(GIVE_BACK, right=Right.ANF_CHANGE)
+def click_give_back(ctx: Context, row_id: str) -> Reply:
+    """Withdraws a change, or has it put back."""
+    row = ctx.changes.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.ANF_CHANGE)
+    done = ctx.changes.give_back(ctx.session, caller, row, ctx.now)
+    if done.phase == Phase.WITHDRAWN:
+        return Reply((plain("Withdrawn. Nothing was changed."),))
+    return Reply((plain("It is put back as soon as Azure lets it; its card follows that."),))
+
+
+def _offer(ctx: Context, asked: Asked, cluster: str | None) -> Reply:
+    """Refuses at once what can be; the rest is asked of Azure after the acknowledgement."""
+    name, team = ctx.team()
+    changes = ctx.changes
+    _, of = ctx.volume_reads.find(bound(name, team, cluster), asked.claim, asked.cluster)
+    changes.check(ctx.session, asked, of)
+
+    def later() -> Reply:
+        plan, anf = changes.plan(asked, of)
+        return Reply(card=question(asked, plan, anf), is_question=True)
+
+    return Reply((join("Asking Azure about ", code(asked.claim), "…"),), later=later)
+
+
+def _seconds(length: timedelta | None) -> int | None:
+    return None if length is None else round(length.total_seconds())

@@ -1,0 +1,236 @@
+"""Volumes that go to another level, and come back: room, cost, approval, and Azure's wait."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot import holds
+from bot.approvals import Verdict
+from bot.errors import UserError
+from bot.holds import Hold
+from bot.volumes.changes.tables import CHANGE, Phase
+from playground.arm.estate import GIB, TIB
+from tests.bot.volumes.changes.rig import APPROVE, BOB, CAROL, ERIN, Rig, level
+
+HOUR = 3600
+
+
+def refusal(rig: Rig, claim: str, wanted: str, **more: str) -> str:
+    with pytest.raises(UserError) as caught:
+        rig.plan(level(claim, wanted, **more))
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_move_into_a_pool_with_room(rig: Rig) -> None:
+    data = rig.volume("data", rig.arm.standard)
+    assert rig.question(level("data", "Premium")).splitlines() == [
+        "data: Premium?",
+        (
+            "Whoever mounts the volume goes on meanwhile. Filling all of its 1 TiB takes at least"
+            " 17h 46m now, and 4h 26m then."
+        ),
+        "Pool standard stays as large, and is billed as before; --shrink makes it smaller.",
+        "  Now         Standard, pool standard",
+        "  Then        Premium, pool premium",
+        "  Throughput  16.4 MiB/s → about 65.5 MiB/s",
+        "  Bill        as before: no pool changes its size",
+        "  [Do it]",
+    ]
+    row_id = rig.ask(level("data", "Premium"))
+    rig.pass_time(minutes=1)
+    assert data.pool is rig.arm.premium
+    assert rig.effects() == ["POST poolChange"]
+    assert rig.notes(row_id) == {
+        "ended": f"<@{ERIN}> `data` is on Premium, in pool premium: 65.5 MiB/s."
+    }
+    assert rig.row(row_id).phase == Phase.DONE
+
+
+def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
+    data = rig.volume("data", rig.arm.standard)
+    rig.arm.estate.add_volume(rig.arm.premium, "other", 1536 * GIB)
+    asked = level("data", "Premium", pool="premium", is_shrinking=True, seconds=36 * HOUR)
+    assert rig.question(asked).splitlines()[1:3] == [
+        "Pool premium grows from 2 TiB to 3 TiB first.",
+        "Pool standard is made smaller afterwards: from 4 TiB to 3 TiB.",
+    ]
+    row_id = rig.ask(asked, reason="deadline")
+    rig.pass_time(hours=1)
+    assert rig.effects() == []
+    assert rig.card(row_id, APPROVE).splitlines() == [
+        "⏳ team-a/data to Premium (pool premium) · waits for approval",
+        "Waits for 1 approval until 2026-11-22 12:00 UTC.",
+        "@U0BOB or @U0CAROL can decide it.",
+        "  From         Standard, pool standard",
+        "  To           Premium, pool premium",
+        "  Throughput   16.4 MiB/s → about 65.5 MiB/s",
+        "  Bill         143.36 more a month",
+        "  Target pool  premium: 2 TiB → 3 TiB",
+        "  Source pool  standard: to 3 TiB",
+        "  Until        1d 12h after it takes effect",
+        "  Asked by     Erin in #C0TEAMA",
+        "  [Approve] [Deny]",
+        f"Change `{row_id[-6:]}`",
+    ]
+    rig.vote(row_id)
+    rig.pass_time(minutes=5)
+    sizes = (rig.arm.standard.size, rig.arm.premium.size)
+    assert (data.pool, sizes) == (rig.arm.premium, (3 * TIB, 3 * TIB))
+    rig.pass_time(hours=37)
+    sizes = (rig.arm.standard.size, rig.arm.premium.size)
+    assert (data.pool, sizes) == (rig.arm.standard, (4 * TIB, 2 * TIB))
+    there = ["PATCH capacityPools", "POST poolChange", "PATCH capacityPools"]
+    assert rig.effects() == [*there, *there]
+    assert rig.row(row_id).phase == Phase.RETURNED
+
+
+def test_way_down_waits_as_azure_does(rig: Rig) -> None:
+    data = rig.volume("data", rig.arm.standard)
+    asked = level("data", "Premium", seconds=HOUR)
+    assert (
+        "Azure lets a volume go down 1d after it went up, not sooner: it is put back after 1d."
+        in rig.question(asked)
+    )
+    row_id = rig.ask(asked)
+    rig.pass_time(hours=2)
+    assert data.pool is rig.arm.premium
+    assert "Put back    2026-11-22 12:00 UTC, when Azure lets it go down again" in rig.card(row_id)
+    rig.pass_time(hours=23)
+    assert data.pool is rig.arm.standard
+    assert rig.effects() == ["POST poolChange", "POST poolChange"]
+
+
+def test_longer_wait_of_azure_is_waited_out(rig: Rig) -> None:
+    data = rig.volume("data", rig.arm.standard)
+    row_id = rig.ask(level("data", "Premium", seconds=HOUR))
+    rig.pass_time(hours=2)
+    data.raised_at = rig.clock.moment + timedelta(hours=5)
+    rig.pass_time(hours=24)
+    assert data.pool is rig.arm.premium
+    told = rig.card(row_id)
+    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · being put back: moving")
+    assert "Azure answers BadRequest: The service level of the volume cannot be decreased" in told
+    assert "It is tried again 2026-11-22 14:00 UTC." in told
+    rig.pass_time(hours=8)
+    assert data.pool is rig.arm.standard
+    assert list(rig.notes(row_id)) == ["effect", "not-returned", "ended"]
+
+
+def test_later_move_down_is_refused_until_then(rig: Rig) -> None:
+    rig.volume("data", rig.arm.standard)
+    rig.ask(level("data", "Premium"))
+    rig.pass_time(hours=1)
+    assert refusal(rig, "data", "Standard").startswith(
+        "The volume went up to Premium not long ago: Azure lets it go down again from 2026-11-22"
+        " 12:00 UTC on."
+    )
+    rig.pass_time(hours=24)
+    assert rig.plan(level("data", "Standard")).target.name == "standard"
+
+
+def test_volume_of_trident_is_not_moved(rig: Rig) -> None:
+    rig.of_trident("lane", rig.arm.standard)
+    assert refusal(rig, "lane", "Premium").startswith("Trident made this volume. A move gives it")
+
+
+def test_what_does_not_fit_is_said(rig: Rig) -> None:
+    rig.volume("data", rig.arm.standard)
+    rig.arm.ultra.encryption = "Double"
+    assert refusal(rig, "data", "Standard").startswith("The volume is on Standard already")
+    assert refusal(rig, "data", "Premium", pool="premiun") == (
+        "Account ml has no pool premiun. Did you mean premium?"
+    )
+    assert refusal(rig, "data", "Ultra", pool="premium").startswith("Pool premium is Premium, not")
+    assert refusal(rig, "data", "Flexible").startswith("Account ml has no other pool of level")
+    assert refusal(rig, "data", "Ultra").startswith(
+        "Pool ultra is encrypted otherwise (Double) than standard (Single)"
+    )
+
+
+def test_denied_and_withdrawn_change_nothing(rig: Rig) -> None:
+    rig.volume("data", rig.arm.standard, 3072)
+    first = rig.ask(level("data", "Premium", pool="premium"))
+    rig.run()
+    rig.vote(first, Verdict.DENY)
+    rig.run()
+    assert rig.row(first).phase == Phase.DENIED
+    second = rig.ask(level("data", "Premium", pool="premium"))
+    rig.run()
+    rig.give_back(second)
+    rig.pass_time(days=2)
+    assert rig.row(second).phase == Phase.WITHDRAWN
+    assert rig.notes(second)["ended"] == (
+        f"<@{ERIN}> withdrawn: data to Premium (pool premium). Nothing was changed."
+    )
+    assert rig.effects() == []
+
+
+def test_approver_who_left_does_not_count(rig: Rig) -> None:
+    data = rig.volume("data", rig.arm.standard, 3072)
+    row_id = rig.ask(level("data", "Premium", pool="premium"))
+    rig.run()
+    rig.vote(row_id)
+    rig.gone.add(CAROL)
+    rig.run()
+    assert rig.effects() == []
+    assert "An approver has lost the right to approve; it is asked again." in rig.card(row_id)
+    rig.vote(row_id, who=BOB)
+    rig.pass_time(minutes=1)
+    assert data.pool is rig.arm.premium
+
+
+def test_more_growth_than_shown_is_not_done(rig: Rig) -> None:
+    rig.volume("data", rig.arm.standard)
+    row_id = rig.ask(level("data", "Premium", pool="premium"))
+    rig.arm.estate.add_volume(rig.arm.premium, "other", 1536 * GIB)
+    rig.pass_time(minutes=1)
+    assert rig.row(row_id).phase == Phase.REFUSED
+    assert rig.row(row_id).outcome == (
+        "Pool premium would have to grow by 1 TiB now, more than the 0 bytes that you were shown."
+    )
+    assert rig.effects() == []
+
+
+def test_pool_that_fills_after_the_approval(rig: Rig) -> None:
+    rig.volume("data", rig.arm.standard)
+    rig.arm.estate.add_volume(rig.arm.premium, "other", 1536 * GIB)
+    row_id = rig.ask(level("data", "Premium", pool="premium"))
+    rig.run()
+    rig.arm.premium.size = 3 * TIB
+    rig.arm.estate.add_volume(rig.arm.premium, "more", TIB)
+    rig.vote(row_id)
+    rig.pass_time(minutes=1)
+    assert rig.row(row_id).phase == Phase.FAILED
+    assert rig.row(row_id).outcome == (
+        "Pool premium has changed since it was looked at: it is 3 TiB, of which 2.5 TiB are taken."
+    )
+    assert rig.effects() == []
+
+
+def test_who_needs_the_level_keeps_it(rig: Rig) -> None:
+    data = rig.volume("data", rig.arm.standard)
+    row_id = rig.ask(level("data", "Premium", seconds=30 * HOUR))
+    rig.pass_time(minutes=1)
+    hold = Hold(thing_kind=CHANGE, thing_id=row_id, subject_kind="cache", subject_id="1",
+                why="chest-xray@v3 is being filled")  # fmt: skip
+    rig.do(lambda session: holds.take(session, hold))
+    rig.pass_time(hours=31)
+    assert data.pool is rig.arm.premium
+    assert "It stays for now: chest-xray@v3 is being filled." in rig.card(row_id)
+    rig.do(lambda session: holds.release(session, "cache", "1"))
+    rig.pass_time(minutes=10)
+    assert data.pool is rig.arm.standard
+
+
+def test_changes_of_one_pool_take_turns(rig: Rig) -> None:
+    rig.volume("one", rig.arm.standard)
+    rig.volume("two", rig.arm.standard)
+    first, second = rig.ask(level("one", "Premium")), rig.ask(level("two", "Premium"))
+    rig.pass_time(seconds=4)
+    told = [rig.row(each).trouble for each in (first, second)]
+    assert [each for each in told if each] == [
+        f"Change {(first, second)[told.index('')][-6:]} is at work on the same pool."
+    ]
+    rig.pass_time(minutes=2)
+    assert [each.pool for each in rig.arm.estate.volumes] == [rig.arm.premium] * 2
+    assert [rig.row(each).phase for each in (first, second)] == [Phase.DONE] * 2
