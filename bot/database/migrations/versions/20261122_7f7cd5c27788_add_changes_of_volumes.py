@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = '7f7cd5c27788'
-down_revision = '93239cc91d4f'
+down_revision = '3aaaa095ffa3'
 branch_labels = None
 depends_on = None
 
