@@ -16,6 +16,12 @@ def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
     return started(ctx, caller, lambda: ctx.training.resubmit(ctx.session, caller, run, ctx.now))
 
 
+def restarted(ctx: Context, caller: Caller, run: Run, snapshot: str) -> Reply:
+    """Starts a run again on the state of a snapshot; of its end where none is named."""
+    restart = ctx.training.restart
+    return started(ctx, caller, lambda: restart(ctx.session, caller, run, snapshot, ctx.now))
+
+
 def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Reply:
     """A receipt; where only caches are lacking, what these would cost."""
     try:

@@ -44,8 +44,8 @@ from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.context import Context
 from handlers.run_parameters import AnyRun, FormName, PresetName, PriorityName, StateKept
-from handlers.snapshot import KeepTime
-from handlers.starting import resubmitted, started
+from handlers.snapshot import KeepTime, SnapshotName
+from handlers.starting import restarted, resubmitted, started
 from handlers.submissions import SUBMISSIONS
 
 BUTTON_TAIL = 50
@@ -168,15 +168,23 @@ def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 
 
 @train.verb(
-    "resubmit", "Start a run again, as it was", right=Right.RUN_SUBMIT, mutates=True,
-    examples=("resubmit lane", "resubmit lane#2"),
+    "resubmit", "Start a run again, as it was or from a snapshot", right=Right.RUN_SUBMIT,
+    mutates=True,
+    examples=(
+        "resubmit lane", "resubmit lane#2", "resubmit lane --from-snapshot",
+        "resubmit lane --from-snapshot imagenet-3f9c01b22a",
+    ),
 )  # fmt: skip
 @train.argument("run", RunReference(), help="Which run")
+@train.option("--from-snapshot", SnapshotName(), bare="", help="On the state of a snapshot; of its"
+              " own end unless you name one")  # fmt: skip
 @train.option("--team", TeamName(), help="Another team than the channel's")
-def resubmit(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """A receipt for the new run."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    return resubmitted(ctx, ctx.caller, found)
+    if from_snapshot is None:
+        return resubmitted(ctx, ctx.caller, found)
+    return restarted(ctx, ctx.caller, found, from_snapshot)
 
 
 @train.verb(

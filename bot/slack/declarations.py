@@ -43,7 +43,8 @@ class ValueTraits(TypedDict, total=False):
     """How an argument or option behaves.
 
     An argument is required unless it has a default or says otherwise, an option is not.
-    `multiple` hands over a tuple. What is neither given nor has a default is None.
+    `multiple` hands over a tuple. What is neither given nor has a default is None. An option with
+    `bare` may be given without a value, and is that then.
     """
 
     help: str
@@ -51,6 +52,7 @@ class ValueTraits(TypedDict, total=False):
     required: bool
     multiple: bool
     metavar: str
+    bare: object
 
 
 class RestTraits(TypedDict, total=False):
@@ -74,6 +76,7 @@ class Parameter:
     required: bool = False
     multiple: bool = False
     metavar: str = ""
+    bare: object = None
 
     @property
     def word(self) -> str:
@@ -85,7 +88,8 @@ class Parameter:
         """The parameter as usage shows it, without brackets."""
         if self.shape == "rest":
             return f"-- {self.word} ..."
-        return " ".join(filter(None, (self.dashed, "" if self.shape == "flag" else self.word)))
+        word = self.word if self.bare is None else f"[{self.word}]"
+        return " ".join(filter(None, (self.dashed, "" if self.shape == "flag" else word)))
 
     @property
     def usage(self) -> str:

@@ -3,7 +3,7 @@
 import difflib
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -46,17 +46,38 @@ def _values(verb: Verb, words: Sequence[str]) -> dict[str, object]:
     parted = "--" in words
     end = words.index("--") if parted else len(words)
     rest = tuple(words[end + 1 :])
-    raw = _told_apart(verb, [_held(word) for word in words[:end]], parted=parted)
+    bare = _bare(verb, words[:end])
+    written_out = [word for number, word in enumerate(words[:end]) if number not in bare]
+    raw = _told_apart(verb, [_held(word) for word in written_out], parted=parted)
     if parted and verb.rest is None:
         raise UsageError(f"`{verb.name}` takes nothing after ` -- `.")
     named = [p for p in verb.parameters if p.dashed and p.name in raw]
     given = {p.name: _given(verb, p, raw[p.name]) for p in named}
+    _refuse_both(bare.values(), given)
     given |= _placed(verb, [_freed(word) for word in raw[_POSITIONAL]], parted=parted)
     if verb.rest and rest:
         given[verb.rest.name] = rest
     _refuse_missing(verb, given)
     written = {p.name: _value(p, given[p.name]) for p in verb.parameters if p.name in given}
-    return {**_unwritten(verb), **written}
+    return {**_unwritten(verb), **{p.name: p.bare for p in bare.values()}, **written}
+
+
+def _bare(verb: Verb, words: Sequence[str]) -> dict[int, Parameter]:
+    """Where options stand without a value that may: last, or before another option."""
+    may = {p.dashed: p for p in verb.parameters if p.bare is not None}
+    after = [*words[1:], "--"]
+    return {
+        number: may[word]
+        for number, word in enumerate(words)
+        if word in may and after[number].startswith("--")
+    }
+
+
+def _refuse_both(bare: Iterable[Parameter], given: Mapping[str, object]) -> None:
+    for parameter in bare:
+        if parameter.name in given:
+            both = "with a value and without"
+            raise UsageError(f"`{parameter.dashed}` is given twice, {both}; it takes one value.")
 
 
 def _told_apart(verb: Verb, words: list[str], *, parted: bool) -> dict[str, Any]:

@@ -59,6 +59,11 @@ def of_run(session: Session, run_id: str) -> Snapshot | None:
     return session.exec(select(Snapshot).where(col(Snapshot.run_id) == run_id)).first()
 
 
+def for_run(session: Session, run_id: str) -> Restore | None:
+    """The PVC that is made for a run to start on."""
+    return session.exec(select(Restore).where(col(Restore.run_id) == run_id)).first()
+
+
 def newest_ready(session: Session, row: Snapshot) -> Snapshot | None:
     """The newest snapshot of the same PVC that can be used."""
     same = select(Snapshot).where(

@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Note, Subject, say_once
 from bot.snapshots.schedule_tables import SCHEDULE
-from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Restore, RestorePhase, Snapshot
+from bot.snapshots.tables import RESTORE, RUN, SNAPSHOT, Phase, Restore, RestorePhase, Snapshot
 from bot.snapshots.wording import mounting
 
 
@@ -47,6 +47,9 @@ def stayed(session: Session, row: Snapshot, why: str, now: datetime) -> None:
 
 def restored(session: Session, row: Restore, words: Callable[[str], str], now: datetime) -> None:
     """That a PVC is there, or was not made, once."""
+    if row.run_id is not None:
+        _restored_for_run(session, row, now)
+        return
     if row.phase == RestorePhase.FAILED:
         said = [join("PVC ", code(row.claim_name), " was not made. ", sentence(row.reason))]
         said += [sentence(row.unblock)] if row.unblock else []
@@ -55,11 +58,22 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
     option = mounting(row.claim_name, is_read_only=row.is_read_only)
     example = words(f"train submit lane --image ghcr.io/acme/lane:3.1 {option}")
     said = [
-        join("PVC ", code(row.claim_name), plain(f" holds what {row.source} shows.")
-             if row.snapshot_id else plain(f" holds what {row.source} held.")),
+        join("PVC ", code(row.claim_name), _holds(row)),
         join("To mount it: ", code(option), plain(", for example "), code(example)),
     ]  # fmt: skip
     _say(session, row, "ended", said, now, is_bad=False)
+
+
+def _restored_for_run(session: Session, row: Restore, now: datetime) -> None:
+    """In the thread of the run, whose own end mentions its owner where it fails for that."""
+    is_bad = row.phase == RestorePhase.FAILED
+    end = join(" was not made. ", sentence(row.reason)) if is_bad else _holds(row)
+    note = Note(RESTORE, (join("PVC ", code(row.claim_name), end),), owner=row.person)
+    say_once(session, Subject(row.workspace_id, RUN, row.run_id or ""), row.channel, note, now)
+
+
+def _holds(row: Restore) -> Markup:
+    return plain(f" holds what {row.source} {'shows' if row.snapshot_id else 'held'}.")
 
 
 def _say_of_run(session: Session, row: Snapshot, said: list[Markup], now: datetime) -> None:

@@ -71,3 +71,12 @@ def _ours(row: Snapshot | Restore, label: str, installation: str) -> dict[str, s
         labels.TEAM: row.team,
         labels.PERSON: row.person,
     }
+
+
+def name_for_run(claim: str, run_id: str) -> str:
+    """What is called after a PVC and a run: the snapshot of its end, or the PVC it starts on."""
+    # A run may start on what was itself made so: the name does not grow each time.
+    return object_name(_OF_ROW.sub("", claim), run_id)
+
+
+_OF_ROW = re.compile(r"-[0-9a-f]{10}$")

@@ -12,10 +12,12 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS
 from bot.config import Settings, Team
+from bot.errors import ConflictError, NotFoundError
 from bot.snapshots import finding
 from bot.snapshots.examining import Plan, examine, in_view
-from bot.snapshots.objects import object_name
+from bot.snapshots.objects import name_for_run
 from bot.snapshots.planning import kept_until, note_plan, plan_of, refuse_class
+from bot.snapshots.restoring import RestoreService, Wish, unusable
 from bot.snapshots.service import begin
 from bot.snapshots.tables import SNAPSHOT, Snapshot
 
@@ -41,6 +43,15 @@ class RunEnd:
     keep: timedelta | Literal["off"] | None = None
 
 
+@dataclass(frozen=True)
+class Use:
+    """The PVC on which a run is to start, made from a snapshot."""
+
+    run_id: str
+    run: str
+    claim: str
+
+
 class RunSnapshots:
     """What training calls; it writes within the caller's transaction."""
 
@@ -50,6 +61,7 @@ class RunSnapshots:
         self._settings = settings
         self._clusters = clusters
         self._access = access
+        self._restoring = RestoreService(settings, clusters)
 
     def refuse(self, caller: Caller, team: Team, claim: str, *, is_mounted: bool) -> None:
         """UserError where the caller may take no snapshot of a PVC, or it can have none.
@@ -76,7 +88,7 @@ class RunSnapshots:
 
         What the watches do not show by now its controller finds out, which tells what fails.
         """
-        name = object_name(end.claim, end.run_id)
+        name = name_for_run(end.claim, end.run_id)
         there = finding.at(session, end.cluster, end.namespace, name)
         if there is not None:
             return there
@@ -106,6 +118,29 @@ class RunSnapshots:
         facts = {"pvc": row.claim_name, "name": row.name, "run": row.run}
         record(session, actor, "snapshot.create", (SNAPSHOT, row.id), facts, at=now)
         return row
+
+    def refuse_restoring(self, caller: Caller, team: Team, row: Snapshot) -> None:
+        """UserError where the caller may not start a run on a snapshot, or it is not to be had."""
+        self._access.require(caller, Right.SNAPSHOT_RESTORE)
+        if not row.is_usable:
+            raise unusable(row)
+        if (row.cluster, row.namespace) != (team.cluster, team.namespace):
+            raise ConflictError(
+                f"{row.name} is in namespace {row.namespace} of cluster {row.cluster}, and the run"
+                f" would be in {team.namespace} of {team.cluster}.",
+                "A run mounts PVCs of its own namespace only.",
+            )
+
+    def restore(
+        self, session: Session, caller: Caller, snapshot_id: str, use: Use, now: datetime
+    ) -> None:
+        """Has the PVC made that a run starts on; UserError says why not."""
+        row = session.get(Snapshot, snapshot_id)
+        if row is None:
+            raise NotFoundError("The snapshot that it was to start on is not known any more.")
+        made = self._restoring.restore(session, caller, row, Wish(use.claim), now)
+        made.run_id, made.run = use.run_id, use.run
+        session.add(made)
 
     def _plan(self, end: RunEnd) -> Plan | None:
         """How it would be taken, as far as the watches show."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.cluster.hiding import hide_secrets
+from bot.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.keepers import release
@@ -20,7 +21,7 @@ from bot.snapshots.restore_decision import (
     Ready,
     is_late,
 )
-from bot.snapshots.tables import Restore, RestorePhase, Snapshot
+from bot.snapshots.tables import RUN, Restore, RestorePhase, Snapshot, lane
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
     session.add(row)
     if _shown(row) != before:
         refresh_cards(session, row.subject, live=row.is_live)
+        if row.run_id is not None:
+            wake(session, RUN, row.run_id, lane(row.cluster), found.now)
 
 
 def _apply(session: Session, row: Restore, found: Findings, words: Callable[[str], str]) -> None:

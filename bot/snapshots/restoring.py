@@ -77,10 +77,7 @@ class RestoreService:
                 "Ask one of them.",
             )
         if not snapshot.is_usable:
-            raise ConflictError(
-                f"{snapshot.name} cannot be restored: it is not ready, or is being deleted.",
-                "Its card says how it stands.",
-            )
+            raise unusable(snapshot)
         source = _Source(
             snapshot.id, snapshot.name, snapshot.uid or "", snapshot.claim_name, snapshot.cluster,
             snapshot.namespace, snapshot.driver, snapshot.storage_class,
@@ -213,6 +210,14 @@ class RestoreService:
         clusters = self._settings().clusters
         told = clusters.get(source.cluster, ClusterSettings()).access_modes
         return access_mode(kind, {name: str(mode) for name, mode in told.items()})
+
+
+def unusable(row: Snapshot) -> ConflictError:
+    """That no PVC can be made from a snapshot at present."""
+    return ConflictError(
+        f"{row.name} cannot be restored: it is not ready, or is being deleted.",
+        "Its card says how it stands.",
+    )
 
 
 def _size(source: _Source, wish: Wish) -> int:

@@ -15,7 +15,7 @@ from bot.training.lasting import PORT, last_moment
 from bot.training.listing import Listed, Listing
 from bot.training.new_run import Submitted
 from bot.training.reads import Door, LogTail
-from bot.training.spec import Volume, spec_of
+from bot.training.spec import RunSpec, Volume, spec_of
 from bot.training.strangers import Stranger
 from bot.training.tables import NOT_ADMITTED, Phase, Run
 from bot.training.why import Why, explain_stranger
@@ -100,6 +100,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
         join("Recorded: ", code(run.reference), plain(f" with {amounts}, for {run.team}.")),
         *(_new_volume(mount, volume) for mount, volume in volumes),
         *(join("Data: ", code(each.reference), plain(f" at {each.path}.")) for each in spec.data),
+        *_origin(spec),
         join("Its card in this channel follows it. ", code(undo), " stops it."),
         *(plain(warning) for warning in run.warnings),
     )
@@ -129,6 +130,16 @@ def extended(run: Run) -> tuple[Markup, ...]:
         join(code(run.reference), " goes on until ", when(run.until or run.since), "."),
         join("It can last until ", when(last_moment(run)), " at most."),
     )
+
+
+def _origin(spec: RunSpec) -> Iterator[Markup]:
+    origin = spec.origin
+    if origin is not None:
+        paths = " and ".join(origin.paths)
+        of_run = f" of run {origin.run}" if origin.run else ""
+        yield join("It starts from snapshot ", code(origin.snapshot), plain(f"{of_run}: "),
+                   "PVC ", code(origin.claim), plain(f" is made from that for {paths}, and the run"
+                   " waits for it."))  # fmt: skip
 
 
 def _new_volume(mount: VolumeMount, volume: Volume) -> Markup:

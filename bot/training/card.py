@@ -10,7 +10,7 @@ from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
 from bot.training.kinds.volumes import mounts_of
 from bot.training.lasting import time_left
-from bot.training.lineage import NOTHING, Lineage, end_words
+from bot.training.lineage import NOTHING, Lineage, end_words, origin_words
 from bot.training.results import progress_of
 from bot.training.sizes import is_elastic, is_refused, size_words
 from bot.training.spec import RunSpec, spec_of
@@ -150,6 +150,7 @@ def _facts(run: Run, spec: RunSpec, people: People, lineage: Lineage) -> list[tu
         ("Ends", when(run.until) if run.is_live and run.until else None),
         ("GPUs idle", _idle(run)),
         ("Code", code(spec.code) if spec.code else None),
+        ("From", origin_words(spec)),
         ("Snapshot", end_words(run, lineage)),
         ("Results", plain(results(run)) if run.results else None),
         ("Last line", code(run.last_line[:_LONGEST_LINE]) if run.last_line else None),

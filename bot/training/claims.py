@@ -1,6 +1,6 @@
 """Whether the PVCs of a run can be what it needs of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -31,8 +31,9 @@ def settled(spec: RunSpec, site: Site) -> RunSpec:
     """
     volumes = tuple(_settled(volume, site) for volume in spec.volumes)
     spec = msgspec.structs.replace(spec, volumes=volumes)
-    _refuse_spread(spec, site)
-    for mount in spec.mounts:
+    there = tuple(each for each in spec.mounts if not _is_to_come(each, spec))
+    _refuse_spread(spec, there, site)
+    for mount in there:
         claim = _claim(mount, site)
         if claim is not None:
             _refuse_elsewhere(claim, site)
@@ -88,18 +89,30 @@ def _claim(mount: VolumeMount, site: Site) -> PersistentVolumeClaim | None:
     return claim
 
 
-def _refuse_spread(spec: RunSpec, site: Site) -> None:
-    """More nodes than one, and a volume of one node."""
+def _is_to_come(mount: VolumeMount, spec: RunSpec) -> bool:
+    """Whether a PVC is made from a snapshot for this run."""
+    return spec.origin is not None and mount.claim == spec.origin.claim
+
+
+def _restored(spec: RunSpec, site: Site) -> Iterator[Volume]:
+    """The PVC that is made from a snapshot for this run, as a volume of its class."""
+    if spec.origin is not None:
+        volume = Volume(storage_class=spec.origin.storage_class, size="", path=spec.origin.paths[0])
+        yield _settled(volume, site)
+
+
+def _refuse_spread(spec: RunSpec, there: Sequence[VolumeMount], site: Site) -> None:
+    """More nodes than one, and a volume of one node; `there` are the PVCs that exist."""
     if spec.nodes == 1:
         return
-    for volume in spec.volumes:
+    for volume in (*spec.volumes, *_restored(spec, site)):
         if volume.access_mode != READ_WRITE_MANY:
             raise ConflictError(
                 f"Volumes of storage class {volume.storage_class} are for one node at a time, and"
                 f" this run uses {spec.nodes} nodes.",
                 f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
-    for mount in spec.mounts:
+    for mount in there:
         claim = _claim(mount, site)
         if claim is not None and _is_of_one_node(claim):
             raise ConflictError(

@@ -16,6 +16,7 @@ from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.quotas import Engine
+from bot.snapshots import waiting
 from bot.training.kinds.kind import Site
 from bot.training.new_run import AskedRun, UncachedRunError
 from bot.training.reach import refuse_unreachable
@@ -83,10 +84,14 @@ def refuse_lost_volumes(session: Session, spec: RunSpec, team: Team) -> None:
 
 
 def standing_of(session: Session, run: Run) -> Standing:
-    """How far the data of a run is that has no objects yet; of any other run it is there."""
-    if not run.is_live or run.job_uid is not None or not run.spec.get("data"):
+    """How far is what a run reads or starts on that has no objects yet; of others it is there."""
+    needs = run.spec.get("data") or run.spec.get("origin")
+    if not run.is_live or run.job_uid is not None or not needs:
         return THERE
-    found = [using.standing(session, each.cache, each.claim) for each in asked_spec(run).data]
+    spec = asked_spec(run)
+    found = [using.standing(session, each.cache, each.claim) for each in spec.data]
+    if spec.origin is not None:
+        found.append(waiting.standing(session, run.id))
     failed = next((each for each in found if each.failed), None)
     return failed or Standing(waits=" ".join(each.waits for each in found if each.waits))
 

@@ -49,6 +49,9 @@ def refuse_unfit(spec: RunSpec, caller: Caller, team: Team, snapshots: RunSnapsh
         snapshots.refuse_class(caller, team, made.storage_class)
         return
     claim = _claim("", spec, target)
+    if spec.origin is not None and claim == spec.origin.claim:
+        snapshots.refuse_class(caller, team, spec.origin.storage_class)
+        return
     is_mounted = any(each.claim == claim for each in spec.mounts)
     snapshots.refuse(caller, team, claim, is_mounted=is_mounted)
 

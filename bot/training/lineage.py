@@ -54,6 +54,14 @@ def end_words(run: Run, lineage: Lineage) -> Markup | None:
     return _without(run, spec)
 
 
+def origin_words(spec: RunSpec) -> Markup | None:
+    """What a card says of the state on which a run starts."""
+    if spec.origin is None:
+        return None
+    of_run = join(" of run ", code(spec.origin.run)) if spec.origin.run else plain("")
+    return join("snapshot ", code(spec.origin.snapshot), of_run)
+
+
 def _without(run: Run, spec: RunSpec) -> Markup:
     claim = claim_kept(run.job_name, spec)
     if run.is_live:

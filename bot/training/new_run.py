@@ -174,6 +174,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "data": " ".join(each.reference for each in spec.data),
         "code": spec.code or "",
         "snapshot": spec.snapshot.target if spec.snapshot else "",
+        "from_snapshot": spec.origin.snapshot if spec.origin else "",
         "preset": spec.preset or "",
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
     }

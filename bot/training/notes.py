@@ -91,6 +91,17 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
     say_once(session, run.subject, run.channel, note, now)
 
 
+def leaves(session: Session, run: Run, claim: str, now: datetime) -> None:
+    """That a PVC stays which was made for a run that never began."""
+    said = [
+        join("PVC ", code(claim), plain(", which was made for it, stays; the run never began."
+                                        " Its card says how far it is.")),
+        join(code(f"--pvc {claim}:/mnt"), " mounts it in another run, and ",
+             code(f"kubectl delete pvc -n {run.namespace} {claim}"), " removes it."),
+    ]  # fmt: skip
+    _say(session, run, "leaves", said, now)
+
+
 def extension_value(run: Run, until: datetime) -> str:
     """What the button means: until when, so that two clicks are no two extensions."""
     return f"{run.id} {int(until.timestamp())}"

@@ -79,6 +79,8 @@ def _reaches(spec: RunSpec, site: Site) -> Iterator[_Reach]:
             yield from _known(f"PVC {claim}", (each.match_expressions for each in terms))
         elif not found.spec.volume_name:
             yield from _of_class(f"PVC {claim}", found.spec.storage_class_name or "", site)
+    if spec.origin is not None:
+        yield from _of_class(f"PVC {spec.origin.claim}", spec.origin.storage_class, site)
     for new in spec.volumes:
         yield from _of_class(f"A volume of {new.storage_class}", new.storage_class, site)
 

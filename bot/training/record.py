@@ -99,6 +99,7 @@ def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING)
         "exported_at": _moment(now),
         **_made_of(spec, run),
         "snapshot": _snapshot(run, spec, lineage),
+        "from": _origin(spec),
         "where": _where(run),
         "requests": _requests(spec),
         "times": _times(run, times),
@@ -149,6 +150,19 @@ def _snapshot(run: Run, spec: RunSpec, lineage: Lineage) -> Record | None:
         "name": lineage.snapshot or None,
         "state": lineage.state or None,
         "restored_for": list(lineage.successors),
+    }
+
+
+def _origin(spec: RunSpec) -> Record | None:
+    """The snapshot on whose state it started."""
+    origin = spec.origin
+    if origin is None:
+        return None
+    return {
+        "snapshot": origin.snapshot,
+        "run": origin.run or None,
+        "pvc": origin.claim,
+        "instead_of": origin.instead_of,
     }
 
 

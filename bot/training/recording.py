@@ -9,7 +9,7 @@ from sqlmodel import Session
 from bot.config import ResultPattern
 from bot.slack.messages import refresh_cards
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training import end_snapshots, finding, logs, notes
+from bot.training import end_snapshots, finding, logs, notes, origins
 from bot.training.data import let_go
 from bot.training.decision import (
     Await,
@@ -169,6 +169,7 @@ class Recorder:
         pod, lines = (last.pod, last.lines) if last else ("", [])
         notes.ended(session, run, pod, lines, self.words, found.now)
         end_snapshots.take(session, run, self.snapshots, found.now)
+        origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == Phase.STOPPED:
             notes.started_again(session, run, self.again(session, run, found.now), found.now)
 

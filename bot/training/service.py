@@ -17,7 +17,7 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.quotas import Engine
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
-from bot.snapshots.of_runs import RunSnapshots
+from bot.snapshots.of_runs import RunSnapshots, Use
 from bot.training import finding
 from bot.training.admission import refuse_excess, refuse_forbidden
 from bot.training.claims import reused
@@ -36,6 +36,7 @@ from bot.training.new_run import (
     refuse_many,
     row_of,
 )
+from bot.training.origins import meant, started_on, with_claim
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.strangers import Stranger, Strangers
 from bot.training.submission import (
@@ -95,14 +96,18 @@ class TrainingService:
         self, session: Session, caller: Caller, run: Run, now: datetime, nodes: int | None = None
     ) -> Submitted:
         """Records the same run anew, as the caller's; ConflictError while one is live."""
-        spec, team = asked_spec(run), self._team(caller)
+        spec, team = self._again(caller, run)
         spec = replace(spec, nodes=nodes) if nodes else spec
-        team = team.on(run.cluster) if run.cluster in team.reach else team
-        engine = self._engines(team.cluster)
-        if engine is not None:
-            site = Site(team, engine.queues.view, self._cluster(team))
-            spec = reused(spec, run.job_name, site)
         return self._record(session, (caller, team), run.name, spec, now)
+
+    def restart(
+        self, session: Session, caller: Caller, run: Run, wanted: str, now: datetime
+    ) -> Submitted:
+        """Records a run anew, on a PVC made from a snapshot: of its end unless one is named."""
+        spec, team = self._again(caller, run)
+        row = meant(session, caller, run, wanted, self._words)
+        self._snapshots.refuse_restoring(caller, team, row)
+        return self._record(session, (caller, team), run.name, started_on(spec, run, row), now)
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
         """Records a run that was refused before for want of a cache only."""
@@ -208,26 +213,38 @@ class TrainingService:
         engine = self._engines(cluster)
         return engine.queues.work_age_seconds if engine else inf
 
+    def _again(self, caller: Caller, run: Run) -> tuple[RunSpec, Team]:
+        """What a run asked for, on its own volumes as they are now, and the team where it was."""
+        spec, team = replace(asked_spec(run), origin=None), self._team(caller)
+        team = team.on(run.cluster) if run.cluster in team.reach else team
+        engine = self._engines(team.cluster)
+        if engine is None:
+            return spec, team
+        return reused(spec, run.job_name, Site(team, engine.queues.view, self._cluster(team))), team
+
     def _record(
         self, session: Session, whose: tuple[Caller, Team], name: str, spec: RunSpec, now: datetime
     ) -> Submitted:
         (caller, team), team_name = whose, whose[0].team or ""
         refuse_forbidden(spec, team_name, team.admission)
         refuse_excess(spec, team_name, team)
+        engine, run_id = self._engines(team.cluster), new_id()
+        whole, spec = AskedRun(name, team.cluster, spec), with_claim(spec, run_id)
         refuse_unfit(spec, caller, team, self._snapshots)
-        engine = self._engines(team.cluster)
-        whole = AskedRun(name, team.cluster, spec)
         if engine is not None:
             spec = fitted(spec, Site(team, engine.queues.view, self._cluster(team)), engine)
         refuse_lost_volumes(session, spec, team)
         there = present(session, team_name, name)
         refuse_live(name, there, self._words)
         refuse_many(team_name, there, team.limits.live_runs, self._words)
-        run_id, number = new_id(), there.newest + 1
+        number = there.newest + 1
         reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
         spec = with_data(session, spec, reader, self._settings(), self._words, now)
         warned = warnings(spec, team, engine) if engine else ()
         run = Submitted(run_id, team_name, name, number, spec, warned)
+        if spec.origin is not None:
+            use = Use(run_id, run.reference, spec.origin.claim)
+            self._snapshots.restore(session, caller, spec.origin.snapshot_id, use, now)
         insert_run(session, row_of(run, caller, team, now))
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
         subject = Subject(caller.workspace_id, KIND, run_id)

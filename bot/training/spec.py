@@ -55,6 +55,22 @@ class EndSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     keep_seconds: int | None = None
 
 
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """The snapshot on whose state a run starts, and which run's end that shows, if any.
+
+    A PVC is made from it, mounted at `paths`, where the run before had `instead_of`. It is called
+    `claim` from when the run has an id.
+    """
+
+    snapshot_id: str
+    snapshot: str
+    run: str
+    instead_of: str
+    storage_class: str
+    paths: tuple[str, ...]
+    claim: str = ""
+
+
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     """The Ingress controller through which browsers reach a session."""
 
@@ -108,6 +124,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     priority: str | None = None
     code: str | None = None
     snapshot: EndSnapshot | None = None
+    origin: Origin | None = None
     preset: str | None = None
     service_account: str | None = None
     pull_secrets: tuple[str, ...] = ()

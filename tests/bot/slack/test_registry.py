@@ -263,3 +263,28 @@ def test_refuses_two_commands_of_one_name() -> None:
         Registry([declare_train(), declare_train()])
     with pytest.raises(DeclarationError, match=r"Command empty has no verb\."):
         Registry([Command("empty", "Nothing")])
+
+
+def test_some_options_need_no_value() -> None:
+    volume = Command("volume", "Volumes")
+
+    @volume.verb("grow", "Change a size", right=Right.RUN, examples=("grow --by",))
+    @volume.option("--by", Size(), bare="all")
+    @volume.option("--note")
+    def grow(ctx: Context, by: str | None, note: str | None) -> Reply:
+        return Reply((plain(f"{ctx.person}: {by} {note}"),))
+
+    registry = Registry([volume])
+    said = {
+        "grow": None,
+        "grow --by": "all",
+        "grow --by --note x": "all",
+        "grow --by +5TiB": "+5TiB",
+        "grow --by=+5TiB --note x": "+5TiB",
+    }
+    assert {each: understood("volume", each, registry).values["by"] for each in said} == said
+    assert understood("volume", "grow --by", registry).answer(ALICE) == grow(ALICE, "all", None)
+    assert volume.verbs["grow"].usage == "grow [--by [SIZE]] [--note TEXT]"
+    assert refusal("volume", "grow --by +5TiB --by", registry)[0] == (
+        "`--by` is given twice, with a value and without; it takes one value."
+    )

@@ -9,17 +9,19 @@ from typing_extensions import override
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.controller import Loop
-from bot.database.database import Database
+from bot.database.database import Database, Session
 from bot.slack.container_parameters import VolumeMount
+from bot.slack.parameters import Reference
 from bot.snapshots import finding
 from bot.snapshots.controller import SnapshotController
 from bot.snapshots.controller import World as SnapshotWorld
 from bot.snapshots.restore_controller import RestoreController
-from bot.snapshots.tables import Snapshot
+from bot.snapshots.service import SnapshotService
+from bot.snapshots.tables import Restore, Snapshot
 from bot.snapshots.watching import SnapshotEar
 from bot.wakeups import Wakeup
 from playground.cluster.story import snapshot_class
-from tests.bot.ground import Outside
+from tests.bot.ground import ALICE, Outside
 from tests.bot.training.rig import Rig
 
 CLAIMS, TAKEN = "persistentvolumeclaims", "volumesnapshots"
@@ -52,6 +54,34 @@ class SnapshotRig(Rig):
     def train(self, name: str = "lane", **more: Any) -> str:
         """Alice submits a run that keeps the state of imagenet; its id."""
         return self.submit(name, **({"pvc": MOUNTS, "snapshot": "imagenet"} | more))
+
+    def start_on(self, name: str = "lane", snapshot: str = "", person: str = ALICE) -> str:
+        """Somebody starts a run again from a snapshot; the id of the new one."""
+        self.look()
+        by = self.caller(person)
+
+        def work(session: Session) -> str:
+            run = self.service.find(session, "team-a", Reference(name))
+            return self.service.restart(session, by, run, snapshot, self.clock.now()).run_id
+
+        return self.do(work)
+
+    def made(self, run_id: str) -> Restore:
+        """The PVC that is made for a run."""
+        found = self.do(lambda session: finding.for_run(session, run_id))
+        assert found is not None
+        return found
+
+    def fact(self, run_id: str, name: str = "Snapshot") -> str:
+        """What the run's card says under a heading."""
+        lines = [each.strip() for each in self.card(run_id).splitlines()]
+        found = (each for each in lines if each.startswith(f"{name} "))
+        return next(found, name).removeprefix(name).strip()
+
+    def details(self, session: Session, row: Snapshot) -> Any:
+        """What `/snapshot show` shows of a snapshot."""
+        service = SnapshotService(self.settings, self.clusters, self.words)
+        return service.details(session, row, self.clock.now())
 
     def kept(self, run_id: str) -> Snapshot:
         """The snapshot of the end of a run."""

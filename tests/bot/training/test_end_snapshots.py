@@ -30,15 +30,9 @@ def refused(keeping: SnapshotRig, **asked: Any) -> tuple[str, str]:
     return error.value.message, error.value.hint
 
 
-def fact(keeping: SnapshotRig, run_id: str, name: str = "Snapshot") -> str:
-    """What the run's card says under a heading."""
-    lines = [each.strip() for each in keeping.card(run_id).splitlines()]
-    return next((e.removeprefix(name).strip() for e in lines if e.startswith(f"{name} ")), "")
-
-
 def test_success_is_kept_without_being_asked(keeping: SnapshotRig) -> None:
     run_id = keeping.train()
-    assert fact(keeping, run_id) == "of `imagenet` when it succeeds"
+    assert keeping.fact(run_id) == "of `imagenet` when it succeeds"
     keeping.pass_time(minutes=5)
     run, row = keeping.get(run_id), keeping.kept(run_id)
     name = f"imagenet-{run_id[-10:]}"
@@ -46,7 +40,7 @@ def test_success_is_kept_without_being_asked(keeping: SnapshotRig) -> None:
     assert (row.run_id, row.run, row.claim_name, row.person) == (run_id, "lane", "imagenet", ALICE)
     assert keeping.effects() == ["create jobs", TAKE]
     assert keeping.objects() == [name]
-    assert fact(keeping, run_id) == f"`{name}`, ready"
+    assert keeping.fact(run_id) == f"`{name}`, ready"
     assert row.taken_at is not None
     assert keeping.notes(run_id)["snapshot"].splitlines() == [
         (
@@ -90,7 +84,7 @@ def test_failure_is_kept_only_when_asked(keeping: SnapshotRig, on: str, is_kept:
     shown = (
         f"`imagenet-{run_id[-10:]}`, ready" if is_kept else "none of `imagenet`: it did not succeed"
     )
-    assert fact(keeping, run_id) == shown
+    assert keeping.fact(run_id) == shown
 
 
 @pytest.mark.parametrize(("on", "is_kept"), [("success", False), ("always", True)])
@@ -107,14 +101,14 @@ def test_what_never_began_is_not_kept(keeping: SnapshotRig) -> None:
     keeping.stop(run_id)
     keeping.pass_time(minutes=1)
     assert (keeping.get(run_id).phase, keeping.is_kept(run_id)) == (Phase.STOPPED, False)
-    assert fact(keeping, run_id) == "none of `imagenet`: it never began"
+    assert keeping.fact(run_id) == "none of `imagenet`: it never began"
 
 
 def test_a_volume_of_its_own_is_kept(keeping: SnapshotRig) -> None:
     new = NewVolume("standard", "100Gi", "/out/")
     run_id = keeping.train(pvc=(*MOUNTS, new), snapshot="/out")
     made = f"pvc-{keeping.get(run_id).job_name}-0"
-    assert fact(keeping, run_id) == f"of `{made}` when it succeeds"
+    assert keeping.fact(run_id) == f"of `{made}` when it succeeds"
     keeping.pass_time(minutes=5)
     row = keeping.kept(run_id)
     assert (row.claim_name, row.phase, row.capacity_bytes) == (made, Taking.READY, 100 * 2**30)
@@ -163,7 +157,7 @@ def test_what_fails_is_told_in_its_thread(keeping: SnapshotRig) -> None:
         ),
         "Name another PVC.",
     ]
-    assert fact(keeping, run_id) == f"`{keeping.kept(run_id).name}`, not taken"
+    assert keeping.fact(run_id) == f"`{keeping.kept(run_id).name}`, not taken"
 
 
 def test_snapshots_that_are_gone_fail_it(keeping: SnapshotRig) -> None:

@@ -34,6 +34,7 @@ RECORD: dict[str, Any] = {
     "data": [],
     "artifacts": [],
     "snapshot": None,
+    "from": None,
     "env": {"BATCH": "32"},
     "secrets": {"TOKEN": "wandb/token"},
     "pvcs": [{"claim": "imagenet", "path": "/data", "read_only": True}],

@@ -1,0 +1,105 @@
+"""Runs that start on the state of a snapshot, in which another run ended."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec.structs import replace
+from sqlmodel import Session
+
+from bot.access import Caller
+from bot.errors import NotFoundError, UsageError
+from bot.slack.container_parameters import VolumeMount
+from bot.snapshots import finding
+from bot.snapshots.objects import name_for_run
+from bot.snapshots.tables import RestorePhase, Snapshot
+from bot.training import notes
+from bot.training.end_snapshots import began
+from bot.training.kinds.volumes import mounts_of
+from bot.training.spec import Origin, RunSpec, asked_spec
+from bot.training.tables import Run
+
+
+def meant(
+    session: Session, caller: Caller, run: Run, wanted: str, words: Callable[[str], str]
+) -> Snapshot:
+    """The snapshot that somebody names, or that of the run's end, or on which it started itself.
+
+    NotFoundError where there is none.
+    """
+    if wanted:
+        return finding.named(session, caller.team or "", wanted, words)
+    own = finding.of_run(session, run.id)
+    origin = asked_spec(run).origin
+    if own is None and origin is not None:
+        own = session.get(Snapshot, origin.snapshot_id)
+    if own is None:
+        example = words(f"train resubmit {run.reference} --from-snapshot results-3f9c01b22a")
+        raise NotFoundError(
+            f"No snapshot shows the end of {run.reference}.",
+            f"Name one that is there, as `{example}`; `{words('snapshot list')}` shows them.",
+        )
+    return own
+
+
+def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
+    """The spec of a run that is started again on a snapshot of a PVC that it mounts.
+
+    UsageError where it mounts none such.
+    """
+    asked, claims = asked_spec(run), {row.claim_name}
+    if asked.origin is not None and row.id == asked.origin.snapshot_id:
+        claims = {asked.origin.claim}
+    elif asked.origin is not None and row.claim_name == asked.origin.instead_of:
+        claims |= {asked.origin.claim}
+    mounts = mounts_of(run.job_name, asked)
+    paths = tuple(each.path for each in mounts if each.claim in claims)
+    if not paths:
+        there = ", ".join(dict.fromkeys(each.claim for each in mounts)) or "no PVC"
+        raise UsageError(
+            f"{run.reference} mounts {there}, and {row.name} is of {row.claim_name}.",
+            "Restore it under another name, and submit the run with `--pvc NAME:/path`.",
+        )
+    origin = Origin(
+        snapshot_id=row.id,
+        snapshot=row.name,
+        run=row.run,
+        instead_of=row.claim_name,
+        storage_class=row.storage_class,
+        paths=paths,
+    )
+    return replace(spec, origin=origin)
+
+
+def with_claim(spec: RunSpec, run_id: str) -> RunSpec:
+    """The spec with the PVC in its place that is made for the run of that id.
+
+    Its name follows from both, so that a repeated step finds it.
+    """
+    origin = spec.origin
+    if origin is None:
+        return spec
+    claim, paths = name_for_run(origin.instead_of, run_id), set(origin.paths)
+    old = {each.claim for each in spec.mounts if each.path in paths} | {origin.instead_of}
+    keeps = spec.snapshot
+    if keeps is not None and keeps.target in old:
+        keeps = replace(keeps, target=claim)
+    made = (VolumeMount(claim, e.path, read_only=False) for e in spec.volumes if e.path in paths)
+    return replace(
+        spec,
+        mounts=(
+            *(e._replace(claim=claim) if e.path in paths else e for e in spec.mounts),
+            *made,
+        ),
+        volumes=tuple(each for each in spec.volumes if each.path not in paths),
+        snapshot=keeps,
+        origin=replace(origin, claim=claim),
+    )
+
+
+def leave(session: Session, run: Run, now: datetime) -> None:
+    """Says what becomes of the PVC that was made for a run which has ended before it mounted it."""
+    if run.spec.get("origin") is None or began(run):
+        return
+    made = finding.for_run(session, run.id)
+    if made is not None and made.phase != RestorePhase.FAILED:
+        notes.leaves(session, run, made.claim_name, now)

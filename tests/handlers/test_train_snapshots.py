@@ -1,0 +1,124 @@
+"""/train submit --snapshot and resubmit --from-snapshot as people type them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session, col, select
+
+from bot.snapshots.tables import Phase, Restore, Snapshot
+from bot.training.tables import Phase as Running
+from bot.training.tables import Run
+from playground.cluster.story import snapshot_class
+from tests.handlers.office import ALICE, BOB, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
+
+SUBMIT = "/train submit fit --image ghcr.io/acme/lane:3.1 --pvc imagenet:/data"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    served.cluster.install("snapshots")
+    served.cluster.create("volumesnapshotclasses", snapshot_class())
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
+        yield open_office
+
+
+def runs(desk: Office) -> list[Run]:
+    newest_last = select(Run).order_by(col(Run.id))
+    return desk.application.database.read(lambda s: list(s.exec(newest_last)))
+
+
+def has_ended(desk: Office) -> Snapshot:
+    """The run has succeeded, and the snapshot of its end is ready."""
+
+    def work(session: Session) -> Snapshot:
+        run = session.exec(select(Run)).one()
+        run.phase, run.started_at, run.ended_at = Running.SUCCEEDED, run.asked_at, run.asked_at
+        row = Snapshot(
+            workspace_id=run.workspace_id, team=run.team, person=run.person, channel=run.channel,
+            cluster=run.cluster, namespace=run.namespace, claim_name="imagenet", claim_uid="claim",
+            storage_class="standard", driver="csi.playground", capacity_bytes=2**40,
+            name=f"imagenet-{run.id[-10:]}", run_id=run.id, run=run.reference, uid="uid",
+            data=[["chest-xray@v3", "sha256:0a1b"]], asked_at=run.asked_at, since=run.asked_at,
+            phase=Phase.READY, taken_at=run.asked_at, size_bytes=2**40,
+        )  # fmt: skip
+        session.add(row)
+        return row
+
+    return desk.application.database.transaction(work)
+
+
+def test_keeping_the_end_is_on_its_card(desk: Office) -> None:
+    said = desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot /data --snapshot-on always")
+    assert said.startswith("Recorded: `fit`")
+    shown = desk.says(ALICE, TEAM_A, "/train show fit")
+    assert "  Snapshot   of `imagenet` when it ends" in shown.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        ("--snapshot nothing", "There is no PVC nothing in namespace team-a."),
+        ("--snapshot /out", "No PVC is mounted at /out."),
+        (
+            "--snapshot imagenet --snapshot-on never",
+            "`--snapshot-on` takes one of `success`, `always`, not `never`.",
+        ),
+        (
+            "--snapshot-keep 30d",
+            "`--snapshot-keep` says more of a snapshot, and none is asked for.",
+        ),
+        (
+            "--snapshot Results",
+            (
+                "`--snapshot` takes the name of a PVC such as `results`, or the path where the run"
+                " mounts one, not `Results`."
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_said(desk: Office, options: str, answer: str) -> None:
+    assert desk.says(ALICE, TEAM_A, f"{SUBMIT} {options}").splitlines()[0] == answer
+    assert runs(desk) == []
+
+
+def test_one_command_starts_from_the_end(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot imagenet")
+    row = has_ended(desk)
+    delivery = "delivered twice"
+    said = desk.says(ERIN, TEAM_A, "/train resubmit fit --from-snapshot", delivery=delivery)
+    desk.says(ERIN, TEAM_A, "/train resubmit fit --from-snapshot", delivery=delivery)
+    _, again = runs(desk)
+    made = f"imagenet-{again.id[-10:]}"
+    assert said.splitlines()[1] == (
+        f"It starts from snapshot `{row.name}` of run fit: PVC `{made}` is made from that for"
+        " /data, and the run waits for it."
+    )
+    (restore,) = desk.application.database.read(lambda s: list(s.exec(select(Restore))))
+    assert (restore.run_id, restore.run, restore.claim_name) == (again.id, "fit#2", made)
+    shown = desk.says(ALICE, TEAM_A, f"/snapshot show {row.name}").splitlines()
+    assert [
+        each.strip() for each in shown if each.startswith(("  Run ", "  Data", "  Restored "))
+    ] == [
+        "Run            `fit`",
+        "Data           `chest-xray@v3` sha256:0a1b",
+        "Restored size  at least 1 TiB",
+        f"Restored       `{made}` for run fit#2, asked",
+    ]
+    assert f"From       snapshot `{row.name}` of run `fit`" in desk.says(
+        ALICE, TEAM_A, "/train show fit"
+    )
+    assert "  Restored for  fit#2" in desk.says(ALICE, TEAM_A, "/train show fit#1").splitlines()
+    exported = desk.says(ALICE, TEAM_A, "/train export fit")
+    assert f'"snapshot": "{row.name}"' in exported
+
+
+def test_nobody_else_starts_from_it(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot imagenet")
+    row = has_ended(desk)
+    said = desk.says(BOB, TEAM_B, "/train resubmit fit --from-snapshot --team team-a")
+    assert said.splitlines()[0] == "You are not a member of team-a."
+    said = desk.says(ALICE, TEAM_A, "/train resubmit fit --from-snapshot nothing")
+    assert said.splitlines() == ["team-a has no snapshot nothing.", f"It has: {row.name}."]
+    assert len(runs(desk)) == 1
