@@ -151,7 +151,7 @@ def test_full_nodes_are_no_matter_of_quota(plain: Rig) -> None:
     )
 
 
-def test_a_used_up_limit_is_no_matter_of_requests(plain: Rig) -> None:
+def test_a_used_up_limit_concerns_no_requests(plain: Rig) -> None:
     limit(plain, "1", used="1")
     run_id = plain.submit("lane", gpus=2)
     plain.pass_time(minutes=1)
