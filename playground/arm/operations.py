@@ -54,11 +54,15 @@ class Operation:
 
 
 class Operations:
-    """All that were begun; `outcomes` are those of the next ones, `takes` their length."""
+    """All that were begun; `outcomes` are those of the next ones, `takes` their length.
+
+    `elsewhere` is the server that they are said to be at, where that is not this one.
+    """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.outcomes: list[Outcome] = []
         self.takes = _USUAL
+        self.elsewhere = ""
         self._now = now
         self._all: dict[str, Operation] = {}
 

@@ -132,8 +132,9 @@ class Routes:
 
     def _accepted(self, call: Call, begun: Operation) -> Answer:
         """202 and two addresses, without a body and without saying when to come again."""
+        base = self.operations.elsewhere or call.base
         where = (
-            f"{call.base}/subscriptions/{self.estate.subscription}/providers/Microsoft.NetApp"
+            f"{base}/subscriptions/{self.estate.subscription}/providers/Microsoft.NetApp"
             f"/locations/westeurope/operationResults/{begun.name}"
             f"?api-version={call.query['api-version']}"
         )

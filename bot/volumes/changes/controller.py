@@ -31,7 +31,7 @@ from bot.volumes.changes.acts import (
     state_of_throughput,
 )
 from bot.volumes.changes.beginning import Beginning
-from bot.volumes.changes.course import SOON, Send, Wait, follow, proceed, refused
+from bot.volumes.changes.course import SOON, Send, Wait, follow, proceed, refused, unread
 from bot.volumes.changes.course import Move as Next
 from bot.volumes.changes.tables import CHANGE, Phase, VolumeChange
 from bot.volumes.operations import Operations, Progress
@@ -167,7 +167,7 @@ class VolumeChangeController:
                 return follow(row, self._progress(row.operation), now)
             return proceed(row, self._state(row, act), now)
         except StorageError as error:
-            return refused(row, error, now)
+            return unread(error, now)
 
     def _progress(self, address: str) -> Progress | None:
         try:

@@ -14,7 +14,7 @@ _FIRST, _LONGEST, _SLOW = timedelta(seconds=5), timedelta(minutes=1), timedelta(
 LATE = timedelta(hours=1)
 # After so long nothing comes any more of what Azure took or refused to take.
 _CONFIRMED_WITHIN, _BEGUN_WITHIN = timedelta(minutes=15), timedelta(hours=2)
-_CONFLICT, _THROTTLED, _BROKEN = 409, 429, 500
+_UNAUTHENTICATED, _CONFLICT, _THROTTLED, _BROKEN = 401, 409, 429, 500
 _AFTER_CONFLICT = timedelta(seconds=30)
 _RESENT_AFTER, _MOST_TRIES = timedelta(minutes=1), 3
 
@@ -102,13 +102,19 @@ def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
             return _send(row, (size_bytes, size_now), now)
 
 
+def unread(error: StorageError, now: datetime) -> Move:
+    """What follows where Azure does not let itself be asked; the error again but for a pause."""
+    if error.status != _THROTTLED:
+        raise error
+    return Wait(now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message)
+
+
 def refused(row: VolumeChange, error: StorageError, now: datetime) -> Move:
     """What follows from Azure's refusal of a request; the error again where it may have worked."""
-    if error.status == _THROTTLED:
-        return Wait(now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message)
-    if error.status is None or error.status >= _BROKEN:
-        raise error
-    if error.status == _CONFLICT and now - row.since < _BEGUN_WITHIN:
+    status = error.status
+    if status is None or status in {_UNAUTHENTICATED, _THROTTLED} or status >= _BROKEN:
+        return unread(error, now)
+    if status == _CONFLICT and now - row.since < _BEGUN_WITHIN:
         return Wait(now + _AFTER_CONFLICT, error.message)
     return Fail(error.message, error.hint)
 

@@ -80,7 +80,12 @@ class Sampled(Watched):
         super().restart()
         parts = (self.database, self.clock, self.settings, self.clusters)
         sampler = SampleController(*parts, self.engines.of)
-        controllers: list[Controller] = [self.controller, self.uses, sampler, MeasureController(*parts)]
+        controllers: list[Controller] = [
+            self.controller,
+            self.uses,
+            sampler,
+            MeasureController(*parts),
+        ]
         self.loop = Loop(self.database, self.clock, controllers)
 
     def sample(self, minutes: int = 1) -> None:
