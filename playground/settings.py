@@ -63,7 +63,8 @@ class Setup:
     the cluster and the workspace before anybody sees them. `clusters` are the engines of the
     clusters by name, the first of which is the story's; without it there is one with Kueue. With
     `bucket` there is an object store, for datasets; with `azure` there is Azure NetApp Files, and
-    what it says is in it from the start.
+    what it says is in it from the start. With `fsx` a file system of FSx for Lustre is linked to
+    the bucket.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class Setup:
     clusters: Mapping[str, str] = field(default_factory=lambda: {"default": "kueue"})
     bucket: bool = False
     azure: Callable[[Cluster, Estate], None] | None = None
+    fsx: bool = False
 
 
 def configuration(at: Addresses, setup: Setup, database_url: str) -> dict[str, Any]:

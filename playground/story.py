@@ -14,6 +14,7 @@ from playground.bucket import Bucket
 from playground.cluster.control.training import Training
 from playground.cluster.nature import Nature
 from playground.cluster.objects.kinds import Object
+from playground.fsx.service import Fsx
 from playground.person import Card, Person
 from playground.sightings import Words, says_all, spelled
 from playground.slack.faults import Down
@@ -116,6 +117,13 @@ class Story(Stage):
         if self.world.azure is None:
             self.fail("this story has no Azure: Setup(azure=...)")
         return self.world.azure.estate
+
+    @property
+    def fsx(self) -> Fsx:
+        """What there is in FSx for Lustre."""
+        if self.world.fsx is None:
+            self.fail("this story has no FSx: Setup(bucket=True, fsx=True)")
+        return self.world.fsx
 
     @property
     def bucket(self) -> Bucket:

@@ -20,6 +20,7 @@ from playground.bucket import WORKER_IMAGE, Bucket
 from playground.changes import Changes
 from playground.clock import VirtualClock
 from playground.clusters import cluster_of
+from playground.fsx.service import Fsx
 from playground.ledger import Ledger
 from playground.loopback import App, Loopback, reserved_port
 from playground.pace import Pace
@@ -101,6 +102,7 @@ class World:
         self.cluster = next(iter(self.clusters.values()))
         self.bucket = Bucket(options.out.resolve() / BUCKET) if options.setup.bucket else None
         self.azure = Azure(self.ledger, self.clock.now) if options.setup.azure else None
+        self.fsx = self._fsx() if options.setup.fsx else None
         self._arrange(options.setup)
         for cluster in self.clusters.values():
             cluster.programs.folder = options.out / PODS
@@ -123,6 +125,12 @@ class World:
             self._is_settled,
             self._check,
         )
+
+    def _fsx(self) -> Fsx:
+        if self.bucket is None:
+            raise WorldError("FSx is linked to a bucket: Setup(bucket=True, fsx=True)")
+        volumes = self.options.out.resolve() / PODS / "volumes"
+        return Fsx(self.ledger, self.clock.now, self.bucket, volumes)
 
     def _arrange(self, setup: Setup) -> None:
         """Puts into the world what a story finds there."""
@@ -154,6 +162,8 @@ class World:
         self.slack.base_url = at.slack
         if self.azure is not None:
             self.azure.url = self._servers.serve(self.azure.app)
+        if self.fsx is not None:
+            self.fsx.url = self._servers.serve(self.fsx.app)
         token = secrets.token_hex(16)
         for name, cluster in self.clusters.items():
             if cluster is not self.cluster:
@@ -252,6 +262,8 @@ class World:
             document = merged(self.bucket.settings(), document)
         if self.azure is not None:
             document = merged(self.azure.settings(), document)
+        if self.fsx is not None:
+            document = merged(document, self.fsx.settings(out))
         del document["database"]
         write_yaml(config, document)
         credentials = self.slack.credentials

@@ -63,7 +63,10 @@ class Lustre:
 
 
 class Estate:
-    """One region. `waits`, `takes`, `files`, `fails` are how the next tasks go."""
+    """One region. `waits`, `takes`, `files`, `fails` are how the next tasks go.
+
+    `on_import` shows the files of an import, and says how many there are.
+    """
 
     def __init__(self, region: str, now: Callable[[], datetime]) -> None:
         self.region = region
@@ -73,6 +76,7 @@ class Estate:
         self.waits, self.takes = timedelta(seconds=10), timedelta(minutes=2)
         self.files, self.failed_files, self.fails = 1000, 0, ""
         self.page = 100
+        self.on_import: Callable[[Body], int] = lambda _asked: self.files
 
     def add(self, system_id: str, **more: Any) -> Lustre:
         """Somebody makes a file system."""
@@ -181,7 +185,8 @@ class Estate:
             return {"DataRepositoryTask": self._told(same)}
         self._refuse_unfit(system, asked)
         number = hashlib.sha256(f"{len(self.tasks)}{system.id}".encode()).hexdigest()[:17]
-        task = Task(asked, f"task-{number}", self.now(), self.waits, self.takes, self.files,
+        files = self.on_import(asked) if asked["Type"].startswith("IMPORT") else self.files
+        task = Task(asked, f"task-{number}", self.now(), self.waits, self.takes, files,
                     self.failed_files, self.fails)  # fmt: skip
         self.tasks.append(task)
         return {"DataRepositoryTask": self._told(task)}

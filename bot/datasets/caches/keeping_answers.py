@@ -22,15 +22,18 @@ def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> R
     """What evicting a cache would do, with the button that does it; ConflictError if needed."""
     refuse_needed(cache, found.users)
     freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
+    there, again = "are removed from there", "copies"
+    if found.is_imported:
+        there, again = "are released, and their names stay", "imports"
     if found.retained:
         freed = (
             f"frees nothing: its volume {found.retained} stays, because its reclaimPolicy is Retain"
         )
     lines = (
         join("Evicting ", code(cache.reference), plain(f" {freed}."
-             f" {cache.objects:,} files, {size(cache.size_bytes)}, are removed from there."
+             f" {cache.objects:,} files, {size(cache.size_bytes)}, {there}."
              f" It was last used {last_use(cache, now)}.")),
-        join(undo(cache, words), plain(" copies it again; version and manifest stay in the"
+        join(undo(cache, words), plain(f" {again} it again; version and manifest stay in the"
              " catalogue, and nothing in the source is touched.")),
     )  # fmt: skip
     return Reply(lines, buttons=(Button(EVICT, "Evict", cache.id, style="danger"),))

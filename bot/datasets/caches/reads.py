@@ -10,15 +10,20 @@ from bot.database.database import Database
 from bot.datasets.caches import shares
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.users import holding, standing
+from bot.datasets.fsx.tables import Import
 from bot.errors import ClusterError
 
 
 @dataclass(frozen=True)
 class Consequence:
-    """What an eviction would meet: who needs the cache, and a volume that would stay."""
+    """What an eviction would meet: who needs the cache, and a volume that would stay.
+
+    Of a cache that `is_imported` FSx releases the space, whatever becomes of its volume.
+    """
 
     users: tuple[str, ...]
     retained: str = ""
+    is_imported: bool = False
 
 
 class CacheReads:
@@ -35,10 +40,16 @@ class CacheReads:
         if cluster is None:
             raise ClusterError(f"Cluster {cache.cluster} is not in quartermaster.yaml any more.")
         now = self._clock.now()
-        seen, held = self._database.read(
-            lambda session: (shares.live(session, cache.id), holding(session, cache, now))
+        seen, held, imported = self._database.read(
+            lambda session: (
+                shares.live(session, cache.id),
+                holding(session, cache, now),
+                session.get(Import, cache.id),
+            )
         )
         volume = cluster.view.get(VOLUMES, cache.volume_name) if cache.volume_name else None
         is_kept = volume is not None and volume.spec.persistent_volume_reclaim_policy == "Retain"
         users = (*held, *standing(cluster, cache, seen))
+        if imported is not None:
+            return Consequence(users, is_imported=True)
         return Consequence(users, cache.volume_name if is_kept else "")

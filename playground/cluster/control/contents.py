@@ -31,4 +31,6 @@ def handle_of(volume: dict[str, object]) -> str:
     csi = spec.get("csi") if isinstance(spec, dict) else None
     told = (csi or {}).get("volumeAttributes") or {}
     handle: str = told.get("internalName") or (csi or {}).get("volumeHandle") or ""
-    return handle
+    # A fileset of FSx for Lustre: MOUNT-NAME/FOLDER.
+    _, _, folder = (told.get("mountname") or "").partition("/")
+    return f"{handle}/{folder}" if folder else handle

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from playground.children import die_with_parent
+from playground.cluster.control.contents import handle_of
 from playground.cluster.objects.kinds import CLAIM, SECRET, Object
 from playground.cluster.objects.storage_rules import claims_of, volume_of
 from playground.cluster.objects.store import Key, Store
@@ -66,6 +67,11 @@ class Programs:
         self._started: list[Program] = []
 
     @property
+    def volumes(self) -> Path:
+        """Where all volumes have their folders."""
+        return self.folder / "volumes"
+
+    @property
     def is_busy(self) -> bool:
         """Whether a process runs, or has ended without the cluster knowing yet."""
         return any(not each.is_taken for each in self._started)
@@ -101,10 +107,8 @@ class Programs:
         """The folder that stands for a claim: the same for all claims on one volume."""
         found = self._store.get(CLAIM, namespace, claim)
         volume = volume_of(self._store, found) if found is not None else None
-        csi = volume["spec"].get("csi") if volume is not None else None
-        told = (csi or {}).get("volumeAttributes") or {}
-        handle = told.get("internalName") or (csi or {}).get("volumeHandle")
-        return (self.folder / "volumes" / (handle or f"{namespace}-{claim}")).resolve()
+        handle = handle_of(volume) if volume is not None else ""
+        return (self.volumes / (handle or f"{namespace}-{claim}")).resolve()
 
     def close(self) -> None:
         """Kills what still runs."""

@@ -7,10 +7,13 @@ from sqlmodel import Session
 
 from bot.audit import Actor
 from bot.datasets.caches import using
+from bot.datasets.caches.keeping_answers import question
 from bot.datasets.caches.marking import Mark, mark
+from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.using import User
 from bot.datasets.finding import Reference
+from bot.slack.text import as_text
 from playground.ledger import Fault
 from tests.bot.datasets.caches.fsx_filling import SYSTEM, Importing
 from tests.bot.datasets.caches.rows import add_dataset, add_version
@@ -48,6 +51,19 @@ def test_its_space_is_released(importing: Importing) -> None:
     asked = importing.region.estate.tasks[1].asked
     since = {"DurationSinceLastAccess": {"Unit": "DAYS", "Value": 0}}
     assert asked["ReleaseConfiguration"] == since
+
+
+def test_the_question_says_what_is_released(importing: Importing) -> None:
+    cache = importing.found(importing.ready())
+    reads = CacheReads(importing.database, importing.clock, importing.clusters)
+    asked = question(cache, reads.consequence(cache), importing.words, importing.clock.now())
+    told = "\n".join(as_text(asked).splitlines()[:2])
+    assert told == (
+        "Evicting `chest-xray@v3` frees 233 GiB of lustre. 627,615 files, 250 GB, are released,"
+        " and their names stay. It was last used 6m 41s ago.\n"
+        "`/dataset cache chest-xray@v3 --class lustre` imports it again; version and manifest"
+        " stay in the catalogue, and nothing in the source is touched."
+    )
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
