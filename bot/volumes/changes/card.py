@@ -37,11 +37,12 @@ _STATES = {
 
 @dataclass(frozen=True)
 class Deciding:
-    """How the approval of a change stands, with buttons where it is decided."""
+    """How the approval of a change stands; `is_there` where it is decided, not where it is from."""
 
     lines: tuple[Markup, ...] = ()
     buttons: tuple[Button, ...] = ()
     deciders: tuple[str, ...] = ()
+    is_there: bool = False
 
 
 def question(asked: Asked, plan: Plan, anf: Anf) -> Card:
@@ -226,7 +227,7 @@ def _times(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
 
 
 def _buttons(row: VolumeChange, deciding: Deciding) -> Iterator[Button]:
-    if deciding.deciders:
+    if deciding.is_there:
         return
     match row.phase:
         case Phase.ASKED | Phase.APPROVED:

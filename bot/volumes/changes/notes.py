@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.people import name_of
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Note, say_once
 from bot.volumes.changes.tables import Kind, Phase, VolumeChange
@@ -20,9 +21,10 @@ def change_of(row: VolumeChange) -> str:
 
 
 def approved(session: Session, row: VolumeChange, deciders: Sequence[str], now: datetime) -> None:
-    """That it was approved, and by whom."""
-    by = " and ".join(person(each) for each in deciders)
-    _say(session, row, f"approved-{now.isoformat()}", [join("Approved by ", Markup(by), ".")], now)
+    """That it was approved, and by whom: names, as they know it."""
+    by = " and ".join(name_of(session, row.workspace_id, each) for each in deciders)
+    said = join(person(row.person), plain(f" approved by {by}."))
+    _say(session, row, f"approved-{now.isoformat()}", [said], now)
 
 
 def took_effect(session: Session, row: VolumeChange, now: datetime) -> None:

@@ -37,7 +37,8 @@ class ChangeRenderer:
             return Deciding()
         lines = self._approvals.lines(session, approval)
         teams = (each for team in self._settings().teams.values() for each in team.channels)
-        if channel == row.channel or channel in teams or approval.phase != ApprovalPhase.ASKED:
-            return Deciding(lines)
+        is_there = channel != row.channel and channel not in teams
+        if not is_there or approval.phase != ApprovalPhase.ASKED:
+            return Deciding(lines, is_there=is_there)
         deciders = tuple(self._approvals.deciders(session, approval)[:_MOST_DECIDERS])
-        return Deciding(lines, self._approvals.buttons(approval), deciders)
+        return Deciding(lines, self._approvals.buttons(approval), deciders, is_there=True)

@@ -1,0 +1,118 @@
+"""One volume gets more throughput for a while, another one a level; all is put back in time."""
+
+from datetime import timedelta
+
+from playground.arm.estate import GIB, TIB, Estate
+from playground.arm.trident import Wanted, export, provision, storage_class
+from playground.cluster.cluster import Cluster
+from playground.person import Person
+from playground.settings import Setup
+from playground.story import Story
+
+
+def _arranged(cluster: Cluster, estate: Estate) -> None:
+    account = estate.add_account()
+    standard = estate.add_pool(account, "standard-1", "Standard", 4)
+    premium = estate.add_pool(account, "premium-1", "Premium", 2)
+    tuned = estate.add_pool(account, "tuned-1", "Premium", 2)
+    tuned.qos = "Manual"
+    cluster.create("storageclasses", storage_class())
+    models = estate.add_volume(standard, "models", TIB)
+    export(cluster, models, "models", Wanted("team-a", "models", 1024))
+    scratch = estate.add_volume(tuned, "scratch", 512 * GIB)
+    scratch.own_throughput, scratch.address = 40, "10.0.2.5"
+    export(cluster, scratch, "scratch", Wanted("team-a", "scratch", 512))
+    provision(cluster, estate, standard, Wanted("team-a", "lane-data", 512))
+    provision(cluster, estate, premium, Wanted("team-b", "reports", 1536))
+
+
+SETUP = Setup(
+    azure=_arranged,
+    settings={
+        "anf": {"changes": {}},
+        "approvals": {"anf_change": {"approvers": {"people": ["U0CAROL"]}}},
+    },
+)
+
+
+async def play(story: Story) -> None:
+    """Refusals, throughput for a while, then a move that grows a pool, approved and put back."""
+    alice, erin = story.person("Alice"), story.person("Erin")
+    await _what_cannot_be_is_explained(alice, erin)
+    await _throughput_for_a_while(story, erin)
+    await _level_for_a_day(story, erin, story.person("Carol"))
+
+
+async def _what_cannot_be_is_explained(alice: Person, erin: Person) -> None:
+    await alice.types("#team-a", "/anf level models premium")
+    await alice.is_told("This takes the right anf.change, which you do not have here.")
+    await erin.types("#team-a", "/anf level models premum")
+    await erin.is_told("premum", "premium")
+    await erin.types("#team-a", "/anf level lane-data premium")
+    await erin.is_told("Asking Azure about lane-data…")
+    await erin.is_told("Trident made this volume. A move gives it another Azure id")
+    await erin.types("#team-a", "/anf throughput models 200")
+    await erin.is_told("Asking Azure about models…")
+    await erin.is_told("Pool standard-1 has automatic QoS", "16 MiB/s per TiB.")
+    await erin.types("#team-a", "/anf throughput scratch 400")
+    await erin.is_told("Asking Azure about scratch…")
+    await erin.is_told("Pool tuned-1 has 131.1 MiB/s for this volume")
+
+
+async def _throughput_for_a_while(story: Story, erin: Person) -> None:
+    await erin.types("#team-a", "/anf throughput scratch 120 --for 12h")
+    await erin.is_told("Asking Azure about scratch…")
+    offer = await erin.is_told("scratch: 120 MiB/s for 12h?", "40 MiB/s → 120 MiB/s")
+    await erin.clicks(offer, "Do it")
+    await erin.is_told("Its card in this channel follows it.")
+    card = await story.card("#team-a", "team-a/scratch to 120 MiB/s")
+    await card.shows("in force", "40 MiB/s → 120 MiB/s")
+    await erin.is_mentioned("#team-a", "scratch has 120 MiB/s, until", thread=card)
+    await _azure_has(story, "scratch on tuned-1: 120 MiB/s", "tuned-1: 2 TiB")
+    await story.bot_is_killed()
+    await story.time_leaps(timedelta(hours=13))
+    await story.bot_returns()
+    await card.shows("put back")
+    await erin.is_mentioned("#team-a", "scratch is put back: 40 MiB/s.", thread=card)
+    await _azure_has(story, "scratch on tuned-1: 40 MiB/s", "tuned-1: 2 TiB")
+
+
+async def _level_for_a_day(story: Story, erin: Person, carol: Person) -> None:
+    words = '/anf level models premium --pool premium-1 --for 12h --reason "CVPR deadline"'
+    await erin.types("#team-a", words)
+    await erin.is_told("Asking Azure about models…")
+    offer = await erin.is_told(
+        "models: Premium for 12h?",
+        "Pool premium-1 grows from 2 TiB to 3 TiB first.",
+        "Filling all of its 1 TiB takes at least 17h 46m now, and 4h 26m then.",
+        "it is put back after 1d.",
+        "296.96 more a month",
+        "Somebody else has to approve it.",
+    )
+    await erin.clicks(offer, "Ask for it")
+    await erin.is_told("Its card in this channel follows it.")
+    card = await story.card("#team-a", "team-a/models to Premium")
+    request = await story.card("#gpu-approvals", "team-a/models to Premium", "296.96 more a month")
+    await carol.clicks(request, "Approve")
+    await carol.is_told("You approved this.")
+    await erin.is_mentioned("#team-a", "approved by carol.", thread=card)
+    await card.shows("in force", "16.4 MiB/s → 65.5 MiB/s", "premium-1: 2 TiB → 3 TiB (grown)")
+    await erin.is_mentioned("#team-a", "models is on Premium, in pool premium-1", thread=card)
+    await _azure_has(story, "models on premium-1: 65.536 MiB/s", "premium-1: 3 TiB")
+    await story.pass_time(timedelta(hours=25))
+    await card.shows("put back")
+    await request.shows("put back")
+    said = "models is put back: Standard, in pool standard-1."
+    await erin.is_mentioned("#team-a", said, thread=card)
+    await _azure_has(story, "models on standard-1: 16.384 MiB/s", "premium-1: 2 TiB")
+
+
+async def _azure_has(story: Story, *facts: str) -> None:
+    """Waits until Azure is so, whatever the cards say."""
+
+    def there() -> set[str]:
+        volumes = story.azure.volumes
+        found = {f"{each.name} on {each.pool.name}: {each.throughput:g} MiB/s" for each in volumes}
+        return found | {f"{each.name}: {each.size // TIB} TiB" for each in story.azure.pools}
+
+    await story.until(lambda: there() >= set(facts), lambda: f"Azure has {there()}")
