@@ -158,8 +158,7 @@ class Access:
         settings = self._settings()
         approvals = settings.approvals
         roles = {Role.ADMIN} if _is_in(settings.admins, person, groups) else set()
-        policies = (approvals.quota_override, approvals.quota_base, approvals.anf_change)
-        if any(_is_in(policy.approvers, person, groups) for policy in policies):
+        if any(_is_in(policy.approvers, person, groups) for policy in approvals.policies):
             roles.add(Role.APPROVER)
         return frozenset(roles)
 

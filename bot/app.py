@@ -60,6 +60,7 @@ from bot.snapshots.of_runs import RunSnapshots
 from bot.snapshots.parts import controllers as snapshot_controllers
 from bot.snapshots.parts import renderers as snapshot_renderers
 from bot.snapshots.restoring import RestoreService
+from bot.snapshots.reverting import RevertService
 from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
@@ -154,10 +155,8 @@ class Application:
             database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
             self.scaling.again, self.run_snapshots,
         )  # fmt: skip
-        of_datasets = DatasetWorld(database, clock, self.settings, clusters, self.registry.slash.of)
-        of_snapshots = SnapshotWorld(
-            database, clock, self.settings, clusters, self.registry.slash.of
-        )
+        parts = (database, clock, self.settings, clusters, self.registry.slash.of)
+        of_datasets, of_snapshots = DatasetWorld(*parts), SnapshotWorld(*parts)
         neighbours = Neighbours(RunStopping(self.training), read_anew)
         deciding = Deciding(database, clock, self.access, self.approvals, read_anew)
         return (
@@ -176,7 +175,7 @@ class Application:
             ShareController(of_datasets),
             PushController(of_datasets, makers_of),
             SweepController(of_datasets),
-            *snapshot_controllers(of_snapshots),
+            *snapshot_controllers(of_snapshots, self.approvals, read_anew),
             PoolController(clock, self.netapp_files, self.settings, clusters),
             VolumeChangeController(self.netapp_files, deciding, clusters, self.settings),
             OrphanController(of_datasets, self._clouds()),
@@ -191,7 +190,7 @@ class Application:
             VersionRenderer(self.clock),
             CacheRenderer(self.clock),
             PushRenderer(self.clock),
-            *snapshot_renderers(self.clock),
+            *snapshot_renderers(self.clock, self.settings, self.approvals),
             ChangeRenderer(self.settings, self.approvals),
         )
         return {renderer.kind: renderer for renderer in renderers}
@@ -230,29 +229,30 @@ class Application:
         self.database.close()
 
     def _services(self) -> Services:
-        settings = self.settings
-        caches = CacheService(settings, self.clusters, self.registry.slash.of)
+        settings, words = self.settings, self.registry.slash.of
+        caches = CacheService(settings, self.clusters, words)
         return Services(
             settings=settings,
             access=self.access,
             approvals=self.approvals,
             training=self.training,
             training_reads=TrainingReads(self.database, self.clusters),
-            sessions=SessionService(self.registry.slash.of),
+            sessions=SessionService(words),
             idling=self.idling,
             scaling=self.scaling,
-            offers=OfferService(self.training, caches, self.registry.slash.of),
+            offers=OfferService(self.training, caches, words),
             quotas=self.quotas,
-            datasets=DatasetService(settings, self.registry.slash.of),
+            datasets=DatasetService(settings, words),
             dataset_reads=DatasetReads(settings),
             caches=caches,
-            pushes=PushService(settings, self.clusters, self.registry.slash.of),
-            keeping=KeepingService(settings, self.registry.slash.of),
+            pushes=PushService(settings, self.clusters, words),
+            keeping=KeepingService(settings, words),
             cache_reads=CacheReads(self.database, self.clock, self.clusters),
             usage=UsageService(settings, self.clusters),
-            snapshots=SnapshotService(settings, self.clusters, self.registry.slash.of),
-            schedules=ScheduleService(settings, self.clusters, self.registry.slash.of),
+            snapshots=SnapshotService(settings, self.clusters, words),
+            schedules=ScheduleService(settings, self.clusters, words),
             restoring=RestoreService(settings, self.clusters),
+            reverts=RevertService(settings, self.access, self.approvals, self.clusters, words),
             volume_reads=VolumeReads(self.netapp_files, self.clusters),
             changes=ChangeService(self.netapp_files, self.database, self.approvals, self.clock),
         )

@@ -1,11 +1,14 @@
 """/approval: what waits for a decision, and the buttons that decide it."""
 
+from dataclasses import replace
+
 from bot.access import Right
 from bot.approvals import ApprovalPhase, Verdict
 from bot.quotas.answers import requests_card
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
 from bot.slack.markup import plain
+from bot.snapshots.revert_answers import waiting as reverts_waiting
 from handlers.context import Context
 
 approval = Command("approval", "Requests that wait for a decision")
@@ -14,7 +17,9 @@ approval = Command("approval", "Requests that wait for a decision")
 @approval.verb("list", "What waits for a decision now", right=Right.DECIDE, examples=("list",))
 def waiting(ctx: Context) -> Reply:
     """The requests that nobody has decided yet, oldest first."""
-    return Reply(card=requests_card(ctx.quotas.undecided(ctx.session)))
+    card = requests_card(ctx.quotas.undecided(ctx.session))
+    others = reverts_waiting(ctx.reverts.undecided(ctx.session))
+    return Reply(card=replace(card, lines=(*card.lines, *others)) if others else card)
 
 
 @approval.button("approval.approve", right=Right.VOTE)

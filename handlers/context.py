@@ -18,6 +18,7 @@ from bot.datasets.service import DatasetService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
 from bot.snapshots.restoring import RestoreService
+from bot.snapshots.reverting import RevertService
 from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.training.idling import IdlingService
@@ -53,6 +54,7 @@ class Services:
     usage: UsageService
     snapshots: SnapshotService
     schedules: ScheduleService
+    reverts: RevertService
     restoring: RestoreService
     volume_reads: VolumeReads
     changes: ChangeService
@@ -162,6 +164,11 @@ class Context:
     def schedules(self) -> ScheduleService:
         """Schedules of snapshots."""
         return self.services.schedules
+
+    @property
+    def reverts(self) -> RevertService:
+        """PVCs that are put back in place."""
+        return self.services.reverts
 
     @property
     def restoring(self) -> RestoreService:

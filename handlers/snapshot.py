@@ -6,11 +6,13 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from bot.access import Right
+from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
 from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Words
 from bot.snapshots import answers, restoring
 from bot.snapshots.card import DELETE, RESTORE
+from bot.snapshots.revert_answers import offered
 from bot.snapshots.service import Pinning, Wish
 from bot.snapshots.tables import Snapshot
 from handlers.context import Context
@@ -78,6 +80,8 @@ class Restoring:
     size_bytes: int | None = None
     storage_class: str | None = None
     is_read_only: bool = False
+    is_in_place: bool = False
+    reason: str = ""
     team: str | None = None
 
 
@@ -213,13 +217,14 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 
 @snapshot.verb(
     "restore",
-    "Make a new PVC from a snapshot",
+    "Make a new PVC from a snapshot, or put the PVC itself back",
     right=Right.SNAPSHOT_RESTORE,
     mutates=True,
     into=Restoring,
     examples=(
         "restore imagenet",
         "restore imagenet --as imagenet-before --size 2Ti",
+        'restore imagenet --in-place --reason "a bad clean-up"',
     ),
 )
 @snapshot.argument("snapshot", SnapshotName(), help="Which")
@@ -227,9 +232,16 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 @snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
 @snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
 @snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy, on Trident only")
+@snapshot.option("--in-place", "is_in_place", flag=True, help="The PVC itself, on Trident only")
+@snapshot.option("--reason", Words(), default="", help="With --in-place: why, for who approves it")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
-    """The PVC's name; its card follows it."""
+    """The PVC's name, whose card follows it; in place, what would be lost, with buttons."""
+    if asked.is_in_place:
+        _refuse_mixed(asked)
+        row = _find(ctx, asked.snapshot)
+        offer = ctx.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
+        return offered(offer, ctx.now)
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only)
     row = _find(ctx, asked.snapshot)
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now)
@@ -265,6 +277,15 @@ def clone(ctx: Context, asked: Cloning) -> Reply:
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class)
     made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
     return answers.restoring(made)
+
+
+def _refuse_mixed(asked: Restoring) -> None:
+    new = (asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only or None)
+    if any(each is not None for each in new):
+        raise UsageError(
+            "--as, --size, --class and --read-only are of a new PVC, and --in-place makes none.",
+            f"Leave them out: `restore {asked.snapshot} --in-place`.",
+        )
 
 
 def _find(ctx: Context, name: str) -> Snapshot:

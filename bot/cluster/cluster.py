@@ -35,6 +35,7 @@ _EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.SNAPSHOTS: "",
     resources.SNAPSHOT_CLASSES: "",
     resources.FOREIGN_SCHEDULES: "",
+    resources.SNAPSHOT_ACTIONS: "",
     resources.ALLOWANCES: "",
 }
 _OF_KUEUE: tuple[Resource[Any], ...] = (

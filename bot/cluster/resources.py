@@ -92,6 +92,10 @@ FOREIGN_SCHEDULES = Resource(
     "snapscheduler.backube", ("v1",), "snapshotschedules", "SnapshotSchedule",
     snapshots.ForeignSchedule,
 )  # fmt: skip
+SNAPSHOT_ACTIONS = Resource(
+    "trident.netapp.io", ("v1",), "tridentactionsnapshotrestores", "TridentActionSnapshotRestore",
+    snapshots.SnapshotAction,
+)  # fmt: skip
 VOLUME_REFERENCES = Resource(
     "trident.netapp.io", ("v1",), "tridentvolumereferences", "TridentVolumeReference",
     claims.VolumeReference,

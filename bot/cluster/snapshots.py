@@ -139,3 +139,16 @@ class ForeignSchedule(ClusterObject, frozen=True, kw_only=True):
         """Whether it takes snapshots of a PVC with these labels, as far as its labels tell."""
         wanted = self.spec.claim_selector.match_labels
         return not self.spec.disabled and wanted.items() <= labels_of_claim.items()
+
+
+class ActionStatus(Part, frozen=True, kw_only=True):
+    """How far Trident is with an action; the state is empty until it has begun."""
+
+    state: str = ""
+    message: str = ""
+
+
+class SnapshotAction(ClusterObject, frozen=True, kw_only=True):
+    """What asks Trident to put a volume back to what its newest snapshot shows."""
+
+    status: ActionStatus = ActionStatus()

@@ -96,6 +96,14 @@ class Approvals(Section):
     anf_change: Policy = Policy()
     """What Azure bills more for: `/anf level`, where anf.changes has it approved."""
 
+    snapshot_restore: Policy = Policy()
+    """A PVC put back to what a snapshot shows: `/snapshot restore --in-place`."""
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """All of them."""
+        return self.quota_override, self.quota_base, self.anf_change, self.snapshot_restore
+
 
 class OverrideMode(StrEnum):
     """What an approved quota override changes in the ClusterQueue."""
@@ -219,9 +227,7 @@ class Settings(Section):
 
     def _circles(self) -> tuple[Circle, ...]:
         teams = tuple(each for team in self.teams.values() for each in (team.members, team.leads))
-        approvals = self.approvals
-        policies = (approvals.quota_override, approvals.quota_base, approvals.anf_change)
-        return (*teams, self.admins, *(policy.approvers for policy in policies))
+        return (*teams, self.admins, *(each.approvers for each in self.approvals.policies))
 
 
 class Secrets(Section):

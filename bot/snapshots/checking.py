@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import FOREIGN_SCHEDULES, SNAPSHOT, SNAPSHOT_CLASSES, STORAGE_CLASSES
+from bot.cluster.resources import (
+    FOREIGN_SCHEDULES,
+    SNAPSHOT,
+    SNAPSHOT_ACTIONS,
+    SNAPSHOT_CLASSES,
+    STORAGE_CLASSES,
+)
 from bot.config import Settings, Snapshots
 from bot.findings import Finding, Findings
 from bot.snapshots.classes import Problem, class_for
@@ -48,6 +54,12 @@ def _needed(
     yield from ((verb, SNAPSHOT, plural, None) for verb, plural in _EVERYWHERE)
     for namespace in namespaces:
         yield from ((verb, SNAPSHOT, plural, namespace) for verb, plural in _IN_TEAMS)
+    actions = SNAPSHOT_ACTIONS
+    if cluster.served(actions.group):
+        yield from ((verb, actions.group, actions.plural, None) for verb in ("get", "watch"))
+        for namespace in namespaces:
+            for verb in ("create", "delete"):
+                yield verb, actions.group, actions.plural, namespace
     foreign = FOREIGN_SCHEDULES
     if cluster.served(foreign.group):
         yield "watch", foreign.group, foreign.plural, None

@@ -6,6 +6,7 @@ from sqlmodel import Session, col, select
 
 from bot.errors import NotFoundError
 from bot.slack.reading import closest
+from bot.snapshots.revert_tables import Revert
 from bot.snapshots.tables import Phase, Restore, Snapshot, Wanted
 
 _MOST_NAMED = 10
@@ -107,3 +108,15 @@ def made_from(session: Session, snapshot_id: str) -> Sequence[Restore]:
     return session.exec(
         select(Restore).where(col(Restore.snapshot_id) == snapshot_id).order_by(col(Restore.id))
     ).all()
+
+
+def reverting(session: Session, cluster: str, namespace: str, claim: str) -> Revert | None:
+    """What is to put a PVC back, and has not ended."""
+    return session.exec(
+        select(Revert).where(
+            col(Revert.cluster) == cluster,
+            col(Revert.namespace) == namespace,
+            col(Revert.claim_name) == claim,
+            col(Revert.ended_at).is_(None),
+        )
+    ).first()

@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.resources import SNAPSHOT as GROUP
+from bot.snapshots.revert_tables import Revert
 from bot.snapshots.tables import Restore, Snapshot
 
 Manifest = dict[str, Any]
@@ -63,7 +64,24 @@ def claim_of(row: Restore, installation: str) -> Manifest:
     }
 
 
-def _ours(row: Snapshot | Restore, label: str, installation: str) -> dict[str, str]:
+def revert_name(row: Revert) -> str:
+    """What asks Trident to put a PVC back is called."""
+    return object_name(row.claim_name, row.id)
+
+
+def action_of(row: Revert, installation: str) -> Manifest:
+    """What asks Trident to put a PVC back; it has to be in the namespace of the PVC."""
+    return {
+        "metadata": {
+            "name": revert_name(row),
+            "namespace": row.namespace,
+            "labels": _ours(row, labels.REVERT, installation),
+        },
+        "spec": {"pvcName": row.claim_name, "volumeSnapshotName": row.snapshot},
+    }
+
+
+def _ours(row: Snapshot | Restore | Revert, label: str, installation: str) -> dict[str, str]:
     return {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,

@@ -61,12 +61,18 @@ class ScheduleController:
         claim = around.claim
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return Look(has_claim=False, plan=plan)
-        other = self._world.database.read(
-            lambda session: finding.under_way(session, row.cluster, claim.uid)
-        )
-        busy = f"It waits for {other.name}, which is being taken." if other is not None else ""
+        busy = self._world.database.read(lambda session: _busy(session, row, claim.uid))
         others = tuple(foreign(cluster, row.namespace, claim.labels))
         return Look(has_claim=True, plan=plan, busy=busy, others=others)
+
+
+def _busy(session: Session, row: SnapshotSchedule, claim_uid: str) -> str:
+    """What the next snapshot waits for, as a sentence."""
+    back = finding.reverting(session, row.cluster, row.namespace, row.claim_name)
+    if back is not None:
+        return f"It waits: the PVC is to be put back to {back.snapshot}, its newest by then."
+    other = finding.under_way(session, row.cluster, claim_uid)
+    return f"It waits for {other.name}, which is being taken." if other is not None else ""
 
 
 def foreign(cluster: Cluster, namespace: str, labels: Mapping[str, str] | None) -> list[str]:

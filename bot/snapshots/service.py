@@ -71,6 +71,13 @@ class SnapshotService:
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
         plan = plan_of(self._clusters[team.cluster], team, wish.claim, self._settings().snapshots)
+        back = finding.reverting(session, team.cluster, team.namespace, wish.claim)
+        if back is not None:
+            raise ConflictError(
+                f"PVC {wish.claim} is to be put back to {back.snapshot}, which has to stay its"
+                " newest snapshot until then.",
+                f"Its card in <#{back.channel}> follows it, and can cancel it.",
+            )
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:
             raise ConflictError(

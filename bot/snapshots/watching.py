@@ -1,15 +1,21 @@
 """Which snapshots and restores a changed object belongs to."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PVCS, SNAPSHOTS
+from bot.cluster.resources import PVCS, SNAPSHOT_ACTIONS, SNAPSHOTS, Resource
 from bot.cluster.view import Change
+from bot.snapshots.revert_tables import REVERT
 from bot.snapshots.tables import RESTORE, SNAPSHOT, lane
 from bot.wakeups import Wakeup
 
-_OF = {SNAPSHOTS: (labels.SNAPSHOT, SNAPSHOT), PVCS: (labels.RESTORE, RESTORE)}
+_OF: Mapping[Resource[Any], tuple[str, str]] = {
+    SNAPSHOTS: (labels.SNAPSHOT, SNAPSHOT),
+    PVCS: (labels.RESTORE, RESTORE),
+    SNAPSHOT_ACTIONS: (labels.REVERT, REVERT),
+}
 
 
 class SnapshotEar:

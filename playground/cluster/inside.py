@@ -18,6 +18,7 @@ from playground.cluster.control.scheduler import Scheduler
 from playground.cluster.control.services import EndpointSlices, Ingresses
 from playground.cluster.control.snapshots import Snapshots
 from playground.cluster.control.training import Training
+from playground.cluster.control.trident_actions import SnapshotActions
 from playground.cluster.control.volumes import Volumes
 from playground.cluster.control.world import World
 from playground.cluster.kai.groups import PodGrouper
@@ -74,9 +75,9 @@ class Inside:
         self.nodes = Nodes(self.world, self.kubelet.lost_nodes)
         self.scheduler = Scheduler(self.world)
         programs = self.kubelet.programs
-        contents = Contents(lambda: programs.folder / "volumes")
-        self.claims = Claims(self.world, contents)
-        self.snapshots = Snapshots(self.world, contents)
+        of_volumes = (self.world, Contents(lambda: programs.folder / "volumes"))
+        self.claims, self.snapshots = Claims(*of_volumes), Snapshots(*of_volumes)
+        self.snapshot_actions = SnapshotActions(*of_volumes)
         self.operators: set[str] = set()
         self.frameworks = frameworks(self.store)
         self.kueue_on = engine == "kueue"
@@ -125,6 +126,7 @@ class Inside:
             Collector(self.world),
             Namespaces(self.world),
             self.claims,
+            self.snapshot_actions,
             Volumes(self.world),
             Deployments(self.world),
             ReplicaSets(self.world),

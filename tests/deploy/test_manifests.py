@@ -70,6 +70,9 @@ def test_every_object_fits_the_kubernetes_schema(manifest: dict[str, Any]) -> No
     assert [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in errors] == []
 
 
+IN_PLACE = ("trident.netapp.io", "tridentactionsnapshotrestores")
+
+
 def test_the_bot_may_do_this_and_nothing_else() -> None:
     operators = {("kubeflow.org", "mpijobs"), ("kubeflow.org", "pytorchjobs")}
     operators |= {("trainer.kubeflow.org", "trainjobs")}
@@ -80,11 +83,12 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
     followed |= {("storage.k8s.io", "storageclasses"), ("", "resourcequotas")}
     snapshots = ("volumesnapshotclasses", "volumesnapshots")
     followed |= {("snapshot.storage.k8s.io", plural) for plural in snapshots}
-    followed |= {("snapscheduler.backube", "snapshotschedules")}
+    followed |= {("snapscheduler.backube", "snapshotschedules"), IN_PLACE}
     followed |= {("kueue.x-k8s.io", plural) for plural in kueue}
     assert rights("quartermaster") == {
         *((group, plural, verb) for group, plural in followed for verb in ("list", "watch")),
         *((group, plural, "get") for group, plural in read),
+        (*IN_PLACE, "get"),
         ("snapshot.storage.k8s.io", "volumesnapshots", "get"),
         ("snapshot.storage.k8s.io", "volumesnapshotcontents", "get"),
         ("kueue.x-k8s.io", "clusterqueues", "patch"),
@@ -105,6 +109,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
         ("", "events", "list"),
         ("", "persistentvolumeclaims", "create"),
         ("", "persistentvolumeclaims", "delete"),
+        *((*IN_PLACE, verb) for verb in ("create", "delete")),
         ("snapshot.storage.k8s.io", "volumesnapshots", "create"),
         ("snapshot.storage.k8s.io", "volumesnapshots", "delete"),
     }

@@ -4,15 +4,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
+from bot.cluster.resources import SNAPSHOTS
+from bot.cluster.snapshots import VolumeSnapshot
 from bot.snapshots.schedule_tables import SnapshotSchedule
 from bot.snapshots.tables import Phase, Restore, Snapshot
-from playground.cluster.story import snapshot_class
+from playground.cluster.cluster import Cluster
+from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
+from playground.cluster.story import claim, snapshot_class, storage_class
 from tests.bot.cluster.api_server import eventually
-from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import (
+    ALICE,
+    APPROVALS,
+    BOB,
+    CAROL,
+    ELSEWHERE,
+    ERIN,
+    TEAM_A,
+    TEAM_B,
+    Office,
+    opened,
+)
 from tests.playground.cluster.served import Served
 
+IN_PLACE = "  snapshot_restore: {approvers: {people: [U0CAROL]}}\n"
 STRANGE = (
     "You are not a member of team-a.\n"
     "Ask an admin to add you to the team, or use your own team's channel."
@@ -48,6 +64,30 @@ def ready(desk: Office) -> Snapshot:
 
     desk.application.database.transaction(work)
     return row
+
+
+def taken(desk: Office, row: Snapshot, world: Cluster) -> None:
+    """The snapshot of a row is ready in the cluster, and the bot sees it."""
+    source = {"source": {"persistentVolumeClaimName": row.claim_name}}
+    key = (row.namespace, row.name)
+    world.create("volumesnapshots", {"metadata": {"name": row.name}, "spec": source}, row.namespace)
+    status = {"readyToUse": True, "creationTime": "2026-11-21T12:00:00Z"}
+    world.inside.world.change(VOLUME_SNAPSHOT, key, lambda obj: obj.update(status=status))
+    cluster = desk.application.clusters["default"]
+
+    def seen() -> VolumeSnapshot | None:
+        found = cluster.view.get(SNAPSHOTS, row.name, row.namespace)
+        return found if found is not None and found.status.ready_to_use else None
+
+    eventually(seen)
+
+    def work(session: Session) -> None:
+        there, found = session.get_one(Snapshot, row.id), seen()
+        assert found is not None
+        there.phase, there.uid = Phase.READY, found.uid
+        there.taken_at = found.status.creation_time
+
+    desk.application.database.transaction(work)
 
 
 def test_taking_says_how_it_is_followed(desk: Office) -> None:
@@ -204,3 +244,50 @@ def test_the_card_stops_a_schedule(desk: Office) -> None:
     assert desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id) == (
         "The schedule of imagenet has stopped already."
     )
+
+
+def test_in_place_is_explained_where_impossible(desk: Office) -> None:
+    row = ready(desk)
+    said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --in-place").splitlines()
+    assert said == [
+        "Only Trident puts a PVC back in place, and imagenet is of csi.playground.",
+        (
+            "A new PVC from it always works, and the old one stays:"
+            f" `/snapshot restore {row.name} --as imagenet-before`."
+        ),
+    ]
+    said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --in-place --as again").splitlines()
+    assert said[0] == (
+        "--as, --size, --class and --read-only are of a new PVC, and --in-place makes none."
+    )
+    assert desk.says(CAROL, APPROVALS, "/approval list").splitlines()[1] == (
+        "Nothing waits for a decision."
+    )
+
+
+def test_in_place_asks_before_it_is_asked(tmp_path: Path, served: Served) -> None:
+    world = served.cluster
+    world.install("snapshots", "trident")
+    kind = storage_class("anf", seconds=0)
+    world.create("storageclasses", kind | {"provisioner": "csi.trident.netapp.io"})
+    world.create("volumesnapshotclasses", snapshot_class("anf", "csi.trident.netapp.io", seconds=0))
+    body = claim("results")
+    body["spec"]["storageClassName"] = "anf"
+    world.create("persistentvolumeclaims", body, "team-a")
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, IN_PLACE) as desk:
+        desk.says(ALICE, TEAM_A, "/snapshot create results")
+        (row,) = rows(desk)
+        taken(desk, row, world)
+        said = desk.says(ALICE, TEAM_A, "/snapshot restore results --in-place").splitlines()
+        assert said[0].startswith(
+            f"PVC `results` itself would hold what `{row.name}` shows, as at "
+        )
+        assert said[0].endswith("is lost there. This cannot be undone.")
+        assert said[-1] == "  [Clone it first, and ask] [Ask, without a clone]"
+        assert desk.clicks(BOB, TEAM_B, "snapshot.revert-saved", f"{row.id}:why") == STRANGE
+        asked = desk.clicks(ALICE, TEAM_A, "snapshot.revert-saved", f"{row.id}:a bad run")
+        assert asked.splitlines()[0] == f"It is asked to put `results` back to `{row.name}`."
+        listed = desk.says(CAROL, APPROVALS, "/approval list")
+        assert f"`results` of team-a back to `{row.name}`, asked " in listed
+        again = desk.clicks(ALICE, TEAM_A, "snapshot.revert-unsaved", f"{row.id}:")
+        assert again.splitlines()[0] == (f"PVC results is to be put back already, for @{ALICE}.")

@@ -188,6 +188,14 @@ TRIDENT_VOLUME = Kind(
     "trident.netapp.io", "tridentvolumes", "TridentVolume", short=("tvol",), custom=True,
     generations=True,
 )  # fmt: skip
+SNAPSHOT_ACTION = Kind(
+    "trident.netapp.io",
+    "tridentactionsnapshotrestores",
+    "TridentActionSnapshotRestore",
+    short=("tasr",),
+    custom=True,
+    generations=True,
+)
 _SNAPSHOT = "snapshot.storage.k8s.io"
 VOLUME_SNAPSHOT = _operated(_SNAPSHOT, "volumesnapshots", "VolumeSnapshot", "v1", short=("vs",))
 VOLUME_SNAPSHOT_CLASS = _operated(

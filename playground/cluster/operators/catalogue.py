@@ -11,6 +11,7 @@ from playground.cluster.objects.kinds import (
     OLD_MPI_JOB,
     PYTORCH_JOB,
     RUNTIME,
+    SNAPSHOT_ACTION,
     TRAIN_JOB,
     TRIDENT_VOLUME,
     VOLUME_REFERENCE,
@@ -36,7 +37,7 @@ OPERATORS: Mapping[str, Operator] = {
     # What takes them is in playground/cluster/control/snapshots.py.
     "snapshots": ((VOLUME_SNAPSHOT, VOLUME_SNAPSHOT_CLASS, VOLUME_SNAPSHOT_CONTENT), ()),
     # What it does for claims is in playground/cluster/control/trident.py.
-    "trident": ((VOLUME_REFERENCE, TRIDENT_VOLUME), ()),
+    "trident": ((VOLUME_REFERENCE, TRIDENT_VOLUME, SNAPSHOT_ACTION), ()),
 }
 
 

@@ -79,6 +79,8 @@ SETTINGS = Settings.model_validate(
 class Rig(Ground):
     """Everything of snapshots, built as the composition root builds it; time moves by hand."""
 
+    kinds = KINDS
+
     def __init__(self, database: Database, outside: Outside, folder: Path) -> None:
         super().__init__(database, outside, SETTINGS)
         self.world.programs.folder = folder
@@ -99,8 +101,16 @@ class Rig(Ground):
         world = World(*parts)
         self.taking, self.making = SnapshotController(world), RestoreController(world)
         self.schedules = ScheduleController(world)
-        kept: list[Controller] = [self.taking, self.making, self.schedules]
-        self.loop = Loop(self.database, self.clock, kept)
+        self.loop = Loop(self.database, self.clock, self.controllers(world))
+
+    def controllers(self, world: World) -> list[Controller]:
+        """What keeps the rows."""
+        del world
+        return [self.taking, self.making, self.schedules]
+
+    def renderers(self) -> tuple[Renderer, ...]:
+        """What renders their cards."""
+        return SnapshotRenderer(self.clock), RestoreRenderer(self.clock), ScheduleRenderer()
 
     def set(self, **snapshots: Any) -> None:
         """Other settings of snapshots."""
@@ -111,7 +121,7 @@ class Rig(Ground):
         """Has the view see the cluster as it is, and wakes what that concerns."""
         self.world.settle()
         changes = []
-        for resource in KINDS:
+        for resource in self.kinds:
             found = self.cluster.view.store(resource).replace(self.cluster.list(resource))
             changes += [Change("default", resource, kind, each) for kind, each in found]
         if changes:
@@ -161,16 +171,11 @@ class Rig(Ground):
     def made(self, row_id: str) -> Restore:
         return self.do(lambda session: session.get_one(Restore, row_id))
 
-    def card(self, row_id: str) -> str:
+    def card(self, row_id: str, channel: str = TEAM_A) -> str:
         """The card of a snapshot or a restore as text."""
-        renderers: tuple[Renderer, ...] = (
-            SnapshotRenderer(self.clock),
-            RestoreRenderer(self.clock),
-            ScheduleRenderer(),
-        )
 
         def work(session: Session) -> list[Card | None]:
-            return [each.card(session, row_id, TEAM_A) for each in renderers]
+            return [each.card(session, row_id, channel) for each in self.renderers()]
 
         (card,) = (each for each in self.do(work) if each is not None)
         return as_text(Reply(card=card))

@@ -1,0 +1,41 @@
+"""Clones that save what a PVC holds before it is put back."""
+
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.database.columns import new_id
+from bot.due import wake
+from bot.slack.messages import show_card
+from bot.snapshots.objects import object_name
+from bot.snapshots.revert_tables import Revert
+from bot.snapshots.tables import RESTORE, Restore, lane
+
+
+def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
+    """Has a PVC made that holds what the one to be put back holds now."""
+    row_id = new_id()
+    row = Restore(
+        id=row_id,
+        workspace_id=revert.workspace_id,
+        team=revert.team,
+        person=revert.person,
+        channel=revert.channel,
+        cluster=revert.cluster,
+        namespace=revert.namespace,
+        snapshot_id=None,
+        source=revert.claim_name,
+        source_uid=revert.claim_uid,
+        of_claim=revert.claim_name,
+        claim_name=object_name(revert.claim_name, row_id),
+        storage_class=revert.storage_class,
+        access_mode=revert.access_mode,
+        size_bytes=revert.size_bytes,
+        asked_at=now,
+        since=now,
+    )
+    session.add(row)
+    session.flush()
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    return row

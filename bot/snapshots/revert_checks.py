@@ -1,0 +1,106 @@
+"""Whether a PVC can be put back to what a snapshot shows, and who or what is in the way."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.cluster import labels
+from bot.cluster.claims import TRIDENT
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import Pod
+from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
+from bot.cluster.snapshots import VolumeSnapshot
+from bot.snapshots.classes import Problem
+from bot.snapshots.examining import Around
+
+_OVER = {"Succeeded", "Failed"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be put back, to what."""
+
+    claim: str
+    claim_uid: str
+    snapshot: str
+    snapshot_uid: str
+    restore: str
+    """How the same is had as a new PVC: a command."""
+
+
+def cannot(driver: str, cluster: Cluster, target: Target) -> Problem | None:
+    """Why nobody could put it back in place, whatever is done: no Trident, or one without it."""
+    instead = f"A new PVC from it always works, and the old one stays: `{target.restore}`."
+    if driver != TRIDENT:
+        return Problem(
+            f"Only Trident puts a PVC back in place, and {target.claim} is of {driver}.", instead
+        )
+    if cluster.view.store(SNAPSHOT_ACTIONS).absent:
+        return Problem(
+            f"The Trident of cluster {cluster.name} cannot: it serves no {SNAPSHOT_ACTIONS.kind}.",
+            instead,
+        )
+    return None
+
+
+def hindrance(around: Around, pods: Iterable[Pod], target: Target) -> Problem | None:
+    """What is in the way now, as Trident sees it; None where nothing is."""
+    claim = around.claim
+    if claim is None or claim.metadata.deletion_timestamp is not None:
+        return Problem(f"PVC {target.claim} is not there any more.", _AS_NEW.format(target.restore))
+    if claim.uid != target.claim_uid:
+        said = f"PVC {target.claim} is another one by now: the one of the snapshot was deleted."
+        return Problem(said, _AS_NEW.format(target.restore))
+    if claim.status.phase != "Bound":
+        return Problem(f"PVC {target.claim} has no volume.", _AS_NEW.format(target.restore))
+    return _of_snapshots(around.snapshots, target) or _of_pods(pods, target)
+
+
+def pods_in_view(cluster: Cluster, namespace: str) -> Iterable[Pod]:
+    """The pods of runs that the watches show."""
+    return cluster.view.all(PODS, namespace)
+
+
+def _of_snapshots(there: Iterable[VolumeSnapshot], target: Target) -> Problem | None:
+    mine = [each for each in there if each.claim_name == target.claim]
+    own = next((each for each in mine if each.name == target.snapshot), None)
+    if own is None or own.uid != target.snapshot_uid or not own.status.ready_to_use:
+        return Problem(f"Snapshot {target.snapshot} is not there any more, or not ready.", "")
+    newer = sorted(each.name for each in mine if each is not own and not _is_older(each, own))
+    if newer:
+        return Problem(
+            f"{target.snapshot} is not the newest snapshot of {target.claim}, and Trident puts a"
+            f" volume back to the newest only: {', '.join(newer)}.",
+            f"Restore the newest, or delete those after it first. {_AS_NEW.format(target.restore)}",
+        )
+    return None
+
+
+def _is_older(other: VolumeSnapshot, own: VolumeSnapshot) -> bool:
+    """Whether it shows an earlier moment; one that is still being taken shows a later one."""
+    theirs, ours = other.status.creation_time, own.status.creation_time
+    return theirs is not None and ours is not None and theirs <= ours
+
+
+def _of_pods(pods: Iterable[Pod], target: Target) -> Problem | None:
+    users = sorted(
+        _named(each)
+        for each in pods
+        if target.claim in each.spec.claims and each.status.phase not in _OVER
+    )
+    if not users:
+        return None
+    return Problem(
+        f"PVC {target.claim} is mounted, and a volume in use cannot be put back:"
+        f" {'; '.join(users)}.",
+        "Stop them, or wait until they have ended.",
+    )
+
+
+def _named(pod: Pod) -> str:
+    marks = pod.labels
+    run, person = marks.get(labels.RUN_NAME), marks.get(labels.PERSON)
+    of_run = f" of run {run}" if run else ""
+    return f"pod {pod.name}{of_run}" + (f" (<@{person}>)" if person else "")
+
+
+_AS_NEW = "To have what the snapshot shows as a new PVC: `{}`."

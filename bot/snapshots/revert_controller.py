@@ -1,0 +1,166 @@
+"""Puts PVCs back in place once that is approved: saves, asks Trident, and removes what asked."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.approvals import Approval, ApprovalPhase, Approvals
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
+from bot.controller import Step, Trouble
+from bot.errors import ClusterError
+from bot.slack.messages import refresh_cards
+from bot.snapshots.controller import REFUSED, SOON, World, slower
+from bot.snapshots.examining import live
+from bot.snapshots.objects import action_of, revert_name
+from bot.snapshots.revert_checks import hindrance
+from bot.snapshots.revert_decision import (
+    Approved,
+    Begin,
+    Cleared,
+    Create,
+    Decision,
+    Delete,
+    End,
+    Follow,
+    Look,
+    Rest,
+    decide,
+)
+from bot.snapshots.revert_recording import Findings, Recorder
+from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
+from bot.snapshots.reverting import target_of
+from bot.snapshots.tables import Restore, RestorePhase
+
+ReadAnew = Callable[[str, Iterable[str], Iterable[str]], None]
+_SHOWN_ATTEMPTS = 2
+# Events tell of what changes; this is for what they may have missed.
+_RARELY = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Deciders:
+    """Requests, and who asks Slack anew about people before their word is acted upon."""
+
+    approvals: Approvals
+    read_anew: ReadAnew
+
+
+class RevertController:
+    """Keeps PVCs that are put back in place."""
+
+    kind = REVERT
+
+    def __init__(self, world: World, deciders: Deciders) -> None:
+        self._world = world
+        self._deciders = deciders
+        self._recorder = Recorder(deciders.approvals)
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step; ClusterError when the cluster did not let it."""
+        row = self._world.database.read(lambda session: session.get(Revert, row_id))
+        if row is None or row.is_cleared or row.phase not in set(RevertPhase):
+            return Step(None)
+        now = self._world.clock.now()
+        look = self._look(row)
+        decision = self._act(row, decide(row, look))
+        if isinstance(decision, Rest):
+            return Step(None)
+        found = Findings(decision, look, now)
+        return Step(
+            _again(row, decision, now),
+            lambda session: self._recorder.record(session, row_id, row.phase, found),
+        )
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what cannot be reached or refuses; once is no news."""
+        row = session.get(Revert, row_id)
+        if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
+            return
+        row.trouble = trouble.sentence
+        session.add(row)
+        refresh_cards(session, row.subject, live=row.is_live)
+
+    def _look(self, row: Revert) -> Look:
+        approval = self._world.database.read(
+            lambda session: self._deciders.approvals.of(session, REVERT, row.id)
+        )
+        phase = ApprovalPhase(approval.phase) if approval is not None else ApprovalPhase.VOIDED
+        if row.is_live and row.phase == RevertPhase.ASKED:
+            if phase != ApprovalPhase.APPROVED or row.cancelled_by is not None:
+                return Look(phase)
+            return self._checked(row, approval, Look(phase))
+        if row.is_live and row.phase == RevertPhase.SAVING:
+            return self._of_clone(row, phase)
+        cluster = self._world.cluster(row.cluster)
+        action = cluster.get(SNAPSHOT_ACTIONS, revert_name(row), row.namespace)
+        if action is None and row.is_live and row.uid is None and row.cancelled_by is None:
+            return self._checked(row, approval, Look(phase))
+        marks = {labels.REVERT: row.id, labels.INSTALLATION: cluster.installation}
+        is_ours = action is not None and marks.items() <= action.labels.items()
+        return Look(phase, action=action, is_taken=action is not None and not is_ours)
+
+    def _checked(self, row: Revert, approval: Approval | None, look: Look) -> Look:
+        """The same, with what is in the way in the cluster, and whether its approvers still are."""
+        if approval is not None:
+            users, groups = self._world.database.read(
+                lambda session: self._deciders.approvals.concerned(session, approval)
+            )
+            self._deciders.read_anew(row.workspace_id, users, groups)
+        stands = self._world.database.read(
+            lambda session: (
+                approval is not None and self._deciders.approvals.stands(session, approval)
+            )
+        )
+        cluster = self._world.cluster(row.cluster)
+        around = live(cluster, row.namespace, row.claim_name)
+        pods = cluster.list(PODS, row.namespace)
+        problem = hindrance(around, pods, target_of(row, self._world.words))
+        return Look(look.approval, problem=problem, stands=stands)
+
+    def _of_clone(self, row: Revert, phase: ApprovalPhase) -> Look:
+        clone = self._world.database.read(
+            lambda session: session.get(Restore, row.clone_id) if row.clone_id else None
+        )
+        if clone is None:
+            return Look(phase)
+        return Look(phase, clone=RestorePhase(clone.phase), because=clone.reason)
+
+    def _act(self, row: Revert, decision: Decision) -> Decision:
+        """Takes the step; what is to be recorded once it was taken."""
+        match decision:
+            case Create():
+                return self._create(self._world.cluster(row.cluster), row)
+            case Delete(uid):
+                cluster = self._world.cluster(row.cluster)
+                cluster.delete(SNAPSHOT_ACTIONS, revert_name(row), row.namespace, uid=uid)
+            case _:
+                pass
+        return decision
+
+    def _create(self, cluster: Cluster, row: Revert) -> Decision:
+        """Asks Trident. When the name is taken the next look tells by whom."""
+        try:
+            cluster.create(SNAPSHOT_ACTIONS, action_of(row, cluster.installation), row.namespace)
+        except ClusterError as error:
+            if error.reason in REFUSED:
+                return End(RevertPhase.FAILED, error.message, error.hint)
+            if error.reason != "AlreadyExists":
+                raise
+        return Create()
+
+
+def _again(row: Revert, decision: Decision, now: datetime) -> datetime | None:
+    """When to look again if nothing wakes the row before."""
+    match decision:
+        case Cleared():
+            return None
+        case Follow() if row.is_live:
+            return slower(row.since, now)
+        case Approved() | Begin() | Create() | Delete() | End() | Follow():
+            return now + SOON
+        case _:
+            return now + _RARELY

@@ -1,0 +1,185 @@
+"""What to do next for a PVC that is put back in place. Pure: no I/O."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.approvals import ApprovalPhase
+from bot.cluster.snapshots import SnapshotAction
+from bot.snapshots.classes import Problem
+from bot.snapshots.revert_tables import Revert, RevertPhase
+from bot.snapshots.tables import RestorePhase
+
+LATE_AFTER = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the rows and the cluster show.
+
+    `approval` and `clone` are how far those are, `because` why the clone was not made; `problem`
+    is looked for where the next step is one that it would hinder, and `stands` says whether the
+    approval would still be given today.
+    """
+
+    approval: ApprovalPhase = ApprovalPhase.ASKED
+    clone: RestorePhase | None = None
+    because: str = ""
+    action: SnapshotAction | None = None
+    is_taken: bool = False
+    problem: Problem | None = None
+    stands: bool = True
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing is to be done until it is woken."""
+
+
+@dataclass(frozen=True)
+class Follow:
+    """It goes on; a sentence says what Trident says."""
+
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Approved:
+    """It was approved: the approval is used, and the next phase begins."""
+
+
+@dataclass(frozen=True)
+class Begin:
+    """What it holds now is saved: it can be put back."""
+
+
+@dataclass(frozen=True)
+class Create:
+    """Ask Trident."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove what asks Trident."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class End:
+    """It has ended; sentences say why, and what to do then."""
+
+    phase: RevertPhase
+    reason: str = ""
+    unblock: str = ""
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """Nothing of it is left."""
+
+
+Decision = Rest | Follow | Approved | Begin | Create | Delete | End | Cleared
+
+
+def decide(row: Revert, look: Look) -> Decision:
+    """The next step for a PVC that is put back in place."""
+    if not row.is_live:
+        return _after_the_end(row, look)
+    match RevertPhase(row.phase):
+        case RevertPhase.ASKED:
+            return _asked(row, look)
+        case RevertPhase.SAVING:
+            return _saving(row, look)
+        case _:
+            return _reverting(row, look)
+
+
+def is_late(row: Revert, now: datetime) -> bool:
+    """Whether Trident should have done it by now."""
+    return row.phase == RevertPhase.REVERTING and now - row.since > LATE_AFTER
+
+
+def _asked(row: Revert, look: Look) -> Decision:
+    if row.cancelled_by is not None:
+        return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
+    match look.approval:
+        case ApprovalPhase.DENIED:
+            return End(RevertPhase.DENIED)
+        case ApprovalPhase.EXPIRED:
+            return End(RevertPhase.EXPIRED, "Nobody decided in time.", "It has to be asked again.")
+        case ApprovalPhase.VOIDED:
+            return End(RevertPhase.FAILED, "Its request is void.", "It has to be asked again.")
+        case ApprovalPhase.APPROVED | ApprovalPhase.USED:
+            return _failed(look.problem) or Approved()
+        case _:
+            return Rest()
+
+
+def _saving(row: Revert, look: Look) -> Decision:
+    if row.cancelled_by is not None:
+        return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
+    match look.clone:
+        case RestorePhase.READY:
+            return Begin()
+        case RestorePhase.ASKED | RestorePhase.MAKING:
+            return Follow()
+        case RestorePhase.WAITING:
+            said = f"PVC {row.clone} gets its volume only from a pod, so nothing would be saved."
+            return End(RevertPhase.FAILED, said, _UNSAVED)
+        case _:
+            said = f"What {row.claim_name} holds could not be saved. {look.because}".rstrip()
+            return End(RevertPhase.FAILED, said, _UNSAVED)
+
+
+def _reverting(row: Revert, look: Look) -> Decision:
+    if look.is_taken:
+        said = (
+            "There is an object of the name of ours in the namespace already; it was not touched."
+        )
+        return End(RevertPhase.FAILED, said, "Ask again: it gets another name.")
+    if look.action is not None:
+        return _begun(row, look.action)
+    if row.cancelled_by is not None:
+        return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
+    if row.uid is not None:
+        said = "Somebody deleted what asks Trident for it, so how far it came is not known."
+        return End(RevertPhase.FAILED, said, f"Look at what {row.claim_name} holds, and ask again.")
+    if not look.stands:
+        said = "Somebody who approved it may not do so any more."
+        return End(RevertPhase.FAILED, said, "It has to be asked again.")
+    return _failed(look.problem) or Create()
+
+
+def _begun(row: Revert, action: SnapshotAction) -> Decision:
+    said = f"{action.status.message.rstrip('. ')}." if action.status.message else ""
+    match action.status.state:
+        case "Succeeded":
+            return End(RevertPhase.DONE)
+        case "Failed":
+            return End(RevertPhase.FAILED, f"Trident did not do it. {said}".rstrip(), _ADMIN)
+        case "" if row.cancelled_by is not None:
+            return Delete(action.uid)
+        case "":
+            return Follow("Trident has not begun yet.")
+        case _:
+            return Follow(said)
+
+
+def _failed(problem: Problem | None) -> End | None:
+    if problem is None:
+        return None
+    return End(RevertPhase.FAILED, f"Nothing was changed. {problem.reason}", problem.unblock)
+
+
+def _after_the_end(row: Revert, look: Look) -> Decision:
+    action = None if look.is_taken else look.action
+    if row.is_cleared:
+        return Rest()
+    if action is None:
+        return Cleared()
+    is_leaving = action.metadata.deletion_timestamp is not None
+    return Follow() if is_leaving else Delete(action.uid)
+
+
+_UNSAVED = "The PVC was not put back. Ask again, with or without a clone of it."
+_ADMIN = "When that is mended, ask again; otherwise restore it as a new PVC."

@@ -1,0 +1,49 @@
+"""What is said in the thread of a PVC that is put back in place, to who asked for it."""
+
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.messages import Note, say_once
+from bot.snapshots.revert_tables import Revert, RevertPhase
+from bot.snapshots.wording import mounting
+
+_ENDS = {
+    RevertPhase.FAILED: " was not put back. ",
+    RevertPhase.DENIED: " is not put back: that was denied. ",
+    RevertPhase.EXPIRED: " is not put back. ",
+    RevertPhase.CANCELLED: " is not put back. ",
+}
+
+
+def ended(session: Session, row: Revert, now: datetime) -> None:
+    """That it is done, or why not, once; whoever asked for it is mentioned."""
+    phase, of = RevertPhase(row.phase), code(row.claim_name)
+    if phase is RevertPhase.DONE:
+        said = [join("PVC ", of, " holds what ", code(row.snapshot), " shows, as at ",
+                     when(row.shows_at), ".")]  # fmt: skip
+    else:
+        said = [join("PVC ", of, _ENDS[phase], sentence(row.reason))]
+        said += [sentence(row.unblock)] if row.unblock else []
+    if row.clone:
+        mount = code(mounting(row.clone))
+        remove = code(f"kubectl delete pvc {row.clone} -n {row.namespace}")
+        said.append(join(plain(f"What it held before is in PVC {row.clone} ("), mount,
+                         "); when nobody needs it: ", remove))  # fmt: skip
+    _say(session, row, "ended", said, now, is_bad=phase is not RevertPhase.DONE)
+
+
+def late(session: Session, row: Revert, now: datetime) -> None:
+    """That Trident takes longer than it should."""
+    said = [join("PVC ", code(row.claim_name), " should have been put back by now. ",
+                 sentence(row.obstacle), " A platform admin has to look at Trident.")]  # fmt: skip
+    _say(session, row, "late", said, now, is_bad=True)
+
+
+def _say(
+    session: Session, row: Revert, purpose: str, said: list[Markup], now: datetime, *, is_bad: bool
+) -> None:
+    lines = (join(person(row.person), " ", said[0]), *said[1:])
+    note = Note(purpose, lines, broadcast=is_bad, owner=row.person)
+    say_once(session, row.subject, row.channel, note, now)

@@ -1,0 +1,119 @@
+"""Writes what a look at a PVC that is put back in place found, and says what people must know."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.approvals import Approvals
+from bot.audit import Actor
+from bot.audit import record as audit
+from bot.cluster.hiding import hide_secrets
+from bot.slack.messages import refresh_cards
+from bot.snapshots import revert_notes as notes
+from bot.snapshots.clones import begin_clone
+from bot.snapshots.revert_decision import (
+    Approved,
+    Begin,
+    Cleared,
+    Create,
+    Decision,
+    End,
+    Follow,
+    Look,
+    is_late,
+)
+from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
+from bot.snapshots.tables import SNAPSHOT
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One look: what was decided from what was seen."""
+
+    decision: Decision
+    look: Look
+    now: datetime
+
+
+class Recorder:
+    """Writes what was found; approvals are used, or void, in the same transaction."""
+
+    def __init__(self, approvals: Approvals) -> None:
+        self._approvals = approvals
+
+    def record(self, session: Session, row_id: str, phase: str, found: Findings) -> None:
+        """Brings the row up to date, and the card when it shows anything else now.
+
+        Nothing where it is in another phase than when it was looked at.
+        """
+        row = session.get(Revert, row_id)
+        if row is None or row.phase != phase:
+            return
+        before = _shown(row)
+        seen = found.look.action
+        if seen is not None and not found.look.is_taken:
+            row.uid = seen.uid
+        row.trouble = ""
+        self._apply(session, row, found)
+        was_late, row.is_late = row.is_late, is_late(row, found.now)
+        if row.is_late and not was_late:
+            notes.late(session, row, found.now)
+        session.add(row)
+        if _shown(row) != before:
+            refresh_cards(session, row.subject, live=row.phase == RevertPhase.REVERTING)
+
+    def _apply(self, session: Session, row: Revert, found: Findings) -> None:
+        match found.decision:
+            case Approved():
+                self._begin(session, row, found.now)
+            case Begin():
+                _enter(row, RevertPhase.REVERTING, found.now)
+            case Follow(obstacle):
+                row.obstacle = hide_secrets(obstacle)
+            case End() as end:
+                self._end(session, row, end, found.now)
+            case Cleared():
+                row.is_cleared = True
+                holds.let_go(session, (SNAPSHOT, row.snapshot_id), (REVERT, row.id))
+            case Create():
+                row.obstacle = ""
+            case _:
+                pass
+
+    def _begin(self, session: Session, row: Revert, now: datetime) -> None:
+        approval = self._approvals.of(session, REVERT, row.id)
+        if approval is None or row.cancelled_by is not None:
+            return
+        if not self._approvals.use(session, approval, row.digest, now):
+            refresh_cards(session, row.subject, live=False)
+            return
+        if row.saves:
+            clone = begin_clone(session, row, now)
+            row.clone_id, row.clone = clone.id, clone.claim_name
+            _enter(row, RevertPhase.SAVING, now)
+        else:
+            _enter(row, RevertPhase.REVERTING, now)
+
+    def _end(self, session: Session, row: Revert, end: End, now: datetime) -> None:
+        row.reason, row.unblock = hide_secrets(end.reason), end.unblock
+        _enter(row, end.phase, now)
+        row.ended_at = now
+        approval = self._approvals.of(session, REVERT, row.id)
+        if approval is not None and end.phase in {RevertPhase.FAILED, RevertPhase.CANCELLED}:
+            why = "it was cancelled" if end.phase == RevertPhase.CANCELLED else "it has failed"
+            self._approvals.void(session, approval, why, now)
+        notes.ended(session, row, now)
+        facts = {"pvc": row.claim_name, "snapshot": row.snapshot, "end": str(end.phase)}
+        actor = Actor(row.workspace_id, None, None, row.team)
+        audit(session, actor, "snapshot.revert_end", (REVERT, row.id), facts, at=now)
+
+
+def _enter(row: Revert, phase: RevertPhase, now: datetime) -> None:
+    row.phase, row.since, row.obstacle = phase, now, ""
+
+
+def _shown(row: Revert) -> tuple[object, ...]:
+    """What the card shows."""
+    return row.phase, row.since, row.obstacle, row.trouble, row.is_late, row.reason, row.clone

@@ -1,0 +1,202 @@
+"""Has PVCs put back to what a snapshot shows: checked, asked for and written; nothing is called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot import holds
+from bot.access import Access, Caller, Right
+from bot.approvals import Approvals, Request
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import STORAGE_CLASSES
+from bot.config import ClusterSettings, Settings
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.holds import Hold
+from bot.slack.messages import show_card
+from bot.snapshots import finding
+from bot.snapshots.classes import READ_WRITE_ONCE, Problem, access_mode
+from bot.snapshots.examining import in_view
+from bot.snapshots.revert_checks import Target, cannot, hindrance, pods_in_view
+from bot.snapshots.revert_tables import REVERT, Revert
+from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
+
+_LATE = "WaitForFirstConsumer"
+POLICY = "snapshot_restore"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What putting a PVC back would do; `unsaved` says why what it holds cannot be saved first."""
+
+    snapshot: Snapshot
+    why: str
+    unsaved: str
+
+
+class RevertService:
+    """What handlers call; every verb writes within the caller's transaction.
+
+    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
+    before. `words` says how a command is typed.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        access: Access,
+        approvals: Approvals,
+        clusters: Mapping[str, Cluster],
+        words: Callable[[str], str],
+    ) -> None:
+        self._settings = settings
+        self._access = access
+        self._approvals = approvals
+        self._clusters = clusters
+        self._words = words
+
+    def offer(self, session: Session, caller: Caller, row: Snapshot, why: str) -> Offer:
+        """What it would do, before anything is asked; UserError says why it cannot be."""
+        self._refuse(session, caller, row)
+        return Offer(row, why, self._unsaved(row))
+
+    def ask(
+        self, session: Session, caller: Caller, offer: Offer, now: datetime, *, saves: bool
+    ) -> Revert:
+        """A request to put a PVC back, which others decide; UserError says why it cannot be.
+
+        With `saves` a clone of what it holds by then is made first.
+        """
+        snapshot = offer.snapshot
+        self._refuse(session, caller, snapshot)
+        if saves and offer.unsaved:
+            raise ConflictError(offer.unsaved, "Ask without a clone.")
+        row = self._row(caller, snapshot, now)
+        row.why, row.saves = offer.why, saves
+        session.add(row)
+        session.flush()
+        hold = Hold(
+            thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=REVERT, subject_id=row.id,
+            why=f"The restore of {row.claim_name} in place", until=None,
+        )  # fmt: skip
+        holds.take(session, hold)
+        request = Request(REVERT, row.id, lane(row.cluster), POLICY, row.digest, caller, row.why)
+        self._approvals.ask(session, request, now)
+        self._show(session, row, now)
+        facts = {"pvc": row.claim_name, "snapshot": row.snapshot, "clone": str(saves)}
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+        record(session, actor, "snapshot.revert", (REVERT, row.id), facts, at=now)
+        wake(session, REVERT, row.id, lane(row.cluster), now)
+        return row
+
+    def get(self, session: Session, row_id: str) -> Revert:
+        """What a button is about; NotFoundError where there is none."""
+        row = session.get(Revert, row_id)
+        if row is None:
+            raise NotFoundError("This restore is not known any more.")
+        return row
+
+    def cancel(self, session: Session, caller: Caller, row: Revert, now: datetime) -> Revert:
+        """Has it cancelled, unless Trident has begun; UserError says why it cannot be."""
+        if caller.team != row.team:
+            raise NotAllowedError(f"This restore belongs to {row.team}.", "Ask one of them.")
+        if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
+            raise NotAllowedError(
+                f"<@{row.person}> asked for it.",
+                "They can cancel it, and so can a lead of the team or an admin.",
+            )
+        if not row.is_live:
+            raise ConflictError(f"The restore of {row.claim_name} in place has ended already.")
+        row.cancelled_by = caller.person
+        session.add(row)
+        facts = {"pvc": row.claim_name, "snapshot": row.snapshot}
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+        record(session, actor, "snapshot.cancel", (REVERT, row.id), facts, at=now)
+        wake(session, REVERT, row.id, lane(row.cluster), now)
+        return row
+
+    def undecided(self, session: Session) -> Sequence[Revert]:
+        """Those that nobody has decided yet, the oldest first."""
+        asked = select(Revert).where(col(Revert.phase) == "asked").order_by(col(Revert.id))
+        return session.exec(asked).all()
+
+    def _refuse(self, session: Session, caller: Caller, row: Snapshot) -> None:
+        if caller.team != row.team:
+            raise NotAllowedError(f"{row.name} belongs to {row.team}.", "Ask one of them.")
+        if not row.is_usable:
+            raise ConflictError(
+                f"{row.name} cannot be restored: it is not ready, or is being deleted.",
+                "Its card says how it stands.",
+            )
+        other = finding.reverting(session, row.cluster, row.namespace, row.claim_name)
+        if other is not None:
+            raise ConflictError(
+                f"PVC {row.claim_name} is to be put back already, for <@{other.person}>.",
+                f"Its card in <#{other.channel}> follows it.",
+            )
+        cluster = self._clusters[row.cluster]
+        target = _target(row, self._words)
+        problem = cannot(row.driver, cluster, target) or hindrance(
+            in_view(cluster, row.namespace, row.claim_name),
+            pods_in_view(cluster, row.namespace),
+            target,
+        )
+        if isinstance(problem, Problem):
+            raise ConflictError(problem.reason, problem.unblock)
+
+    def _unsaved(self, row: Snapshot) -> str:
+        kind = self._clusters[row.cluster].view.get(STORAGE_CLASSES, row.storage_class)
+        if kind is not None and kind.volume_binding_mode != _LATE:
+            return ""
+        return (
+            f"What {row.claim_name} holds cannot be saved first: {row.storage_class} makes volumes"
+            " only for a pod."
+        )
+
+    def _row(self, caller: Caller, snapshot: Snapshot, now: datetime) -> Revert:
+        kind = self._clusters[snapshot.cluster].view.get(STORAGE_CLASSES, snapshot.storage_class)
+        told = self._settings().clusters.get(snapshot.cluster, ClusterSettings()).access_modes
+        modes = {name: str(mode) for name, mode in told.items()}
+        return Revert(
+            workspace_id=caller.workspace_id,
+            team=snapshot.team,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=snapshot.cluster,
+            namespace=snapshot.namespace,
+            snapshot_id=snapshot.id,
+            snapshot=snapshot.name,
+            snapshot_uid=snapshot.uid or "",
+            shows_at=snapshot.taken_at or snapshot.asked_at,
+            claim_name=snapshot.claim_name,
+            claim_uid=snapshot.claim_uid,
+            storage_class=snapshot.storage_class,
+            access_mode=READ_WRITE_ONCE if kind is None else access_mode(kind, modes),
+            size_bytes=snapshot.capacity_bytes,
+            asked_at=now,
+            since=now,
+        )
+
+    def _show(self, session: Session, row: Revert, now: datetime) -> None:
+        """One card where it was asked, one where it is decided."""
+        show_card(session, row.subject, row.channel, now, live=False, owner=row.person)
+        settings = self._settings()
+        circle = settings.approvals.snapshot_restore.approvers
+        deciders = sorted(self._access.people_in(session, circle) - {row.person})
+        channel = settings.approvals.channel or settings.slack.admin_channel
+        for each in (channel,) if channel else deciders:
+            show_card(session, row.subject, each, now, live=False, owner=deciders[0])
+
+
+def target_of(row: Revert, words: Callable[[str], str]) -> Target:
+    """What is put back, to what."""
+    again = words(f"snapshot restore {row.snapshot} --as {row.claim_name}-before")
+    return Target(row.claim_name, row.claim_uid, row.snapshot, row.snapshot_uid, again)
+
+
+def _target(row: Snapshot, words: Callable[[str], str]) -> Target:
+    again = words(f"snapshot restore {row.name} --as {row.claim_name}-before")
+    return Target(row.claim_name, row.claim_uid, row.name, row.uid or "", again)

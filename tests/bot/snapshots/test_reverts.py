@@ -1,0 +1,268 @@
+"""PVCs that are put back in place: approved by others, looked at twice, and by Trident alone."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot import holds
+from bot.approvals import Verdict
+from bot.cluster.resources import SNAPSHOT_ACTIONS
+from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
+from bot.snapshots.revert_tables import RevertPhase
+from bot.snapshots.tables import SNAPSHOT
+from tests.bot.ground import ALICE, CAROL, ERIN
+from tests.bot.snapshots.in_place import ACTIONS, APPROVALS, RESULTS, InPlace, approved_by
+
+
+def refusal(act: Callable[[], object]) -> tuple[str, str]:
+    with pytest.raises(UserError) as caught:
+        act()
+    return caught.value.message, caught.value.hint
+
+
+def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    in_place.fill("tuesday")
+    uid = in_place.claim(RESULTS)["metadata"]["uid"]
+    in_place.pass_time(hours=3)
+    row_id = in_place.put_back(row)
+    in_place.pass_time(minutes=5)
+    assert in_place.objects(ACTIONS) == []
+    assert in_place.card(row_id, APPROVALS).splitlines() == [
+        f"⏳ PVC results back to {row.name} · Waits for approval",
+        "What was written to results in the last 3h 5m is lost there.",
+        "Waits for 1 approval until 2026-11-22 15:00 UTC.",
+        f"@{CAROL} can decide it.",
+        "  PVC            `team-a/results`",
+        f"  Back to        `{row.name}`, as at 2026-11-21 12:00 UTC",
+        "  What it holds  nowhere: no clone was asked for",
+        "  Why            a bad run",
+        "  Asked by       Alice",
+        "  Asked          2026-11-21 15:00 UTC",
+        "  [Approve] [Deny]",
+    ]
+    assert in_place.card(row_id).splitlines()[-1] == "  [Cancel]"
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=2)
+    assert len(in_place.objects(ACTIONS)) == 1
+    in_place.pass_time(minutes=1)
+    assert in_place.revert(row_id).phase == RevertPhase.DONE
+    assert in_place.read(RESULTS) == "monday"
+    assert in_place.claim(RESULTS)["metadata"]["uid"] == uid
+    assert in_place.objects(ACTIONS) == []
+    assert in_place.revert(row_id).is_cleared
+    assert in_place.notes(row_id) == {
+        "ended": (
+            f"<@{ALICE}> PVC `results` holds what `{row.name}` shows, as at"
+            " <!date^1795262411^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
+        )
+    }
+
+
+def test_each_thing_is_asked_for_once(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    row_id = in_place.put_back(row)
+    in_place.decides(row_id)
+    in_place.pass_time(minutes=1)
+    assert set(in_place.asked_anew) == {CAROL}
+    assert in_place.do(lambda s: holds.on(s, SNAPSHOT, row.id, in_place.clock.now())) == []
+    assert [each for each in in_place.effects() if "trident" in each] == [
+        f"create {ACTIONS}", f"delete {ACTIONS}",
+    ]  # fmt: skip
+
+
+def test_what_it_holds_is_saved_first(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    in_place.fill("tuesday")
+    row_id = in_place.put_back(row, saves=True)
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=1)
+    assert in_place.revert(row_id).phase == RevertPhase.SAVING
+    assert in_place.objects(ACTIONS) == []
+    in_place.pass_time(minutes=2)
+    clone = in_place.revert(row_id).clone
+    assert (in_place.read(RESULTS), in_place.read(clone)) == ("monday", "tuesday")
+    assert in_place.notes(row_id)["ended"].splitlines()[1] == (
+        f"What it held before is in PVC {clone} (`--pvc {clone}:/mnt`); when nobody needs it:"
+        f" `kubectl delete pvc {clone} -n team-a`"
+    )
+
+
+def test_nothing_is_put_back_unsaved(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    in_place.set(restored_within="10m")
+    in_place.policy = in_place.policy.model_copy(update={"approvals": approved_by().approvals})
+    in_place.world.inside.claims.failures["anf"] = "pool is full"
+    row_id = in_place.put_back(row, saves=True)
+    in_place.decides(row_id)
+    in_place.pass_time(minutes=20)
+    assert in_place.revert(row_id).phase == RevertPhase.FAILED
+    assert in_place.card(row_id).splitlines()[1:4] == [
+        f"@{CAROL} approved 2026-11-21 12:00 UTC",
+        (
+            "What results holds could not be saved. It had no volume after 10m. Kubernetes"
+            ' warns: failed to provision volume with StorageClass "anf": pool is full.'
+        ),
+        "The PVC was not put back. Ask again, with or without a clone of it.",
+    ]
+    assert in_place.effects().count(f"create {ACTIONS}") == 0
+
+
+def test_nobody_approves_their_own(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    row_id = in_place.put_back(row)
+    with pytest.raises(NotAllowedError) as caught:
+        in_place.decides(row_id, ALICE)
+    assert caught.value.message == "You cannot decide your own request."
+    with pytest.raises(NotAllowedError):
+        in_place.decides(row_id, ERIN)
+    in_place.decides(row_id, verdict=Verdict.DENY)
+    in_place.pass_time(seconds=10)
+    assert in_place.revert(row_id).phase == RevertPhase.DENIED
+    assert in_place.notes(row_id)["ended"] == (
+        f"<@{ALICE}> PVC `results` is not put back: that was denied. "
+    )
+    assert in_place.revert(row_id).is_cleared
+    in_place.policy = approved_by(approvers={"people": [ALICE]})
+    with pytest.raises(LimitError):
+        in_place.put_back(row)
+
+
+def test_nobody_decides_and_it_expires(in_place: InPlace) -> None:
+    row_id = in_place.put_back(in_place.snapshot())
+    in_place.pass_time(hours=25)
+    assert in_place.revert(row_id).phase == RevertPhase.EXPIRED
+    assert in_place.notes(row_id)["ended"].splitlines() == [
+        f"<@{ALICE}> PVC `results` is not put back. Nobody decided in time.",
+        "It has to be asked again.",
+    ]
+
+
+def test_only_the_newest_and_only_trident(in_place: InPlace) -> None:
+    first = in_place.snapshot()
+    in_place.pass_time(minutes=5)
+    second = in_place.snapshot()
+    assert refusal(lambda: in_place.put_back(first)) == (
+        (
+            f"{first.name} is not the newest snapshot of results, and Trident puts a volume back to"
+            f" the newest only: {second.name}."
+        ),
+        (
+            "Restore the newest, or delete those after it first. To have what the snapshot shows as"
+            f" a new PVC: `/snapshot restore {first.name} --as results-before`."
+        ),
+    )
+    other = in_place.taken()
+    assert refusal(lambda: in_place.put_back(other)) == (
+        "Only Trident puts a PVC back in place, and imagenet is of csi.playground.",
+        (
+            "A new PVC from it always works, and the old one stays:"
+            f" `/snapshot restore {other.name} --as imagenet-before`."
+        ),
+    )
+    in_place.cluster.view.store(SNAPSHOT_ACTIONS).absent = True
+    assert refusal(lambda: in_place.put_back(second))[0] == (
+        "The Trident of cluster default cannot: it serves no TridentActionSnapshotRestore."
+    )
+
+
+def test_who_mounts_it_is_named(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    in_place.runs("lane-0")
+    assert refusal(lambda: in_place.put_back(row)) == (
+        f"PVC results is mounted, and a volume in use cannot be put back: pod lane-0 (<@{ALICE}>).",
+        "Stop them, or wait until they have ended.",
+    )
+
+
+def test_all_is_looked_at_again_when_approved(in_place: InPlace) -> None:
+    row_id = in_place.put_back(in_place.snapshot())
+    in_place.runs("lane-0")
+    in_place.decides(row_id)
+    in_place.pass_time(minutes=1)
+    assert in_place.revert(row_id).phase == RevertPhase.FAILED
+    assert in_place.notes(row_id)["ended"].splitlines() == [
+        (
+            f"<@{ALICE}> PVC `results` was not put back. Nothing was changed. PVC results is"
+            f" mounted, and a volume in use cannot be put back: pod lane-0 (<@{ALICE}>)."
+        ),
+        "Stop them, or wait until they have ended.",
+    ]
+    assert in_place.effects().count(f"create {ACTIONS}") == 0
+
+
+def test_all_is_looked_at_again_after_saving(in_place: InPlace) -> None:
+    row_id = in_place.put_back(in_place.snapshot(), saves=True)
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=1)
+    spec = {"source": {"persistentVolumeClaimName": RESULTS}}
+    in_place.world.create("volumesnapshots", {"metadata": {"name": "mine"}, "spec": spec}, "team-a")
+    in_place.pass_time(minutes=2)
+    assert in_place.revert(row_id).phase == RevertPhase.FAILED
+    assert "newest only: mine." in in_place.notes(row_id)["ended"]
+    assert in_place.effects().count(f"create {ACTIONS}") == 0
+
+
+def test_who_may_no_longer_approve_stops_it(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    row_id = in_place.put_back(row, saves=True)
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=1)
+    in_place.policy = approved_by(approvers={"people": [ERIN]})
+    in_place.pass_time(minutes=2)
+    assert in_place.revert(row_id).reason == "Somebody who approved it may not do so any more."
+    assert in_place.effects().count(f"create {ACTIONS}") == 0
+    in_place.policy = approved_by()
+    again = in_place.put_back(row)
+    in_place.decides(again)
+    in_place.policy = approved_by(approvers={"people": [ERIN]})
+    in_place.pass_time(minutes=2)
+    assert in_place.revert(again).phase == RevertPhase.ASKED
+    assert "An approver has lost the right to approve; it is asked again." in in_place.card(again)
+
+
+def test_what_trident_says_is_shown(in_place: InPlace) -> None:
+    row_id = in_place.put_back(in_place.snapshot())
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=2)
+    in_place.runs("lane-0")
+    in_place.pass_time(minutes=1)
+    assert in_place.notes(row_id)["ended"].splitlines() == [
+        (
+            f"<@{ALICE}> PVC `results` was not put back. Trident did not do it. cannot restore"
+            " attached volume to snapshot."
+        ),
+        "When that is mended, ask again; otherwise restore it as a new PVC.",
+    ]
+    assert in_place.objects(ACTIONS) == []
+
+
+def test_a_trident_that_sleeps_is_late(in_place: InPlace) -> None:
+    actions = in_place.world.inside.snapshot_actions
+    actions.sleeps = True
+    row_id = in_place.put_back(in_place.snapshot())
+    in_place.decides(row_id)
+    in_place.pass_time(minutes=20)
+    assert in_place.notes(row_id)["late"] == (
+        f"<@{ALICE}> PVC `results` should have been put back by now. Trident has not begun yet. A"
+        " platform admin has to look at Trident."
+    )
+    in_place.cancels(row_id)
+    in_place.pass_time(minutes=2)
+    assert in_place.revert(row_id).phase == RevertPhase.CANCELLED
+    assert in_place.objects(ACTIONS) == []
+
+
+def test_a_request_is_cancelled_by_its_owner(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    row_id = in_place.put_back(row, ERIN)
+    with pytest.raises(NotAllowedError):
+        in_place.cancels(row_id)
+    in_place.cancels(row_id, ERIN)
+    in_place.pass_time(seconds=10)
+    assert in_place.revert(row_id).phase == RevertPhase.CANCELLED
+    with pytest.raises(ConflictError):
+        in_place.decides(row_id)
+    with pytest.raises(ConflictError):
+        in_place.cancels(row_id, ERIN)
+    assert in_place.put_back(row) != row_id
