@@ -47,6 +47,7 @@ from bot.datasets.watching import SurveyEar
 from bot.gpus.controller import UseController, look_around
 from bot.gpus.measuring import MeasureController
 from bot.gpus.sampling import SampleController, sample_all
+from bot.gpus.service import GpuService
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
 from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
@@ -239,6 +240,7 @@ class Application:
             training_reads=TrainingReads(self.database, self.clusters),
             sessions=SessionService(words),
             idling=self.idling,
+            gpus=GpuService(settings, self.clusters, self.engines.of),
             scaling=self.scaling,
             offers=OfferService(self.training, caches, words),
             quotas=self.quotas,

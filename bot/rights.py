@@ -12,6 +12,7 @@ class Right(StrEnum):
     RUN_READ = "run.read"
     RUN_STOP = "run.stop"
     RUN_STOP_ANY = "run.stop_any"
+    GPU_READ = "gpu.read"
     QUOTA_READ = "quota.read"
     QUOTA_REQUEST = "quota.request"
     QUOTA_REVOKE_ANY = "quota.revoke_any"
@@ -76,6 +77,7 @@ RULES: Mapping[Right, Rule] = {
     Right.RUN_READ: Rule(EVERYBODY, _DESKS),
     Right.RUN_STOP: Rule(EVERYBODY, _DESKS),
     Right.RUN_STOP_ANY: Rule(_HEADS, _DESKS),
+    Right.GPU_READ: Rule(EVERYBODY | {Role.APPROVER}, _READING),
     Right.QUOTA_READ: Rule(EVERYBODY | {Role.APPROVER}, _READING),
     Right.QUOTA_REQUEST: Rule(EVERYBODY, _DESKS),
     Right.QUOTA_REVOKE_ANY: Rule(_HEADS, _READING),

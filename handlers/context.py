@@ -15,6 +15,7 @@ from bot.datasets.caches.usage import UsageService
 from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
+from bot.gpus.service import GpuService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
 from bot.snapshots.restoring import RestoreService
@@ -42,6 +43,7 @@ class Services:
     training_reads: TrainingReads
     sessions: SessionService
     idling: IdlingService
+    gpus: GpuService
     scaling: ScalingService
     offers: OfferService
     quotas: QuotaService
@@ -94,6 +96,11 @@ class Context:
     def idling(self) -> IdlingService:
         """Sessions whose GPUs do nothing."""
         return self.services.idling
+
+    @property
+    def gpus(self) -> GpuService:
+        """What GPUs do, and did."""
+        return self.services.gpus
 
     @property
     def scaling(self) -> ScalingService:

@@ -4,8 +4,9 @@ A slot (a minute, five or an hour, whichever is kept) belongs to the time in whi
 times that follow each other add up.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 from sqlmodel import Session, col
@@ -16,6 +17,24 @@ from bot.gpus.packing import add_up, unpack
 from bot.gpus.tables import FIVE_MINUTES, MINUTE, Hour, Sample, Sampling, Series
 
 Sums = dict[int, Amounts]
+
+
+class Who(NamedTuple):
+    """Whose a series is, on GPUs of one type in one pool of nodes: `Series` as it is read."""
+
+    id: int
+    what: str
+    cluster: str
+    team: str
+    person: str
+    run_id: str
+    namespace: str
+    name: str
+    gpu_type: str
+    pool: str
+    datasets: str
+    idle_since: datetime | None
+
 
 _COLUMNS = tuple(
     col(getattr(Hour, name))
@@ -57,13 +76,17 @@ def slots(
     yield from _samples(session, state.cluster, later, MINUTE)
 
 
-def series(session: Session, chosen: Iterable[int]) -> dict[int, Series]:
-    """The series of these ids."""
-    wanted = frozenset(chosen)
-    if not wanted:
+def series(session: Session, chosen: Collection[int]) -> dict[int, Who]:
+    """Whose the series of these ids are."""
+    if not chosen:
         return {}
-    between = select(Series).where(col(Series.id) >= min(wanted), col(Series.id) <= max(wanted))
-    return {each.id: each for each in session.scalars(between) if each.id in wanted}
+    first, last = min(chosen), max(chosen)
+    rows = session.connection().execute(
+        select(*(getattr(Series, each) for each in Who._fields)).where(
+            col(Series.id) >= first, col(Series.id) <= last
+        )
+    )
+    return {who.id: who for who in (Who(*row) for row in rows) if who.id in chosen}
 
 
 def packed(session: Session, cluster: str, minutes: range, step: int) -> Sequence[bytes]:

@@ -16,15 +16,15 @@ from sqlmodel import Session, col
 from bot.gpus.amounts import NOTHING, WHOLE, Amounts, hours
 from bot.gpus.minutes import Window, moment_of
 from bot.gpus.packing import unpack
-from bot.gpus.sums import series, slots, sums
+from bot.gpus.sums import Who, series, slots, sums
 from bot.gpus.tables import MINUTE, Sample, Sampling, Series, What
 
 __all__ = [
-    "Amounts", "Now", "Part", "Series", "Slot", "Use", "Window",
+    "Amounts", "Now", "Part", "Slot", "Use", "Who", "Window",
     "grouped", "latest", "series_of", "timeline", "together", "use",
 ]  # fmt: skip
 
-Key = Callable[[Series], str]
+Key = Callable[[Who], str]
 _HELD = frozenset({What.RUN, What.OTHER})
 _MINUTE = timedelta(minutes=1)
 
@@ -33,7 +33,7 @@ _MINUTE = timedelta(minutes=1)
 class Part:
     """What one series came to."""
 
-    series: Series
+    series: Who
     amounts: Amounts
 
 
@@ -153,7 +153,7 @@ def timeline(
     window: Window,
     cluster: str,
     step: timedelta,
-    key: Callable[[Series], str | None],
+    key: Callable[[Who], str | None],
 ) -> tuple[Slot, ...]:
     """A time in slots of `step` from its beginning on, each with what was held, by `key`.
 
@@ -162,7 +162,7 @@ def timeline(
     """
     state = session.get(Sampling, cluster)
     minutes, length = window.minutes, max(int(step / _MINUTE), 1)
-    known: dict[int, Series] = {}
+    known: dict[int, Who] = {}
     found: dict[int, dict[str, Amounts]] = {}
     sampled: dict[int, int] = {}
     for minute, amounts in slots(session, state, minutes, length) if state else ():

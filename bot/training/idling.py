@@ -112,13 +112,14 @@ class IdlingService:
                 refresh_cards(session, run.subject, live=True)
 
     def keep(self, session: Session, caller: Caller, run: Run, now: datetime) -> datetime:
-        """Has a session be left alone for four hours, idle or not; until when that is."""
+        """Has a run be left alone for four hours, idle or not; until when that is."""
         if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
+            sort = "session" if is_session(run) else "run"
             raise NotAllowedError(
-                f"{run.reference} is a session of <@{run.person}>.",
+                f"{run.reference} is a {sort} of <@{run.person}>.",
                 "They can keep it, and so can a lead of the team or an admin.",
             )
-        if not is_session(run) or not run.is_live or run.wanted == Wanted.STOP:
+        if not run.is_live or run.wanted == Wanted.STOP:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
                 f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",

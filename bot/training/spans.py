@@ -15,6 +15,7 @@ from bot.training.tables import Phase, Run, Span
 
 _SECONDS_PER_HOUR = 3600
 _NOTHING = timedelta(0)
+_WAITING = (Phase.ASKED, Phase.PENDING, Phase.PREEMPTED)
 # Built once: that takes longer than to run it.
 _LAST = select(func.max(col(Span.ended_at))).where(col(Span.run_id) == bindparam("run"))
 
@@ -111,3 +112,19 @@ def _told_by_ends(run: Run) -> Times:
 
 def _seconds(lasted: timedelta) -> Decimal:
     return Decimal(int(lasted.total_seconds()))
+
+
+def waits_in(session: Session, begun: datetime, ended: datetime) -> dict[str, timedelta]:
+    """How long each run waited for GPUs within a time that is over, by its id."""
+    found: dict[str, timedelta] = defaultdict(timedelta)
+    kept = select(col(Span.run_id), col(Span.began_at), col(Span.ended_at)).where(
+        col(Span.phase).in_(_WAITING), col(Span.ended_at) > begun, col(Span.began_at) < ended
+    )
+    for run, since, until in session.connection().execute(kept):
+        found[run] += max(min(until, ended) - max(since, begun), _NOTHING)
+    still = select(col(Run.id), col(Run.since)).where(
+        col(Run.ended_at).is_(None), col(Run.phase).in_(_WAITING), col(Run.since) < ended
+    )
+    for run, since in session.connection().execute(still):
+        found[run] += max(ended - max(since, begun), _NOTHING)
+    return dict(found)

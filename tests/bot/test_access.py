@@ -47,6 +47,7 @@ MATRIX = {
     Right.RUN_READ:        ("a.d..", ".bd..", "abd.."),
     Right.RUN_STOP:        ("a.d..", ".bd..", "abd.."),
     Right.RUN_STOP_ANY:    (".....", ".bd..", "abd.."),
+    Right.GPU_READ:        ("a.d..", ".bd..", "abdp."),
     Right.QUOTA_READ:      ("a.d..", ".bd..", "abdp."),
     Right.QUOTA_REQUEST:   ("a.d..", ".bd..", "abd.."),
     Right.QUOTA_REVOKE_ANY: (".....", ".bd..", "abdp."),

@@ -1,0 +1,178 @@
+"""Runs by what their GPUs did, those whose GPUs do nothing, and one of them, as cards. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from bot.charts.values import Bars, percent
+from bot.charts.values import Series as ChartSeries
+from bot.durations import format_duration
+from bot.gpus.amounts import Amounts
+from bot.gpus.amounts import hours as hours_of
+from bot.gpus.ranking import IDLE_FROM, Idle, Ranked
+from bot.gpus.status import UNKNOWN, gpus
+from bot.gpus.usage import Part, Slot, grouped, together
+from bot.slack.card import Button, Card, Confirm, Table
+from bot.slack.markup import Markup, code, join, person, plain, when
+from bot.training.card import STOP
+from bot.training.tables import Run
+
+SNOOZE, MINE = "gpu.snooze", "gpu.mine"
+_MOST_ROWS, _MOST_WITH_BUTTONS, _MOST_IDLE = 20, 5, 20
+_TOP_HEADER = ("Run", "Team", "Type", "GPU-hours", "Busy", "GPU-hours at 0 %")
+
+
+@dataclass(frozen=True)
+class Life:
+    """What the GPUs of a run did since it began; `parts` are on GPUs of one kind each.
+
+    `slots` are parts of its life, each with what it held under its id.
+    """
+
+    run: Run
+    parts: Sequence[Part]
+    slots: Sequence[Slot]
+    idle_since: datetime | None
+
+
+def hours(amount: Decimal | None) -> str:
+    """GPU-hours as people read them, `unknown` where nobody knows."""
+    return UNKNOWN if amount is None else f"{amount:,.2f}"
+
+
+def share(value: float | None) -> str:
+    """A share of 1 in percent, `unknown` where nobody knows."""
+    return UNKNOWN if value is None else percent(value)
+
+
+def top_card(found: Sequence[Ranked], title: str, length: timedelta) -> Card:
+    """Who held, used or wasted the most."""
+    if not found:
+        return Card(title, lines=(plain("Nobody held a GPU in that time, as far as was seen."),))
+    rows = tuple(_top_row(each) for each in found[:_MOST_ROWS])
+    rest = len(found) - len(rows)
+    more = (plain(f"And {rest} more; `/gpu report --by run` has them all."),) if rest else ()
+    said = f"What GPUs did for each in the last {format_duration(length)}."
+    return Card(title, lines=(plain(said), *more), table=Table(_TOP_HEADER, rows))
+
+
+def idle_card(found: Sequence[Idle], hint: str, now: datetime) -> Card:
+    """Since when, whose, and how many GPU-hours at 0 %; with what can be done about it."""
+    if not found:
+        least = format_duration(IDLE_FROM)
+        said = f"No run is known whose GPUs all do nothing for {least} or longer."
+        return Card("Idle GPUs", lines=(plain(f"{said} {hint}".strip()),))
+    idle_now = sum(each.gpus for each in found)
+    rest = len(found) - _MOST_IDLE
+    more = (plain(f"And {rest} more."),) if rest > 0 else ()
+    lines = tuple(_idle_line(each, now) for each in found[:_MOST_IDLE])
+    buttons = tuple(b for each in found[:_MOST_WITH_BUTTONS] for b in _buttons(each))
+    return Card(
+        "Idle GPUs",
+        state=f"{gpus(idle_now)} held and doing nothing",
+        lines=(*lines, *more),
+        buttons=buttons,
+    )
+
+
+def life_card(life: Life) -> Card:
+    """What the GPUs of one run did, over its life."""
+    run, whole = life.run, together(life.parts)
+    if not life.parts:
+        said = "No sample has seen it hold a GPU."
+        return Card(f"GPUs of {run.reference}", lines=(plain(said),))
+    facts = [
+        ("GPU-hours", plain(hours(whole.gpu_hours))),
+        ("Busy", plain(share(whole.efficiency))),
+        ("Known", plain(f"of {share(whole.known)} of that")),
+        ("At 0 %", plain(f"{hours(whole.idle_gpu_hours)} GPU-hours")),
+        ("Memory", plain(_memory(life, whole))),
+        *_per_kind(life.parts),
+    ]
+    if life.idle_since is not None and run.is_live:
+        facts.append(("Idle since", when(life.idle_since)))
+    chart = _chart(life)
+    return Card(
+        f"GPUs of {run.reference}",
+        state=run.phase,
+        facts=tuple(facts),
+        charts=(chart,) if chart else (),
+    )
+
+
+def _top_row(each: Ranked) -> tuple[str, ...]:
+    amounts = each.amounts
+    return (
+        each.who.name,
+        each.who.team or "no team",
+        each.who.gpu_type or UNKNOWN,
+        hours(amounts.gpu_hours),
+        share(amounts.efficiency),
+        hours(amounts.idle_gpu_hours),
+    )
+
+
+def _idle_line(each: Idle, now: datetime) -> Markup:
+    who = each.who
+    is_person = who.person.startswith(("U", "W")) and who.person.isalnum()
+    whose = person(who.person) if is_person else plain(who.person or "nobody that is known")
+    team = f" in {who.team}" if who.team else f" in namespace {who.namespace}"
+    lasted = format_duration(now - each.since)
+    return join(
+        code(who.name),
+        plain(f"{team}: {gpus(each.gpus)} GPUs at 0 % since "),
+        when(each.since),
+        plain(f" ({lasted}, {hours(hours_of(each.wasted.allocated))} GPU-hours). It is of "),
+        whose,
+        ".",
+    )
+
+
+def _buttons(each: Idle) -> Iterator[Button]:
+    who = each.who
+    if who.run_id:
+        sure = Confirm(
+            f"Stop {who.name}?",
+            f"It ends, and its {gpus(each.gpus)} GPUs are free. What it did not save is lost;"
+            " it can be started again.",
+            "Stop it",
+        )
+        yield Button(STOP, f"Stop {who.name}", who.run_id, "danger", sure)
+        yield Button(SNOOZE, f"Snooze {who.name} 4 h", who.run_id)
+    elif not who.person:
+        yield Button(MINE, f"{who.name} is mine", str(who.id))
+
+
+def _per_kind(parts: Sequence[Part]) -> Iterator[tuple[str, Markup]]:
+    kinds = grouped(parts, lambda each: ", ".join(x for x in (each.gpu_type, each.pool) if x))
+    if len(kinds) > 1:
+        for name, amounts in kinds.items():
+            said = f"{hours(amounts.gpu_hours)} GPU-hours, busy {share(amounts.efficiency)}"
+            yield name or UNKNOWN, plain(said)
+
+
+def _memory(life: Life, whole: Amounts) -> str:
+    if whole.memory is None:
+        return UNKNOWN
+    shares = [each.held[life.run.id].memory for each in life.slots if life.run.id in each.held]
+    most = max((each for each in shares if each is not None), default=None)
+    mean = f"{share(whole.memory)} on average"
+    return mean if most is None else f"{mean}, {share(most)} when it was fullest"
+
+
+def _chart(life: Life) -> Bars | None:
+    """How busy they were over its life, in percent; None where nothing is known."""
+    held = [(each, each.held.get(life.run.id, Amounts())) for each in life.slots]
+    if not any(amounts.measured for _, amounts in held):
+        return None
+    labels = tuple(each.at.strftime("%d %b %H:%M") for each, _ in held)
+    series = (
+        ChartSeries("busy", tuple(_percent(each.efficiency) for _, each in held)),
+        ChartSeries("memory", tuple(_percent(each.memory) for _, each in held)),
+    )
+    return Bars(f"GPUs of {life.run.reference}, UTC", labels, series, "%")
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else round(100 * value, 1)

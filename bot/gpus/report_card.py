@@ -1,0 +1,143 @@
+"""A report as a table, and as CSV. Pure."""
+
+import csv
+from collections.abc import Iterator
+from decimal import Decimal
+from io import StringIO
+
+from bot.durations import format_duration
+from bot.gpus.ranking_card import hours, share
+from bot.gpus.report import Line, Report
+from bot.slack.card import Card, Table
+from bot.slack.markup import Markup, plain
+from bot.slack.shortening import cut
+
+_HEADER = ("GPU-hours", "Busy", "At 0 %", "Known", "Borrowed", "Runs", "Wait")
+_COLUMNS = (
+    "gpu_hours", "busy_gpu_hours", "idle_gpu_hours", "measured_gpu_hours", "borrowed_gpu_hours",
+    "runs", "waited_hours", "cost", "currency",
+)  # fmt: skip
+# A minute that is under way is none yet.
+_ALL = 0.9995
+_MOST_ROWS, _LONGEST_NAME = 40, 60
+LONGEST_CSV = 9_500
+
+
+def report_card(report: Report, words: str) -> Card:
+    """A line for each, the total last; `words` is how the whole is had as CSV."""
+    is_priced = bool(report.currency)
+    header = (report.by.value.capitalize(), *_HEADER, *((report.currency,) if is_priced else ()))
+    shown = report.lines[:_MOST_ROWS]
+    rows = tuple(_row(each, is_priced=is_priced) for each in (*shown, report.total))
+    rest = len(report.lines) - len(shown)
+    return Card(
+        _title(report),
+        lines=(
+            *_honest(report),
+            *(
+                (plain(f"{rest} more lines are in the total; `{words}` has them all."),)
+                if rest
+                else ()
+            ),
+        ),
+        table=Table(header, rows) if report.lines else None,
+    )
+
+
+def csv_card(report: Report) -> Card:
+    """The same as CSV, to be copied; of too many lines the last are left out, and that is said."""
+    lines = list(_csv(report))
+    kept, length = 1, len(lines[0])
+    while kept < len(lines) and length + len(lines[kept]) <= LONGEST_CSV:
+        length += len(lines[kept])
+        kept += 1
+    rest = len(lines) - kept
+    said = f"{rest} of {len(lines) - 1} lines did not fit: ask for fewer days or another `--by`."
+    return Card(
+        _title(report),
+        lines=(*_honest(report), *((plain(said),) if rest else ())),
+        document="".join(lines[:kept]).rstrip("\n"),
+    )
+
+
+def _title(report: Report) -> str:
+    first, last = report.days
+    return f"GPUs of {report.team or 'all teams'}, {first} to {last}"
+
+
+def _honest(report: Report) -> Iterator[Markup]:
+    """What is not known."""
+    if not report.lines:
+        yield plain("Nobody held a GPU in that time, as far as was seen.")
+    if not report.sampled:
+        yield plain("Of that time there are no samples.")
+    for cluster, covered in sorted(report.sampled.items()):
+        if covered < _ALL:
+            said = f"Samples of {cluster} cover {100 * covered:.1f} % of the time"
+            yield plain(f"{said}; nothing is said of the rest.")
+    known = report.total.amounts.known
+    if known is not None and known < 1:
+        yield plain(f"What GPUs did is known of {share(known)} of the GPU-hours.")
+    if report.currency and report.total.cost is None:
+        yield plain("Some GPU types have no price in `training.prices.per_gpu_hour`.")
+
+
+def _row(line: Line, *, is_priced: bool) -> tuple[str, ...]:
+    amounts, wait = line.amounts, line.wait
+    cells = (
+        cut(line.name, _LONGEST_NAME),
+        hours(amounts.gpu_hours),
+        f"{hours(amounts.busy_gpu_hours)} ({share(amounts.efficiency)})"
+        if amounts.measured
+        else share(None),
+        hours(amounts.idle_gpu_hours),
+        share(amounts.known),
+        "-" if line.borrowed is None else hours(line.borrowed),
+        str(len(line.runs)),
+        "-" if wait is None else format_duration(wait),
+    )
+    return (*cells, _money(line.cost)) if is_priced else cells
+
+
+def _money(cost: Decimal | None) -> str:
+    return "unknown" if cost is None else f"{cost:,.2f}"
+
+
+def _csv(report: Report) -> Iterator[str]:
+    first, last = report.days
+    yield _written((report.by.value, *_COLUMNS, "from", "to"))
+    for line in (*report.lines, report.total):
+        yield _written((*_fields(line, report), str(first), str(last)))
+
+
+def _fields(line: Line, report: Report) -> tuple[str, ...]:
+    amounts = line.amounts
+    measured = Decimal(amounts.measured) / 60_000
+    known = (amounts.gpu_hours, amounts.busy_gpu_hours, amounts.idle_gpu_hours, measured)
+    waited = Decimal(int(line.waited.total_seconds())) / 3600
+    cost = line.cost if report.currency else None
+    return (
+        _safe(line.name),
+        *(_exact(each) for each in known),
+        _exact(line.borrowed),
+        str(len(line.runs)),
+        _exact(waited),
+        "" if cost is None else f"{cost:.2f}",
+        report.currency,
+    )
+
+
+def _exact(value: Decimal | None) -> str:
+    """Empty where nobody knows."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def _safe(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name[:1] in {"=", "+", "-", "@"} else name
+
+
+def _written(cells: tuple[str, ...]) -> str:
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerow(cells)
+    return out.getvalue()

@@ -1,0 +1,124 @@
+"""What handlers ask about GPUs, and the little they may change; nothing outside is called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.access import Caller
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.errors import ConflictError, NotFoundError
+from bot.gpus import ranking
+from bot.gpus.minutes import Window
+from bot.gpus.node_list import NodeUse, nodes
+from bot.gpus.queueing import waiting
+from bot.gpus.ranking import Idle, Ranked
+from bot.gpus.ranking_card import Life
+from bot.gpus.report import Question, Report, report
+from bot.gpus.status import ClusterStatus
+from bot.gpus.tables import Series, What
+from bot.gpus.usage import Part, latest, series_of, timeline, use
+from bot.quotas import Engine
+from bot.training.tables import Run
+
+_MOST_SLOTS = 20
+_STEPS = (timedelta(minutes=5), timedelta(hours=1))
+_LONGEST_LIFE = timedelta(days=60)
+
+
+class GpuService:
+    """Reads samples; members are shown what is of their team, which handlers see to."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+        engine: Callable[[str], Engine],
+    ) -> None:
+        self._settings = settings
+        self._clusters = clusters
+        self._engine = engine
+
+    def status(self, session: Session) -> list[ClusterStatus]:
+        """Each cluster as it was last sampled, and what waits there."""
+        settings = self._settings()
+        return [
+            ClusterStatus(
+                latest(session, name),
+                waiting(session, name, settings.teams, self._engine(name)),
+                settings.clusters[name].prometheus is not None,
+            )
+            for name in self._clusters
+            if name in settings.clusters
+        ]
+
+    def nodes(self, session: Session) -> tuple[list[NodeUse], list[Cluster]]:
+        """The nodes with GPUs of each cluster, and the clusters that were looked at."""
+        settings = self._settings()
+        seen = [each for name, each in self._clusters.items() if name in settings.clusters]
+        return [node for each in seen for node in nodes(session, settings, each)], seen
+
+    def top(
+        self, session: Session, team: str | None, by: ranking.By, times: tuple[datetime, datetime]
+    ) -> list[Ranked]:
+        """Runs by what their GPUs did in a time."""
+        return ranking.top(session, Window(*times), team, by)
+
+    def idle(self, session: Session, team: str | None, now: datetime) -> list[Idle]:
+        """What holds GPUs that do nothing, without the runs that somebody snoozed."""
+        found = ranking.idle(session, tuple(self._clusters), team, now)
+        return [each for each in found if not self._is_snoozed(session, each, now)]
+
+    def life(self, session: Session, run: Run, now: datetime) -> Life:
+        """What the GPUs of a run did since it began."""
+        series = series_of(session, run.id)
+        idle_since = min((each.idle_since for each in series if each.idle_since), default=None)
+        begun, ended = run.started_at or run.asked_at, run.ended_at or now
+        window = Window(max(begun - timedelta(minutes=1), ended - _LONGEST_LIFE), ended)
+        parts: Sequence[Part] = (
+            ()
+            if not series
+            else tuple(each for each in use(session, window).parts if each.series.run_id == run.id)
+        )
+        step = max((ended - window.begun) / _MOST_SLOTS, timedelta(minutes=1))
+        step = next((each for each in _STEPS if each >= step), _whole_hours(step))
+        slots = timeline(
+            session, window, run.cluster, step,
+            lambda each: each.run_id if each.run_id == run.id else None,
+        ) if parts else ()  # fmt: skip
+        return Life(run, parts, slots, idle_since)
+
+    def report(self, session: Session, asked: Question, now: datetime) -> Report:
+        """Who held GPUs in a time, and what came of it."""
+        return report(session, asked, self._settings().training.prices, now)
+
+    def claim(self, session: Session, caller: Caller, series_id: str, now: datetime) -> Series:
+        """Notes that what others started is of the caller, where nobody knows whose it is."""
+        series = session.get(Series, int(series_id)) if series_id.isdecimal() else None
+        if series is None or series.what != What.OTHER:
+            raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
+        if caller.team is not None and series.team not in {"", caller.team}:
+            raise NotFoundError(
+                f"{series.name} is not of {caller.team}.", "Use the channel of its team."
+            )
+        if series.person and series.person != caller.person:
+            raise ConflictError(
+                f"{series.name} is <@{series.person}>'s already.", "Ask them about it."
+            )
+        series.person = caller.person
+        session.add(series)
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, series.team or None)
+        facts = {"namespace": series.namespace, "name": series.name}
+        record(session, actor, "gpu.claim", ("gpu-series", str(series.id)), facts, at=now)
+        return series
+
+    def _is_snoozed(self, session: Session, each: Idle, now: datetime) -> bool:
+        run = session.get(Run, each.who.run_id) if each.who.run_id else None
+        return run is not None and run.kept_until is not None and run.kept_until > now
+
+
+def _whole_hours(step: timedelta) -> timedelta:
+    hour = timedelta(hours=1)
+    return -(-step // hour) * hour

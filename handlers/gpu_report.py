@@ -1,0 +1,88 @@
+"""/gpu report: GPU-hours of a time, by whatever tells them apart, with waits and costs."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from bot.access import Right
+from bot.errors import UsageError
+from bot.gpus.report import By, Question, days_of
+from bot.gpus.report_card import csv_card, report_card
+from bot.slack.card import Reply
+from bot.slack.parameters import Choice, TeamName
+from handlers.context import Context
+from handlers.gpu_use import gpu, whose
+
+__all__ = ["gpu"]
+
+_LONGEST = timedelta(days=400)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Day:
+    """A day of the calendar."""
+
+    word = "DAY"
+    form = "a day such as `2026-11-01`"
+    example = "2026-11-01"
+
+    def read(self, text: str) -> date:
+        """The day."""
+        if not _DAY.fullmatch(text):
+            raise ValueError(text)
+        return date.fromisoformat(text)
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What `/gpu report` takes."""
+
+    first: date | None
+    last: date | None
+    by: str
+    csv: bool
+    everybody: bool
+    team: str | None
+
+
+@gpu.verb(
+    "report",
+    "GPU-hours allocated, busy and borrowed, waits and cost, from day to day",
+    right=Right.GPU_READ,
+    into=ReportOptions,
+    examples=(
+        "report",
+        "report --from 2026-11-01 --to 2026-11-21 --by person",
+        "report --by run --csv",
+    ),
+)
+@gpu.option("--from", "first", Day(), help="The first day; the first of this month otherwise")
+@gpu.option("--to", "last", Day(), help="The last day; today otherwise")
+@gpu.option("--by", Choice(*By), default=By.TEAM, help="What the lines are")
+@gpu.option("--csv", flag=True, help="As CSV, to copy")
+@gpu.option("--all", "everybody", flag=True, help="Every team; for admins")
+@gpu.option("--team", TeamName(), help="Another team than the channel's")
+def report(ctx: Context, asked: ReportOptions) -> Reply:
+    """Figures of the team, or of all for admins; days are those of the team's zone."""
+    team = whose(ctx, everybody=asked.everybody)
+    zone = ctx.settings.teams[team].time_zone if team else "UTC"
+    today = ctx.now.astimezone(ZoneInfo(zone)).date()
+    days = (asked.first or (asked.last or today).replace(day=1), asked.last or today)
+    _refuse_bad(days, today)
+    question = Question(days_of(days, zone), team, By(asked.by))
+    found = ctx.gpus.report(ctx.session, question, ctx.now)
+    if asked.csv:
+        return Reply(card=csv_card(found))
+    return Reply(card=report_card(found, ctx.words("gpu report --csv")))
+
+
+def _refuse_bad(days: tuple[date, date], today: date) -> None:
+    first, last = days
+    example = "Use for example `--from 2026-11-01 --to 2026-11-30`."
+    if first > last:
+        raise UsageError(f"{first} is after {last}.", example)
+    if first > today:
+        raise UsageError(f"{first} has not come yet.", example)
+    if last - first > _LONGEST:
+        raise UsageError(f"From {first} to {last} is longer than 400 days.", "Ask year by year.")

@@ -1,0 +1,122 @@
+"""/gpu status, nodes, top, idle and show: what the GPUs do, and whose they are."""
+
+from datetime import timedelta
+
+from bot.access import Right, Role
+from bot.errors import UsageError
+from bot.gpus.node_list import age_of, nodes_card
+from bot.gpus.ranking import By
+from bot.gpus.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
+from bot.gpus.status import status_card
+from bot.slack.card import Reply
+from bot.slack.markup import code, join, plain, when
+from bot.slack.parameters import Choice, Duration, Reference, RunReference, TeamName
+from handlers.context import Context
+from handlers.gpu import gpu
+from handlers.train import acting_for
+
+__all__ = ["gpu"]
+
+
+@gpu.verb(
+    "status",
+    "How many GPUs are allocated, how busy these are, and what waits",
+    right=Right.GPU_READ,
+    examples=("status",),
+)
+def status(ctx: Context) -> Reply:
+    """The clusters and every team, each figure with its age."""
+    return Reply(card=status_card(ctx.gpus.status(ctx.session), ctx.now))
+
+
+@gpu.verb(
+    "nodes",
+    "The nodes with GPUs: how full each is, and of which team",
+    right=Right.GPU_READ,
+    examples=("nodes",),
+)
+def nodes(ctx: Context) -> Reply:
+    """As the watches show them."""
+    found, clusters = ctx.gpus.nodes(ctx.session)
+    return Reply(card=nodes_card(found, age_of(clusters)))
+
+
+@gpu.verb(
+    "top",
+    "Runs by GPU-hours: held, busy or idle",
+    right=Right.GPU_READ,
+    examples=("top", "top --by idle --for 1d", "top --all"),
+)
+@gpu.option("--by", Choice(*By), default=By.HOURS, help="What they are ranked by")
+@gpu.option(
+    "--for",
+    "length",
+    Duration(timedelta(hours=1), timedelta(days=90)),
+    default=timedelta(days=7),
+    help="How far back",
+)
+@gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
+@gpu.option("--team", TeamName(), help="Another team than the channel's")
+def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Those of the team, or of all for admins."""
+    mine = whose(ctx, everybody=everybody)
+    found = ctx.gpus.top(ctx.session, mine, By(by), (ctx.now - length, ctx.now))
+    return Reply(card=top_card(found, f"GPU-hours of {mine or 'all teams'}", length))
+
+
+@gpu.verb(
+    "idle",
+    "Runs whose GPUs do nothing: since when, whose, and what that cost",
+    right=Right.GPU_READ,
+    examples=("idle", "idle --all"),
+)
+@gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
+@gpu.option("--team", TeamName(), help="Another team than the channel's")
+def idle(ctx: Context, *, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """Those of the team, or of all for admins."""
+    found = ctx.gpus.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
+    asked = any(each.prometheus is not None for each in ctx.settings.clusters.values())
+    hint = "" if asked else "What GPUs do is unknown here, as no cluster has a Prometheus."
+    return Reply(card=idle_card(found, hint, ctx.now))
+
+
+@gpu.verb(
+    "show",
+    "What the GPUs of a run did over its life",
+    right=Right.RUN_READ,
+    examples=("show lane", "show lane#2"),
+)
+@gpu.argument("run", RunReference(), help="Which run")
+@gpu.option("--team", TeamName(), help="Another team than the channel's")
+def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """GPU-hours, use and memory."""
+    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    return Reply(card=life_card(ctx.gpus.life(ctx.session, found, ctx.now)))
+
+
+@gpu.button(SNOOZE, right=Right.RUN_STOP)
+def click_snooze(ctx: Context, run_id: str) -> Reply:
+    """Leaves an idle run alone for four hours."""
+    run = ctx.training.get(ctx.session, run_id)
+    caller = acting_for(ctx, run, Right.RUN_STOP)
+    until = ctx.idling.keep(ctx.session, caller, run, ctx.now)
+    said = plain(" is left alone, and not listed as idle, until ")
+    return Reply((join(code(run.reference), said, when(until), "."),))
+
+
+@gpu.button(MINE, right=Right.RUN_SUBMIT)
+def click_mine(ctx: Context, series_id: str) -> Reply:
+    """Notes whose something is that others started."""
+    series = ctx.gpus.claim(ctx.session, ctx.caller, series_id, ctx.now)
+    return Reply((join(code(series.name), plain(" is noted as yours.")),))
+
+
+def whose(ctx: Context, *, everybody: bool) -> str | None:
+    """The team that is asked about; None is every team, of which admins alone are told."""
+    if not everybody and not (ctx.caller.team is None and Role.ADMIN in ctx.caller.roles):
+        return ctx.team()[0]
+    if Role.ADMIN not in ctx.caller.roles:
+        raise UsageError(
+            "Admins alone see the runs of every team.", "Leave `--all` out to see your team's."
+        )
+    return None

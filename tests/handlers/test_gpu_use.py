@@ -1,0 +1,294 @@
+"""/gpu status, nodes, top, idle, show and report, as people read them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlmodel import Session
+
+from bot.cluster.resources import HOLDERS
+from bot.gpus import keeping
+from bot.gpus.amounts import Amounts
+from bot.gpus.minutes import minute_of
+from bot.gpus.sampling import SampleController
+from bot.gpus.tables import Series, What
+from bot.slack.parameters import Reference
+from bot.training.tables import Run
+from playground.cluster.story import training_job
+from tests.bot.cluster.api_server import eventually
+from tests.handlers.office import (
+    ALICE,
+    BOB,
+    CAROL,
+    DAN,
+    ELSEWHERE,
+    ERIN,
+    TEAM_A,
+    TEAM_B,
+    Office,
+)
+from tests.playground.cluster.served import Served
+
+MINUTE = timedelta(minutes=1)
+HELD, BUSY, IDLE = Amounts(4000), Amounts(4000, 4000, 3000, 0, 60, 80), Amounts(2000, 2000, 0, 2000)
+
+
+def sample(office: Office) -> None:
+    """What the clock does every minute, done now."""
+    app = office.application
+    sampler = SampleController(app.database, app.clock, app.settings, app.clusters, app.engines.of)
+    app.database.transaction(sampler.step("default").save)
+
+
+def held(office: Office, name: str, team: str = "team-a", **more: Any) -> int:
+    """A series of a run of somebody, or what others started where it has no run."""
+    kind = What.RUN if more.get("run_id") else What.OTHER
+    fields: dict[str, Any] = {"what": kind, "cluster": "default", "key": name, "team": team, "name": name}
+
+    def work(session: Session) -> int:
+        row = Series(**{**fields, "gpu_type": "h100", **more})
+        session.add(row)
+        session.flush()
+        assert row.id is not None
+        return row.id
+
+    return office.application.database.transaction(work)
+
+
+def sampled(office: Office, minutes: int, entries: Mapping[int, Amounts]) -> None:
+    """So many minutes up to now in which the same was seen."""
+    now = minute_of(datetime.now(UTC))
+
+    def work(session: Session) -> None:
+        clock = Series(what=What.SAMPLED, cluster="default", key="clock")
+        session.add(clock)
+        session.flush()
+        keeping.begin(session, "default", now - minutes - 60)
+        for minute in range(now - minutes, now + 1):
+            one = {clock.id or 0: Amounts(1000)}
+            keeping.keep(session, "default", minute, {**entries, **one}, is_measured=True)
+
+    office.application.database.transaction(work)
+
+
+def submitted(office: Office, name: str) -> str:
+    """The id of a run of alice's."""
+    office.says(ALICE, TEAM_A, f"/train submit {name} --image acme/lane:1 --gpus 4 -- python x.py")
+    app = office.application
+    found = app.database.read(
+        lambda session: app.training.find(session, "team-a", Reference(name, None))
+    )
+    return found.id
+
+
+def begun_half_an_hour_ago(office: Office, run_id: str) -> None:
+    def work(session: Session) -> None:
+        run = session.get_one(Run, run_id)
+        run.started_at = datetime.now(UTC) - 30 * MINUTE
+        session.add(run)
+
+    office.application.database.transaction(work)
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_status_before_any_sample_says_so(office: Office) -> None:
+    assert lines(office.says(ALICE, TEAM_A, "/gpu status")) == [
+        "GPUs · nothing was sampled yet",
+        "default: unknown. The first sample comes within a minute or two.",
+    ]
+
+
+def test_status_tells_allocated_and_busy_apart(office: Office, served: Served) -> None:
+    submitted(office, "lane")
+    served.cluster.create("jobs", training_job("by-hand", 3, epochs=100), "team-b")
+    eventually(lambda: served.cluster.list("pods", "team-b"))
+    eventually(lambda: held_pods(office) == 1)
+    sample(office)
+    assert lines(office.says(ALICE, TEAM_A, "/gpu status")) == [
+        "GPUs · 3 of 16 allocated",
+        "default: 3 of 16 GPUs allocated (19 %); seen this minute.",
+        "Busy of allocated: unknown, as no Prometheus is named for this cluster.",
+        "Nothing that is known of waits.",
+        "  h100  3 of 16 allocated",
+        "  Team    Allocated  Quota  Borrowed  Busy     Waiting  Longest wait",
+        "  team-a  0          4      0         -        0        -",
+        "  team-b  3          8      0         unknown  0        -",
+    ]
+    assert lines(office.says(BOB, TEAM_B, "/gpu nodes"))[2:] == [
+        "  Node   Type  Pool  Allocated  Held by   State",
+        "  gpu-1  h100  -     3 of 8     team-b 3  ready",
+        "  gpu-2  h100  -     0 of 8     -         ready",
+    ]
+
+
+def held_pods(office: Office) -> int:
+    [cluster] = office.application.clusters.values()
+    return sum(1 for pod in cluster.view.all(HOLDERS) if pod.spec.node_name)
+
+
+def test_what_gpus_of_a_run_did(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    begun_half_an_hour_ago(office, run_id)
+    lane = held(office, "lane", person=ALICE, run_id=run_id)
+    other = held(office, "other", team="team-b")
+    sampled(office, 29, {lane: BUSY, other: HELD})
+    said = lines(office.says(ALICE, TEAM_A, "/gpu show lane"))
+    assert said[:-1] == [
+        "GPUs of lane · asked",
+        "  GPU-hours  2.00",
+        "  Busy       75 %",
+        "  Known      of 100 % of that",
+        "  At 0 %     0.00 GPU-hours",
+        "  Memory     75 % on average, 75 % when it was fullest",
+    ]
+    assert said[-1].startswith("  GPUs of lane, UTC, in %. ")
+    assert said[-1].endswith(": busy 75, memory 75.")
+
+
+def test_a_run_nobody_sampled_is_said(office: Office) -> None:
+    submitted(office, "lane")
+    assert lines(office.says(ALICE, TEAM_A, "/gpu show lane")) == [
+        "GPUs of lane",
+        "No sample has seen it hold a GPU.",
+    ]
+
+
+def test_top_is_of_the_own_team(office: Office) -> None:
+    assert lines(office.says(ALICE, TEAM_A, "/gpu top"))[1:] == [
+        "Nobody held a GPU in that time, as far as was seen."
+    ]
+    lane = held(office, "lane", person=ALICE, run_id="1")
+    stranger = held(office, "by-hand")
+    other = held(office, "other", team="team-b")
+    sampled(office, 29, {lane: BUSY, stranger: IDLE, other: HELD})
+    assert lines(office.says(ALICE, TEAM_A, "/gpu top --for 1d")) == [
+        "GPU-hours of team-a",
+        "What GPUs did for each in the last 1d.",
+        "  Run      Team    Type  GPU-hours  Busy  GPU-hours at 0 %",
+        "  lane     team-a  h100  2.00       75 %  0.00",
+        "  by-hand  team-a  h100  1.00       0 %   1.00",
+    ]
+    assert lines(office.says(CAROL, TEAM_A, "/gpu top --all --by idle"))[3:] == [
+        "  by-hand  team-a  h100  1.00       0 %      1.00",
+        "  lane     team-a  h100  2.00       75 %     0.00",
+        "  other    team-b  h100  2.00       unknown  unknown",
+    ]
+    assert office.says(ALICE, TEAM_A, "/gpu top --all").splitlines()[0] == (
+        "Admins alone see the runs of every team."
+    )
+
+
+def test_idle_runs_are_told_with_what_helps(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    since = datetime.now(UTC) - timedelta(hours=2)
+    lane = held(office, "lane", person=ALICE, run_id=run_id, idle_since=since)
+    stranger = held(office, "by-hand", idle_since=since + timedelta(hours=1))
+    sampled(office, 5, {lane: IDLE, stranger: IDLE})
+    assert lines(office.says(ALICE, TEAM_A, "/gpu idle")) == [
+        "Idle GPUs · 4 held and doing nothing",
+        (
+            f"`lane` in team-a: 2 GPUs at 0 % since {since:%Y-%m-%d %H:%M} UTC"
+            " (2h, 4.00 GPU-hours). It is of @U0ALICE."
+        ),
+        (
+            f"`by-hand` in team-a: 2 GPUs at 0 % since {since + 60 * MINUTE:%Y-%m-%d %H:%M} UTC"
+            " (1h, 2.00 GPU-hours). It is of nobody that is known."
+        ),
+        "  [Stop lane] [Snooze lane 4 h] [by-hand is mine]",
+    ]
+    assert office.clicks(ERIN, TEAM_A, "gpu.snooze", run_id).startswith(
+        "`lane` is left alone, and not listed as idle, until "
+    )
+    assert office.clicks(ALICE, TEAM_A, "gpu.mine", str(stranger)) == "`by-hand` is noted as yours."
+    assert office.clicks(ERIN, TEAM_A, "gpu.mine", str(stranger)).splitlines() == [
+        "by-hand is @U0ALICE's already.",
+        "Ask them about it.",
+    ]
+    [title, left, *_] = lines(office.says(ALICE, TEAM_A, "/gpu idle"))
+    assert title == "Idle GPUs · 2 held and doing nothing"
+    assert left.startswith("`by-hand` in team-a")
+    assert left.endswith("It is of @U0ALICE.")
+
+
+def test_others_change_nothing_about_idle_runs(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    stranger = str(held(office, "by-hand", idle_since=datetime.now(UTC)))
+    assert office.clicks(BOB, TEAM_B, "gpu.snooze", run_id).splitlines()[0] == (
+        "lane is a run of team-a."
+    )
+    assert office.clicks(BOB, TEAM_B, "gpu.mine", stranger).splitlines()[0] == (
+        "by-hand is not of team-b."
+    )
+    assert office.clicks(ALICE, TEAM_A, "gpu.mine", "999").splitlines()[0] == (
+        "This is not known any more."
+    )
+
+
+def test_report_adds_up_and_says_gaps(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    lane = held(office, "lane", person=ALICE, run_id=run_id)
+    stranger = held(office, "by-hand", gpu_type="a100")
+    other = held(office, "other", team="team-b")
+    sampled(office, 29, {lane: BUSY, stranger: HELD, other: HELD})
+    today = datetime.now(UTC).date()
+    days = f"{today - timedelta(days=1)} to {today}"
+    asked = f"/gpu report --from {today - timedelta(days=1)}"
+    title, gaps, *rest = lines(office.says(ALICE, TEAM_A, f"{asked} --by run"))
+    assert title == f"GPUs of team-a, {days}"
+    assert gaps.startswith("Samples of default cover ")
+    assert gaps.endswith(" % of the time; nothing is said of the rest.")
+    assert rest == [
+        "What GPUs did is known of 50 % of the GPU-hours.",
+        "  Run             GPU-hours  Busy         At 0 %   Known  Borrowed  Runs  Wait",
+        "  team-a/by-hand  2.00       unknown      unknown  0 %    -         0     -",
+        "  team-a/lane     2.00       1.50 (75 %)  0.00     100 %  -         1     0s",
+        "  total           4.00       1.50 (75 %)  0.00     50 %   -         1     0s",
+    ]
+    names = ",".join(str(today - timedelta(days=each)) for each in (1, 0))
+    assert lines(office.says(CAROL, TEAM_A, f"{asked} --all --csv"))[3:] == [
+        (
+            "team,gpu_hours,busy_gpu_hours,idle_gpu_hours,measured_gpu_hours,borrowed_gpu_hours,runs,"
+            "waited_hours,cost,currency,from,to"
+        ),
+        f"team-a,4.000,1.500,0.000,2.000,,1,0.000,,,{names}",
+        f"team-b,2.000,,,0.000,,0,0.000,,,{names}",
+        f"total,6.000,1.500,0.000,2.000,,1,0.000,,,{names}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("report --from 2026-13-01", "`--from` takes"),
+        ("report --from 01.11.2026", "`--from` takes"),
+        ("report --from 2026-11-10 --to 2026-11-01", "2026-11-10 is after 2026-11-01."),
+        ("report --from 2999-01-01 --to 2999-01-02", "2999-01-01 has not come yet."),
+        ("report --from 2020-01-01 --to 2026-11-01", "From 2020-01-01 to 2026-11-01 is longer"),
+        ("report --by colour", "`--by` takes"),
+        ("top --by colour", "`--by` takes"),
+        ("top --for 1s", "`--for` takes"),
+        ("show nothing", "team-a has no run nothing."),
+        ("statuss", "`/gpu statuss` is not a command."),
+    ],
+)
+def test_wrong_words_are_explained(office: Office, words: str, answer: str) -> None:
+    assert office.says(ALICE, TEAM_A, f"/gpu {words}").startswith(answer)
+
+
+@pytest.mark.parametrize("words", ["status", "nodes", "top", "idle", "show lane", "report"])
+@pytest.mark.parametrize(
+    ("person", "channel", "answer"),
+    [
+        (BOB, TEAM_A, "You are not a member of team-a."),
+        (ALICE, ELSEWHERE, "This channel belongs to no team, so this cannot be used here."),
+        (DAN, TEAM_A, "Guests and people of other workspaces cannot use Quartermaster."),
+    ],
+)
+def test_others_are_told_nothing(
+    office: Office, person: str, channel: str, answer: str, words: str
+) -> None:
+    assert office.says(person, channel, f"/gpu {words}").splitlines()[0] == answer
