@@ -35,7 +35,7 @@ def lost_with(session: Session, row: Snapshot) -> Iterator[str]:
     if newest is not None and newest.id == row.id:
         yield f"It is the newest snapshot of {row.claim_name}."
     if row.run:
-        yield f"It shows the end of run {row.run}, which cannot be started again from it then."
+        yield f"It shows the end of run {row.run}, which can be started again from it."
     made = [each.claim_name for each in finding.made_from(session, row.id) if each.uid]
     if made:
         yield f"PVCs that were made from it stay: {', '.join(made)}."

@@ -27,6 +27,7 @@ EXCEPTED = {
     "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
+    "snapshot-runs": "no pod really runs here, so it would read nothing; test_snapshots tells it",
     "snapshots": "no pod really runs here, so nothing is in its volumes; test_snapshots tells it",
     "things-break": "it breaks nodes and volumes inside the playground (story.nature, story.pod)",
     "train-job": "no Trainer runs here; test_operators shows that Kueue admits its runs",
