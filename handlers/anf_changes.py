@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.access import Right, bound
+from bot.access import Caller, Right, bound
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import (
@@ -18,6 +18,7 @@ from bot.slack.parameters import (
 from bot.volumes.changes.card import GIVE_BACK, GO, question
 from bot.volumes.changes.service import Asked, read
 from bot.volumes.changes.tables import Kind, Phase
+from bot.volumes.matching import Claimed
 from handlers.anf import ClaimName, anf
 from handlers.context import Context
 from handlers.dataset_caches import acting_for
@@ -27,6 +28,7 @@ __all__ = ["anf"]
 _SHORTEST = timedelta(minutes=10)
 _TEAM = "Another team than the channel's"
 _CLUSTER = "Which of the team's clusters, where it has several"
+_YES = "Have it done without being asked first; what has to be approved still is"
 _FOR = "Put back after so long; without it, it stays"
 
 
@@ -49,6 +51,7 @@ class LevelOptions:
     length: timedelta | None
     reason: str
     is_shrinking: bool
+    is_meant: bool
     cluster: str | None
     team: str | None
 
@@ -61,6 +64,7 @@ class ThroughputOptions:
     mibps: int
     length: timedelta | None
     reason: str
+    is_meant: bool
     cluster: str | None
     team: str | None
 
@@ -83,6 +87,7 @@ class ThroughputOptions:
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
 @anf.option("--reason", Words(), default="", help="Why, for those who approve")
 @anf.option("--shrink", "is_shrinking", flag=True, help="Make the pool smaller that it leaves")
+@anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def level(ctx: Context, asked: LevelOptions) -> Reply:
@@ -99,7 +104,7 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
         seconds=_seconds(asked.length),
         reason=asked.reason,
     )
-    return _offer(ctx, wish, asked.cluster)
+    return _answer(ctx, wish, is_meant=asked.is_meant)
 
 
 @anf.verb(
@@ -115,6 +120,7 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
 @anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="MiB/s")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
 @anf.option("--reason", Words(), default="", help="Why")
+@anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
@@ -129,19 +135,14 @@ def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
         seconds=_seconds(asked.length),
         reason=asked.reason,
     )
-    return _offer(ctx, wish, asked.cluster)
+    return _answer(ctx, wish, is_meant=asked.is_meant)
 
 
 @anf.button(GO, right=Right.ANF_CHANGE)
 def click_go(ctx: Context, value: str) -> Reply:
     """Has it done; its card in the channel follows it."""
     asked = read(value)
-    caller = acting_for(ctx, asked.team, Right.ANF_CHANGE)
-    team = ctx.settings.teams[asked.team]
-    _, of = ctx.volume_reads.find(team.on(asked.cluster), asked.claim, asked.cluster)
-    row = ctx.changes.begin(ctx.session, caller, asked, of, ctx.now)
-    return Reply((join("Asked, as change ", code(row.number), "."),
-                  plain("Its card in this channel follows it.")))  # fmt: skip
+    return _begin(ctx, asked, acting_for(ctx, asked.team, Right.ANF_CHANGE))
 
 
 @anf.button(GIVE_BACK, right=Right.ANF_CHANGE)
@@ -155,18 +156,31 @@ def click_give_back(ctx: Context, row_id: str) -> Reply:
     return Reply((plain("It is put back as soon as Azure lets it; its card follows that."),))
 
 
-def _offer(ctx: Context, asked: Asked, cluster: str | None) -> Reply:
+def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
     """Refuses at once what can be; the rest is asked of Azure after the acknowledgement."""
-    name, team = ctx.team()
-    changes = ctx.changes
-    _, of = ctx.volume_reads.find(bound(name, team, cluster), asked.claim, asked.cluster)
+    changes, of = ctx.changes, _claimed(ctx, asked)
     changes.check(ctx.session, asked, of)
+    if is_meant:
+        return _begin(ctx, changes.meant(asked), ctx.caller)
 
     def later() -> Reply:
         plan, anf = changes.plan(asked, of)
         return Reply(card=question(asked, plan, anf), is_question=True)
 
     return Reply((join("Asking Azure about ", code(asked.claim), "…"),), later=later)
+
+
+def _begin(ctx: Context, asked: Asked, caller: Caller) -> Reply:
+    row = ctx.changes.begin(ctx.session, caller, asked, _claimed(ctx, asked), ctx.now)
+    return Reply((join("Asked, as change ", code(row.number), "."),
+                  plain("Its card in this channel follows it.")))  # fmt: skip
+
+
+def _claimed(ctx: Context, asked: Asked) -> Claimed:
+    team = ctx.settings.teams[asked.team]
+    return ctx.volume_reads.find(
+        bound(asked.team, team, asked.cluster), asked.claim, asked.cluster
+    )[1]
 
 
 def _seconds(length: timedelta | None) -> int | None:

@@ -59,12 +59,24 @@ async def _what_cannot_be_is_explained(alice: Person, erin: Person) -> None:
     await erin.is_told("Pool tuned-1 has 131.1 MiB/s for this volume")
 
 
-async def _throughput_for_a_while(story: Story, erin: Person) -> None:
-    await erin.types("#team-a", "/anf throughput scratch 120 --for 12h")
-    await erin.is_told("Asking Azure about scratch…")
-    offer = await erin.is_told("scratch: 120 MiB/s for 12h?", "40 MiB/s → 120 MiB/s")
-    await erin.clicks(offer, "Do it")
+async def _is_asked(story: Story, erin: Person, words: str, button: str, *says: str) -> None:
+    """Somebody is shown what would be done, and has it done."""
+    if story.unreliable:
+        # What only she sees may be lost with the bot, and a button with it.
+        await erin.types("#team-a", f"{words} --yes")
+        return
+    await erin.types("#team-a", words)
+    await erin.is_told("Asking Azure about")
+    offer = await erin.is_told(*says)
+    if offer is not None:
+        await erin.clicks(offer, button)
     await erin.is_told("Its card in this channel follows it.")
+
+
+async def _throughput_for_a_while(story: Story, erin: Person) -> None:
+    words = "/anf throughput scratch 120 --for 12h"
+    says = ("scratch: 120 MiB/s for 12h?", "40 MiB/s → 120 MiB/s")
+    await _is_asked(story, erin, words, "Do it", *says)
     card = await story.card("#team-a", "team-a/scratch to 120 MiB/s")
     await card.shows("in force", "40 MiB/s → 120 MiB/s")
     await erin.is_mentioned("#team-a", "scratch has 120 MiB/s, until", thread=card)
@@ -79,9 +91,7 @@ async def _throughput_for_a_while(story: Story, erin: Person) -> None:
 
 async def _level_for_a_day(story: Story, erin: Person, carol: Person) -> None:
     words = '/anf level models premium --pool premium-1 --for 12h --reason "CVPR deadline"'
-    await erin.types("#team-a", words)
-    await erin.is_told("Asking Azure about models…")
-    offer = await erin.is_told(
+    says = (
         "models: Premium for 12h?",
         "Pool premium-1 grows from 2 TiB to 3 TiB first.",
         "Filling all of its 1 TiB takes at least 17h 46m now, and 4h 26m then.",
@@ -89,8 +99,7 @@ async def _level_for_a_day(story: Story, erin: Person, carol: Person) -> None:
         "296.96 more a month",
         "Somebody else has to approve it.",
     )
-    await erin.clicks(offer, "Ask for it")
-    await erin.is_told("Its card in this channel follows it.")
+    await _is_asked(story, erin, words, "Ask for it", *says)
     card = await story.card("#team-a", "team-a/models to Premium")
     request = await story.card("#gpu-approvals", "team-a/models to Premium", "296.96 more a month")
     await carol.clicks(request, "Approve")
