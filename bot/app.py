@@ -78,11 +78,13 @@ from bot.training.sessions import SessionService
 from bot.training.stopping import RunStopping
 from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding, VolumeChangeController
-from bot.volumes.changes.renderer import ChangeRenderer
+from bot.volumes.changes.controller import Deciding
 from bot.volumes.changes.service import ChangeService
+from bot.volumes.parts import controllers as volume_controllers
+from bot.volumes.parts import renderers as volume_renderers
 from bot.volumes.reads import VolumeReads
-from bot.volumes.sightings import PoolController, look_at_pools
+from bot.volumes.repair import RepairService
+from bot.volumes.sightings import look_at_pools
 from bot.wakeups import Ear
 from handlers.context import Services
 from handlers.declared import COMMANDS
@@ -177,8 +179,7 @@ class Application:
             PushController(of_datasets, makers_of),
             SweepController(of_datasets),
             *snapshot_controllers(of_snapshots, self.approvals, read_anew),
-            PoolController(clock, self.netapp_files, self.settings, clusters),
-            VolumeChangeController(self.netapp_files, deciding, clusters, self.settings),
+            *volume_controllers(self.netapp_files, deciding, clusters, self.settings),
             OrphanController(of_datasets, self._clouds()),
         )
 
@@ -192,7 +193,7 @@ class Application:
             CacheRenderer(self.clock),
             PushRenderer(self.clock),
             *snapshot_renderers(self.clock, self.settings, self.approvals),
-            ChangeRenderer(self.settings, self.approvals),
+            *volume_renderers(self.settings, self.approvals),
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -257,6 +258,7 @@ class Application:
             reverts=RevertService(settings, self.access, self.approvals, self.clusters, words),
             volume_reads=VolumeReads(self.netapp_files, self.clusters),
             changes=ChangeService(self.netapp_files, self.database, self.approvals, self.clock),
+            repairs=RepairService(settings, self.approvals, self.netapp_files, self.clusters),
         )
 
     def _clouds(self) -> Sequence[OrphanSource]:

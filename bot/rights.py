@@ -32,6 +32,7 @@ class Right(StrEnum):
     ANF_READ = "anf.read"
     ANF_POOLS = "anf.pools"
     ANF_CHANGE = "anf.change"
+    ANF_REPAIR = "anf.repair"
     SNAPSHOT_READ = "snapshot.read"
     SNAPSHOT_CREATE = "snapshot.create"
     SNAPSHOT_RESTORE = "snapshot.restore"
@@ -98,6 +99,7 @@ RULES: Mapping[Right, Rule] = {
     # Pools are shared: what is in them, and what they cost, is told to those who answer for it.
     Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),
     Right.ANF_CHANGE: Rule(_HEADS, _DESKS),
+    Right.ANF_REPAIR: Rule(frozenset({Role.ADMIN}), _READING),
     Right.SNAPSHOT_READ: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_CREATE: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_RESTORE: Rule(EVERYBODY, _DESKS),

@@ -30,6 +30,7 @@ from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.reads import VolumeReads
+from bot.volumes.repair import RepairService
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Services:
     restoring: RestoreService
     volume_reads: VolumeReads
     changes: ChangeService
+    repairs: RepairService
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,11 @@ class Context:
     def changes(self) -> ChangeService:
         """Changes of what volumes can do."""
         return self.services.changes
+
+    @property
+    def repairs(self) -> RepairService:
+        """Repairs of what Trident keeps."""
+        return self.services.repairs
 
     @property
     def snapshots(self) -> SnapshotService:

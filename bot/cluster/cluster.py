@@ -130,11 +130,12 @@ class Cluster(Client):
         *,
         namespace: str | None = None,
         subresource: str = "",
+        name: str = "",
     ) -> bool:
-        """Whether the bot has a right in this cluster, or in one namespace of it."""
+        """Whether the bot has a right in this cluster, in a namespace of it, or on one object."""
         attributes = {"verb": verb, "group": group, "resource": plural, "subresource": subresource}
-        if namespace:
-            attributes["namespace"] = namespace
+        attributes |= {"namespace": namespace} if namespace else {}
+        attributes |= {"name": name} if name else {}
         doing = f"Asking cluster {self.name} whether the bot may {verb} {plural}"
         body = {
             "apiVersion": "authorization.k8s.io/v1",

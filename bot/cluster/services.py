@@ -1,6 +1,8 @@
-"""What stands beside runs, and of which the bot only knows that it exists."""
+"""What stands beside runs, reduced to the fields the bot looks at; of most only that it exists."""
 
-from bot.cluster.objects import ClusterObject
+from collections.abc import Mapping
+
+from bot.cluster.objects import ClusterObject, Condition, Part
 
 
 class Service(ClusterObject, frozen=True, kw_only=True):
@@ -11,5 +13,44 @@ class Ingress(ClusterObject, frozen=True, kw_only=True):
     """An Ingress."""
 
 
+class TemplateMeta(Part, frozen=True, kw_only=True):
+    """What the pods of a Deployment have."""
+
+    annotations: Mapping[str, str] = {}
+
+
+class PodTemplate(Part, frozen=True, kw_only=True):
+    """What the pods of a Deployment are to be; a change of it starts all of them anew."""
+
+    metadata: TemplateMeta = TemplateMeta()
+
+
+class DeploymentSpec(Part, frozen=True, kw_only=True):
+    """How many pods a Deployment is to have, and which."""
+
+    replicas: int = 1
+    template: PodTemplate = PodTemplate()
+
+
+class DeploymentStatus(Part, frozen=True, kw_only=True):
+    """How far a Deployment is, as of `observed_generation`."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
 class Deployment(ClusterObject, frozen=True, kw_only=True):
     """A Deployment."""
+
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+    @property
+    def is_rolled_out(self) -> bool:
+        """Whether all of its pods are new ones and can be used, and no old one is left."""
+        wanted, told = self.spec.replicas, self.status
+        counts = {told.replicas, told.updated_replicas, told.available_replicas}
+        return told.observed_generation >= self.metadata.generation and counts == {wanted}

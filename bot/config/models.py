@@ -94,7 +94,7 @@ class Approvals(Section):
     """A team's quota for good: `/quota set`."""
 
     anf_change: Policy = Policy()
-    """What Azure bills more for: `/anf level`, where anf.changes has it approved."""
+    """What changes volumes: `/anf repair`, and `/anf level` where anf.changes has it approved."""
 
     snapshot_restore: Policy = Policy()
     """A PVC put back to what a snapshot shows: `/snapshot restore --in-place`."""

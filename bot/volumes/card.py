@@ -14,7 +14,7 @@ _VOLUMES = ("PVC", "Pool", "Level", "Size", "Throughput", "Used")
 _POOLS = ("Pool", "Level", "QoS", "Size", "Free", "Throughput", "A month")
 _MOST = 40
 _MEANWHILE = (
-    " Until an admin tells it (docs/anf.md says how), it cannot be mounted on further nodes,"
+    " Until an admin tells it (`/anf repair PVC`), it cannot be mounted on further nodes,"
     " snapshotted, cloned or grown, and deleting the PVC would leave the volume behind, billed."
     " What runs on it goes on."
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import TRIDENT_VOLUMES
+from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES
 from bot.config import Settings
 from bot.errors import StorageError
 from bot.findings import Finding, Findings
@@ -18,7 +18,6 @@ _READING = (
     f"{_NETAPP}/capacityPools/read",
     f"{_NETAPP}/capacityPools/volumes/read",
 )
-_RECORDS = (("get", TRIDENT_VOLUMES.group, "tridentvolumes"),)
 _CHANGING = (
     f"{_NETAPP}/capacityPools/write",
     f"{_NETAPP}/capacityPools/volumes/write",
@@ -47,23 +46,25 @@ def checks(files: NetAppFiles) -> Findings:
 
 
 def records(settings: Settings, cluster: Cluster) -> Findings:
-    """Whether the bot may read what Trident keeps, where it is and volumes can be moved.
+    """Whether the bot may read and repair what Trident keeps, where it is.
 
     ClusterError when the cluster cannot be asked.
     """
     if settings.anf is None or not cluster.served(TRIDENT_VOLUMES.group):
         return
     about, namespace = f"cluster {cluster.name} trident", settings.anf.trident_namespace
+    needed = ((TRIDENT_VOLUMES, ""), (DEPLOYMENTS, settings.anf.trident_deployment))
     lacking = [
-        f"{verb} {plural} in {namespace}"
-        for verb, group, plural in _RECORDS
-        if not cluster.may(verb, group, plural, namespace=namespace)
+        f"{verb} {each.plural} in {namespace}"
+        for each, name in needed
+        for verb in ("get", "patch")
+        if not cluster.may(verb, each.group, each.plural, namespace=namespace, name=name)
     ]
     if lacking:
         remedy = "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
         yield Finding(about, "warning", f"missing: {', '.join(lacking)}", remedy)
         return
-    yield Finding(about, "ok", "what it keeps of moved volumes can be read")
+    yield Finding(about, "ok", "what it keeps of moved volumes can be read and repaired")
 
 
 def missing(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:

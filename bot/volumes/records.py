@@ -8,7 +8,7 @@ from bot.errors import ConflictError
 from bot.volumes.resources import same_id
 from bot.volumes.tables import MovedVolume
 
-UNBLOCK = "An admin tells Trident where it is; docs/anf.md says how."
+UNBLOCK = "An admin tells Trident where it is: `/anf repair PVC`."
 
 
 class ClaimPlace(NamedTuple):

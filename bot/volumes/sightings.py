@@ -14,6 +14,7 @@ from bot.due import wake
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.moves import moved_volumes
 from bot.volumes.records import note
+from bot.volumes.repair import live_repair
 from bot.volumes.resources import Estate
 from bot.volumes.tables import MovedVolume, SeenPool
 
@@ -99,6 +100,8 @@ def _record_moved(
         if each.volume_name not in there and each.seen_at <= now:
             session.delete(each)
     for row in there.values():
+        # A record that is written, but not read by Trident yet, is not known to it.
+        row.is_stale = row.is_stale or live_repair(session, cluster, row.volume_name) is not None
         note(session, row)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from playground.arm.estate import GIB, Estate, Pool, Volume
 from playground.cluster.cluster import Cluster
+from playground.cluster.control.training import Training
 
 DRIVER = "csi.trident.netapp.io"
-HOME = "trident"
+HOME, CONTROLLER = "trident", "trident-controller"
+IMAGE = "docker.io/netapp/trident:26.06.0"
 CLASS, BACKEND = "azurenetappfiles", "6f0e7a4e-3f6b-4a44-9d3e-0f5a3c1d2b11"
 
 
@@ -54,9 +56,7 @@ def provision(cluster: Cluster, estate: Estate, pool: Pool, wanted: Wanted) -> V
 
 def _keep(cluster: Cluster, name: str, config: dict[str, str]) -> None:
     """Trident's own record of a volume that it made."""
-    cluster.install("trident")
-    if cluster.get("namespaces", HOME) is None:
-        cluster.create("namespaces", {"metadata": {"name": HOME}})
+    install(cluster)
     body = {
         "metadata": {"name": name, "finalizers": ["trident.netapp.io"]},
         "config": {"version": "1", **config},
@@ -66,6 +66,23 @@ def _keep(cluster: Cluster, name: str, config: dict[str, str]) -> None:
         "state": "online",
     }
     cluster.create("tridentvolumes", body, HOME)
+
+
+def install(cluster: Cluster) -> None:
+    """Trident itself, unless it is there: its kinds, and its controller."""
+    cluster.install("trident")
+    if cluster.get("namespaces", HOME) is not None:
+        return
+    cluster.create("namespaces", {"metadata": {"name": HOME}})
+    container = {"name": "trident-main", "image": IMAGE}
+    labels = {"app": f"controller.{DRIVER}"}
+    spec = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+    }
+    cluster.inside.behaviours[IMAGE] = Training(never_ends=True, silent=True)
+    cluster.create("deployments", {"metadata": {"name": CONTROLLER}, "spec": spec}, HOME)
 
 
 def export(cluster: Cluster, volume: Volume, name: str, wanted: Wanted) -> None:

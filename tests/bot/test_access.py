@@ -67,6 +67,7 @@ MATRIX = {
     Right.ANF_READ:        ("a.d..", ".bd..", "abd.."),
     Right.ANF_POOLS:       (".....", ".bd..", "abdp."),
     Right.ANF_CHANGE:      (".....", ".bd..", "abd.."),
+    Right.ANF_REPAIR:      (".....", ".....", "abdp."),
     Right.SNAPSHOT_READ:   ("a.d..", ".bd..", "abd.."),
     Right.SNAPSHOT_CREATE: ("a.d..", ".bd..", "abd.."),
     Right.SNAPSHOT_RESTORE: ("a.d..", ".bd..", "abd.."),

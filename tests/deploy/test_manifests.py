@@ -217,8 +217,16 @@ def test_shares_need_volumes_and_references_alone() -> None:
     }
 
 
-def test_moved_volumes_need_records_alone() -> None:
-    assert rights("quartermaster-records") == {("trident.netapp.io", "tridentvolumes", "get")}
+def test_repairs_need_records_and_one_deployment() -> None:
+    assert rights("quartermaster-records") == {
+        ("trident.netapp.io", "tridentvolumes", "get"),
+        ("trident.netapp.io", "tridentvolumes", "patch"),
+        ("apps", "deployments", "get"),
+        ("apps", "deployments", "patch"),
+    }
+    rules = the("ClusterRole", "quartermaster-records")["rules"]
+    named = [rule.get("resourceNames") for rule in rules]
+    assert named == [None, ["trident-controller"]]
 
 
 def test_the_configuration_in_the_manifest_loads(tmp_path: Path) -> None:

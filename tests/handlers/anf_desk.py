@@ -37,6 +37,16 @@ class Desk:
         assert reply.later is not None, as_text(reply)
         return as_text(reply.later())
 
+    def button(self, person: str, channel: str, words: str) -> str:
+        """The value of the button that follows."""
+        incoming = self.office.incoming(person, channel, command="anf", words=words)
+        reply = self.office.application.desk.answer(incoming)
+        assert reply is not None
+        assert reply.later is not None
+        card = reply.later().card
+        assert card is not None
+        return card.buttons[0].value
+
     def reads(self, person: str, channel: str, words: str) -> list[str]:
         """What follows, line by line, with the cells of tables apart by bars."""
         told = self.learns(person, channel, words)

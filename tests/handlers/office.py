@@ -42,6 +42,7 @@ approvals:
   channel: C0APPROVE
   quota_override: {approvers: {people: [U0CAROL]}}
   quota_base: {approvers: {people: [U0CAROL, U0ERIN]}}
+  anf_change: {approvers: {people: [U0CAROL, U0ERIN]}}
 """
 
 

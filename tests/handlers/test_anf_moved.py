@@ -5,7 +5,7 @@ from tests.handlers.office import ALICE, TEAM_A
 
 __all__ = ["desk", "opened_desk"]
 MEANWHILE = (
-    " Until an admin tells it (docs/anf.md says how), it cannot be mounted on further nodes,"
+    " Until an admin tells it (`/anf repair PVC`), it cannot be mounted on further nodes,"
     " snapshotted, cloned or grown, and deleting the PVC would leave the volume behind, billed."
     " What runs on it goes on."
 )

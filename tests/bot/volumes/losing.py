@@ -7,7 +7,7 @@ from tests.bot.ground import START, Ground
 
 _AT = "/subscriptions/s/resourceGroups/g/providers/Microsoft.NetApp/netAppAccounts/a/capacityPools"
 WHY = "was moved to pool premium, and Trident does not know: it cannot be"
-UNBLOCK = "An admin tells Trident where it is; docs/anf.md says how."
+UNBLOCK = "An admin tells Trident where it is: `/anf repair PVC`."
 STAYS = (
     "Its volume was moved to pool premium, and Trident does not know: with the PVC gone the volume"
     f" would stay, billed. {UNBLOCK}"

@@ -86,7 +86,8 @@ def test_one_role_can_give_what_another_withholds() -> None:
 
 
 def test_records_that_can_be_read_are_told(rig: Rig) -> None:
-    told = Finding("cluster default trident", "ok", "what it keeps of moved volumes can be read")
+    says = "what it keeps of moved volumes can be read and repaired"
+    told = Finding("cluster default trident", "ok", says)
     assert list(records(rig.policy, rig.cluster)) == [told]
 
 

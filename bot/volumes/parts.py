@@ -1,0 +1,34 @@
+"""What keeps and shows what is done to volumes, as the composition root puts it together."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from bot.approvals import Approvals
+from bot.cluster.cluster import Cluster
+from bot.config import Settings
+from bot.controller import Controller
+from bot.slack.messages import Renderer
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.changes.controller import Deciding, VolumeChangeController
+from bot.volumes.changes.renderer import ChangeRenderer
+from bot.volumes.repair_card import RepairRenderer
+from bot.volumes.repair_controller import RepairController
+from bot.volumes.sightings import PoolController
+
+
+def controllers(
+    files: NetAppFiles,
+    deciding: Deciding,
+    clusters: Mapping[str, Cluster],
+    settings: Callable[[], Settings],
+) -> Sequence[Controller]:
+    """What keeps pools, moved volumes, changes of volumes, and repairs."""
+    return (
+        PoolController(deciding.clock, files, settings, clusters),
+        VolumeChangeController(files, deciding, clusters, settings),
+        RepairController(files, deciding, clusters, settings),
+    )
+
+
+def renderers(settings: Callable[[], Settings], approvals: Approvals) -> Sequence[Renderer]:
+    """What renders their cards."""
+    return (ChangeRenderer(settings, approvals), RepairRenderer(settings, approvals))

@@ -1,0 +1,156 @@
+"""Has Trident told where a moved volume is: asked for, shown, approved, written down."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.access import Caller
+from bot.approvals import Approvals, Request
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.config import Anf, Settings
+from bot.due import wake
+from bot.errors import ConflictError
+from bot.slack.messages import show_card
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.matching import Claimed
+from bot.volumes.repair_plan import Plan, plan_repair
+from bot.volumes.repair_tables import REPAIR, Phase, Repair
+
+POLICY = "anf_change"
+
+
+@dataclass(frozen=True)
+class Asker:
+    """For whom a repair is made, where it is followed, and of which team's PVC."""
+
+    workspace_id: str
+    person: str
+    channel: str
+    namespace: str
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What is to be looked at again when a repair has ended."""
+
+    kind: str = ""
+    id: str = ""
+    lane: str = ""
+
+
+def begin_repair(
+    session: Session, asker: Asker, plan: Plan, anf: Anf, now: datetime, then: Waiting | None = None
+) -> Repair:
+    """Begins a repair that was approved together with what made it necessary.
+
+    ConflictError where one of the same volume is under way. `then` is woken at its end; the repair
+    says how that was in its phase and its `reason`. It asks nobody.
+    """
+    row = _row(asker, plan, anf, now)
+    waiting = then or Waiting()
+    row.then_kind, row.then_id, row.then_lane = waiting.kind, waiting.id, waiting.lane
+    row.phase = Phase.PATCHING
+    return _add(session, row, now)
+
+
+def live_repair(session: Session, cluster: str, volume_name: str) -> Repair | None:
+    """The repair of a PV's volume that has not ended."""
+    return session.exec(
+        select(Repair).where(
+            col(Repair.cluster) == cluster,
+            col(Repair.volume_name) == volume_name,
+            col(Repair.ended_at).is_(None),
+        )
+    ).first()
+
+
+def digest_of(row: Repair) -> str:
+    """A digest of what the deciders are shown."""
+    shown = [row.cluster, row.volume_name, row.old_id, row.new_id]
+    shown += [row.trident_namespace, row.deployment]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+
+
+class RepairService:
+    """What handlers call; only `plan` looks outside."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        approvals: Approvals,
+        files: NetAppFiles,
+        clusters: Mapping[str, Cluster],
+    ) -> None:
+        self._settings = settings
+        self._approvals = approvals
+        self._files = files
+        self._clusters = clusters
+
+    def plan(self, team: str, cluster: str, of: Claimed) -> Plan:
+        """What it would do, asked of Azure and of the cluster; it changes nothing."""
+        return plan_repair(self._files, self._clusters[cluster], team, of)
+
+    def ask(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Repair:
+        """A repair that waits for somebody else's approval; UserError says why it cannot."""
+        settings = self._settings()
+        if settings.anf is None:
+            raise ConflictError("Azure NetApp Files is not set up here.")
+        namespace = settings.teams[plan.team].on(plan.cluster).namespace
+        asker = Asker(caller.workspace_id, caller.person, caller.channel, namespace)
+        row = _add(session, _row(asker, plan, settings.anf, now), now)
+        request = Request(
+            subject_kind=REPAIR,
+            subject_id=row.id,
+            lane=row.lane,
+            policy=POLICY,
+            digest=digest_of(row),
+            requester=caller,
+            reason=f"Repair of PVC {row.claim_name}",
+        )
+        approval = self._approvals.ask(session, request, now)
+        deciders = self._approvals.deciders(session, approval)
+        channel = settings.approvals.channel or settings.slack.admin_channel
+        for place in (channel,) if channel else deciders:
+            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        return row
+
+
+def _row(asker: Asker, plan: Plan, anf: Anf, now: datetime) -> Repair:
+    return Repair(
+        workspace_id=asker.workspace_id,
+        team=plan.team,
+        person=asker.person,
+        channel=asker.channel,
+        cluster=plan.cluster,
+        namespace=asker.namespace,
+        claim_name=plan.claim,
+        volume_name=plan.volume_name,
+        old_id=plan.old_id,
+        new_id=plan.new_id,
+        trident_namespace=anf.trident_namespace,
+        deployment=anf.trident_deployment,
+        asked_at=now,
+        since=now,
+    )
+
+
+def _add(session: Session, row: Repair, now: datetime) -> Repair:
+    other = live_repair(session, row.cluster, row.volume_name)
+    if other is not None:
+        raise ConflictError(
+            f"<@{other.person}> asked for the repair of {other.claim_name} already.",
+            f"Its card in <#{other.channel}> follows it.",
+        )
+    session.add(row)
+    session.flush()
+    facts = {"pvc": row.claim_name, "volume": row.volume_name, "from": row.old_id, "to": row.new_id}
+    actor = Actor(row.workspace_id, row.person, row.channel, row.team)
+    record(session, actor, "anf.repair", (REPAIR, row.id), facts, at=now)
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    wake(session, REPAIR, row.id, row.lane, now)
+    return row

@@ -1,0 +1,152 @@
+"""What a repair would change, and how far it is, as cards."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.approvals import ApprovalPhase, Approvals
+from bot.config import Anf, Settings
+from bot.people import name_of
+from bot.slack.card import Button, Card, Reply, Tone
+from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
+from bot.volumes.records import pool_of
+from bot.volumes.repair_course import RESTARTED_AT
+from bot.volumes.repair_plan import Plan, written
+from bot.volumes.repair_tables import REPAIR, Phase, Repair
+
+GO = "anf.repair"
+_MOST_DECIDERS = 10
+_MEANS = (
+    "Trident's controller reads its records only when it starts. While it starts anew, for about a"
+    " minute, nothing is mounted on further nodes, made, grown, snapshotted or deleted on Trident"
+    " in the whole cluster: that waits. What runs goes on, and nothing else is changed."
+)
+_STATES = {
+    Phase.ASKED: ("waits for approval", Tone.WAITING),
+    Phase.PATCHING: ("Trident's record is being written", Tone.WORKING),
+    Phase.RESTARTING: ("Trident's controller is being started anew", Tone.WORKING),
+    Phase.ROLLING: ("Trident's controller is starting anew", Tone.WORKING),
+    Phase.CHECKING: ("being checked once more", Tone.WORKING),
+    Phase.DONE: ("Trident knows where it is", Tone.GOOD),
+    Phase.FAILED: ("failed", Tone.BAD),
+    Phase.DENIED: ("denied", Tone.BAD),
+    Phase.EXPIRED: ("expired", Tone.STOPPED),
+}
+
+
+def question(plan: Plan, anf: Anf, *, is_trial: bool) -> Reply:
+    """What would be written where, with the button that asks for it."""
+    trial = "This was a trial: nothing was changed, and nobody was asked."
+    asks = "Somebody else of the approvers has to approve it. Everything is checked again then."
+    card = Card(
+        f"Repair of PVC {plan.claim}",
+        lines=(
+            join(code(plan.claim), plain(f" was moved to pool {pool_of(plan.new_id)}, and Trident"
+                 " has the id it had before. This would be written:")),
+            plain(_MEANS),
+            plain(trial if is_trial else asks),
+        ),
+        document=document(plan, anf.trident_namespace, anf.trident_deployment),
+        buttons=() if is_trial else (Button(GO, "Ask for approval", written(plan), "primary"),),
+    )  # fmt: skip
+    return Reply(card=card, is_question=True)
+
+
+def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
+    """The two patches, to the letter."""
+    moment = "the moment of the restart"
+    if isinstance(what, Repair) and what.restart_at is not None:
+        moment = what.restart_at.isoformat()
+    return "\n".join(
+        (
+            f"TridentVolume {namespace}/{what.volume_name}, unless anybody changes it meanwhile:",
+            "  config.internalID",
+            f"    - {what.old_id}",
+            f"    + {what.new_id}",
+            f"Deployment {namespace}/{deployment}, as kubectl rollout restart does:",
+            f"  spec.template.metadata.annotations[{RESTARTED_AT}]",
+            f"    + {moment}",
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """How its approval stands in words, who can decide it, and by which buttons."""
+
+    lines: tuple[Markup, ...] = ()
+    deciders: Sequence[str] = ()
+    buttons: tuple[Button, ...] = ()
+
+
+def repair_card(row: Repair, asker: str, deciding: Deciding) -> Card:
+    """How a repair stands."""
+    state, tone = _STATES[Phase(row.phase)]
+    is_open = row.phase in {Phase.ASKED, Phase.FAILED} or row.is_live
+    return Card(
+        title=f"Repair of PVC {row.claim_name}",
+        state=state,
+        tone=Tone.WARNING if row.trouble and row.is_live else tone,
+        lines=tuple(_lines(row, deciding)),
+        facts=tuple(_facts(row, asker)),
+        document=document(row, row.trident_namespace, row.deployment) if is_open else "",
+        buttons=deciding.buttons,
+    )
+
+
+def _lines(row: Repair, deciding: Deciding) -> Iterator[Markup]:
+    yield from deciding.lines
+    if deciding.deciders:
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+    if row.phase == Phase.ASKED:
+        yield plain(_MEANS)
+    if row.trouble and row.is_live:
+        yield join("*Late*: ", sentence(row.trouble), " It is tried again.")
+    for line in (row.reason, row.stands, row.unblock):
+        if line:
+            yield sentence(line)
+
+
+def _facts(row: Repair, asker: str) -> Iterator[tuple[str, Markup]]:
+    yield "PVC", code(f"{row.namespace}/{row.claim_name}")
+    yield "Moved", plain(f"from pool {pool_of(row.old_id)} to pool {pool_of(row.new_id)}")
+    yield "PV", code(row.volume_name)
+    yield "Cluster", plain(row.cluster)
+    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    if row.ended_at is not None:
+        yield "Ended", when(row.ended_at)
+
+
+class RepairRenderer:
+    """Renders repairs; they have buttons only where they are decided."""
+
+    kind = REPAIR
+
+    def __init__(self, settings: Callable[[], Settings], approvals: Approvals) -> None:
+        self._settings = settings
+        self._approvals = approvals
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """What the card says now in this channel; None when there is no such repair."""
+        row = session.get(Repair, subject_id)
+        if row is None:
+            return None
+        asker = name_of(session, row.workspace_id, row.person)
+        return repair_card(row, asker, self._deciding(session, row, channel))
+
+    def _deciding(self, session: Session, row: Repair, channel: str) -> Deciding:
+        approval = self._approvals.of(session, REPAIR, row.id)
+        if approval is None:
+            return Deciding()
+        lines = self._approvals.lines(session, approval)
+        if approval.phase != ApprovalPhase.ASKED or not self._decides(row, channel):
+            return Deciding(lines)
+        deciders = self._approvals.deciders(session, approval)[:_MOST_DECIDERS]
+        return Deciding(lines, deciders, self._approvals.buttons(approval))
+
+    def _decides(self, row: Repair, channel: str) -> bool:
+        """Whether approvers look there: where requests are shown, or at what they got alone."""
+        settings = self._settings()
+        where = settings.approvals.channel or settings.slack.admin_channel
+        return channel == where if where else channel != row.channel

@@ -1,0 +1,172 @@
+"""Makes repairs so: waits for the approval, writes the record, starts Trident anew, looks again."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.approvals import Approval, ApprovalPhase
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES, VOLUMES
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.errors import ClusterError
+from bot.slack.messages import refresh_cards
+from bot.volumes import repair_recording as recording
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.changes.controller import Deciding
+from bot.volumes.matching import named_by
+from bot.volumes.repair import digest_of
+from bot.volumes.repair_course import (
+    NOTHING,
+    RESTARTED_AT,
+    Enter,
+    Fail,
+    Move,
+    Restart,
+    Seen,
+    Wait,
+    WriteRecord,
+    decide,
+    stands_of,
+)
+from bot.volumes.repair_tables import REPAIR, Phase, Repair
+from bot.volumes.resources import same_id, volume_place
+
+SOON, _ROLLOUT = timedelta(seconds=2), timedelta(seconds=5)
+_WORTH_SAYING = 2
+_REFUSED = {"Forbidden", "Invalid", "BadRequest", "NotServed"}
+_UNDECIDED = {ApprovalPhase.ASKED, ApprovalPhase.USED}
+
+
+class RepairController:
+    """Keeps repairs."""
+
+    kind = REPAIR
+
+    def __init__(
+        self,
+        files: NetAppFiles,
+        deciding: Deciding,
+        clusters: Mapping[str, Cluster],
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._files = files
+        self._world = deciding
+        self._clusters = clusters
+        self._settings = settings
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step of a repair; OutsideError when the world did not let it."""
+        row = self._world.database.read(lambda session: session.get(Repair, row_id))
+        if row is None or not row.is_live:
+            return Step(None)
+        now = self._world.clock.now()
+        if row.phase == Phase.ASKED:
+            return self._decided(row, now)
+        cluster = self._clusters.get(row.cluster)
+        if cluster is None:
+            raise ClusterError(f"Cluster {row.cluster} is not in quartermaster.yaml any more.")
+        move = self._act(cluster, row, decide(row, self._look(cluster, row), now))
+        again = now + (_ROLLOUT if isinstance(move, Wait) else SOON)
+        return Step(again, lambda session: recording.record(session, row, move, now))
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what goes wrong again and again."""
+        row = session.get(Repair, row_id)
+        if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
+            row.trouble = trouble.sentence
+            session.add(row)
+            refresh_cards(session, row.subject, live=True)
+
+    def _decided(self, row: Repair, now: datetime) -> Step:
+        """Spends the approval, after asking who the approvers are now; or ends."""
+        world = self._world
+        approval = world.database.read(lambda session: world.approvals.of(session, REPAIR, row.id))
+        if approval is None:
+            fail = Fail("Its request is not known any more.", NOTHING)
+            return Step(None, lambda session: recording.record(session, row, fail, now))
+        if approval.phase in _UNDECIDED:
+            return Step(None)
+        if approval.phase == ApprovalPhase.APPROVED:
+            users, groups = world.database.read(
+                lambda session: world.approvals.concerned(session, approval)
+            )
+            world.read_anew(row.workspace_id, users, groups)
+            return Step(now + SOON, lambda session: self._spend(session, row, now))
+        return Step(None, lambda session: self._refuse(session, row, approval, now))
+
+    def _spend(self, session: Session, row: Repair, now: datetime) -> None:
+        approval = self._world.approvals.of(session, REPAIR, row.id)
+        if approval is None:
+            return
+        if self._world.approvals.use(session, approval, digest_of(row), now):
+            recording.record(session, row, Enter(Phase.PATCHING), now)
+        else:
+            refresh_cards(session, row.subject, live=False)
+
+    def _refuse(self, session: Session, row: Repair, approval: Approval, now: datetime) -> None:
+        match approval.phase:
+            case ApprovalPhase.DENIED:
+                recording.record(session, row, Enter(Phase.DENIED), now)
+            case ApprovalPhase.EXPIRED:
+                recording.record(session, row, Enter(Phase.EXPIRED), now)
+            case _:
+                recording.record(session, row, Fail(approval.note, NOTHING), now)
+
+    def _look(self, cluster: Cluster, row: Repair) -> Seen:
+        """What there is, live; Azure is asked before the record is written and at the end."""
+        if row.phase in {Phase.RESTARTING, Phase.ROLLING}:
+            found = cluster.get(DEPLOYMENTS, row.deployment, row.trident_namespace)
+            return Seen(deployment=found)
+        record = cluster.get(TRIDENT_VOLUMES, row.volume_name, row.trident_namespace)
+        return Seen(record=record, astray=self._astray(cluster, row))
+
+    def _astray(self, cluster: Cluster, row: Repair) -> str:
+        """What is not as it was shown, as a sentence; empty where all is."""
+        anf = self._settings().anf
+        place = volume_place(row.new_id, anf.subscription) if anf is not None else None
+        if anf is None or place is None:
+            return "Azure NetApp Files of that subscription is not set up here any more."
+        named = f"metadata.name={row.volume_name}"
+        pv = next(iter(cluster.list(VOLUMES, fields=named)), None)
+        told = named_by(pv) if pv is not None else None
+        owner = pv.spec.claim_ref if pv is not None else None
+        if told is None or owner is None or owner.name != row.claim_name:
+            return f"PV {row.volume_name} is not the one of PVC {row.claim_name} any more."
+        found = self._files.volume(place)
+        if found is None or not same_id(found.id, row.new_id) or told.path not in {"", found.path}:
+            return "Azure has the volume somewhere else by now."
+        return ""
+
+    def _act(self, cluster: Cluster, row: Repair, move: Move) -> Move:
+        """Takes the step; what is to be recorded once it was taken."""
+        try:
+            match move:
+                case WriteRecord(version):
+                    _write(cluster, row, version)
+                    return Enter(Phase.RESTARTING)
+                case Restart():
+                    _restart(cluster, row)
+                    return Enter(Phase.ROLLING)
+                case _:
+                    return move
+        except ClusterError as error:
+            if error.reason == "Conflict":
+                return Wait()
+            if error.reason in _REFUSED:
+                return Fail(error.message, stands_of(row), error.hint)
+            raise
+
+
+def _write(cluster: Cluster, row: Repair, version: str) -> None:
+    """The server refuses it where anybody has changed the record since it was looked at."""
+    body = {"metadata": {"resourceVersion": version}, "config": {"internalID": row.new_id}}
+    cluster.patch_merge(TRIDENT_VOLUMES, row.volume_name, body, row.trident_namespace)
+
+
+def _restart(cluster: Cluster, row: Repair) -> None:
+    """As `kubectl rollout restart` does; with the same moment it is done once."""
+    moment = row.restart_at.isoformat() if row.restart_at is not None else ""
+    body = {"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: moment}}}}}
+    cluster.patch_merge(DEPLOYMENTS, row.deployment, body, row.trident_namespace)

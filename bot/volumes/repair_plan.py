@@ -1,0 +1,104 @@
+"""What a repair would change, from what Azure, the PV and Trident say now."""
+
+import msgspec
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import DEPLOYMENTS
+from bot.config import Anf
+from bot.errors import ClusterError, ConflictError, UsageError
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.matching import Claimed, match
+from bot.volumes.moves import Record, Records
+from bot.volumes.reads import DEADLINE_SECONDS
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be written where; also the value of the button that asks for it."""
+
+    team: str = msgspec.field(name="t")
+    cluster: str = msgspec.field(name="c")
+    claim: str = msgspec.field(name="p")
+    volume_name: str = msgspec.field(name="v")
+    old_id: str = msgspec.field(name="o")
+    new_id: str = msgspec.field(name="n")
+
+
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+_DECODER = msgspec.json.Decoder(Plan)
+
+
+def written(plan: Plan) -> str:
+    """The value of a button."""
+    return msgspec.json.encode(plan).decode()
+
+
+def read(value: str) -> Plan:
+    """What a button says; UsageError when it is of another time."""
+    try:
+        return _DECODER.decode(value)
+    except msgspec.MsgspecError:
+        raise UsageError("This button is out of date.", "Ask again: `/anf repair PVC`.") from None
+
+
+def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) -> Plan:
+    """What a repair of a PVC would do, asked now; ConflictError where there is nothing to do."""
+    anf, name = files.configured, of.claim.name
+    if not of.named.id:
+        raise ConflictError(
+            f"The volume of PVC {name} was not made by Trident, which keeps no record of it.",
+            "Such volumes need no repair.",
+        )
+    found = match(of.named, files.estate(Deadline(DEADLINE_SECONDS)).volumes)
+    if found is None:
+        raise ConflictError(
+            f"The volume of PVC {name} is not among those that Azure shows the bot.",
+            "Look with `/anf volumes`.",
+        )
+    if not found.is_moved:
+        raise ConflictError(
+            f"The volume of PVC {name} is where its PV says: there is nothing to repair."
+        )
+    old_id = _stale_id(cluster, anf, of, found.volume.id)
+    return Plan(
+        team=team,
+        cluster=cluster.name,
+        claim=name,
+        volume_name=of.volume.name,
+        old_id=old_id,
+        new_id=found.volume.id,
+    )
+
+
+def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
+    """What Trident has written down; ConflictError where that needs no repair, or can have none."""
+    name = of.claim.name
+    record = Records(cluster, anf.trident_namespace).of(of.volume.name)
+    _refuse(record, of, anf)
+    if not record.is_stale(new_id):
+        raise ConflictError(
+            f"Trident's record of PVC {name} names where it is: there is nothing to repair.",
+            "If Trident was not started since somebody wrote that, start it anew:"
+            f" `kubectl -n {anf.trident_namespace} rollout restart"
+            f" deployment/{anf.trident_deployment}`.",
+        )
+    if cluster.get(DEPLOYMENTS, anf.trident_deployment, anf.trident_namespace) is None:
+        raise ClusterError(
+            f"There is no Deployment {anf.trident_deployment} in namespace"
+            f" {anf.trident_namespace} on cluster {cluster.name}.",
+            "A platform admin sets anf.trident_deployment and anf.trident_namespace.",
+        )
+    return record.id
+
+
+def _refuse(record: Record, of: Claimed, anf: Anf) -> None:
+    if record.source:
+        raise ConflictError(
+            f"PVC {of.claim.name} only shows the volume of PV {record.source} again.",
+            "Repair the PVC of that one.",
+        )
+    if record.unread:
+        raise ClusterError(
+            record.unread,
+            f"The bot has to read and patch TridentVolumes in namespace {anf.trident_namespace}:"
+            " deploy/kubernetes/18-trident.yaml.",
+        )

@@ -1,0 +1,86 @@
+"""Writes down what a step of a repair came to, and says what people must know."""
+
+from datetime import datetime
+
+from sqlmodel import Session, col, or_, select
+
+from bot.audit import Actor
+from bot.audit import record as record_audit
+from bot.due import wake
+from bot.slack.markup import Markup, code, join, person, plain, sentence
+from bot.slack.messages import Note, refresh_cards, say_once
+from bot.volumes.repair_course import NOTHING, Enter, Fail, Move, Wait
+from bot.volumes.repair_tables import REPAIR, Phase, Repair
+from bot.volumes.tables import MovedVolume
+
+_ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED}
+
+
+def record(session: Session, seen: Repair, move: Move, now: datetime) -> None:
+    """Brings the row up to date, unless somebody else did since it was `seen`."""
+    row = session.get(Repair, seen.id)
+    if row is None or not row.is_live or row.phase != seen.phase:
+        return
+    row.trouble = ""
+    match move:
+        case Enter(phase):
+            _enter(session, row, phase, now)
+        case Fail(reason, stands, unblock):
+            row.reason, row.stands, row.unblock = reason, stands, unblock
+            _enter(session, row, Phase.FAILED, now)
+        case Wait() | _:
+            pass
+    session.add(row)
+    refresh_cards(session, row.subject, live=row.ended_at is None)
+
+
+def _enter(session: Session, row: Repair, phase: Phase, now: datetime) -> None:
+    row.phase, row.since = phase, now
+    match phase:
+        case Phase.RESTARTING:
+            row.rounds += 1
+            row.restart_at = now
+        case Phase.DONE:
+            _mend(session, row, now)
+        case _:
+            pass
+    if phase in _ENDS:
+        _end(session, row, now)
+
+
+def _mend(session: Session, row: Repair, now: datetime) -> None:
+    """Trident knows: of the volume itself, and of those that only show it again."""
+    names = (col(MovedVolume.volume_name), col(MovedVolume.source))
+    mine = or_(*(name == row.volume_name for name in names))
+    known = select(MovedVolume).where(col(MovedVolume.cluster) == row.cluster, mine)
+    for each in session.exec(known):
+        each.current_id = each.recorded_id = row.new_id
+        each.is_stale, each.unread, each.seen_at = False, "", now
+        session.add(each)
+
+
+def _end(session: Session, row: Repair, now: datetime) -> None:
+    row.ended_at = now
+    actor = Actor(row.workspace_id, team=row.team)
+    facts = {"pvc": row.claim_name, "outcome": row.phase}
+    facts |= {"reason": row.reason, "stands": row.stands} if row.reason else {}
+    record_audit(session, actor, "anf.repair_ended", (REPAIR, row.id), facts, at=now)
+    note = Note("ended", _said(row), owner=row.person)
+    say_once(session, row.subject, row.channel, note, now)
+    if row.then_kind:
+        wake(session, row.then_kind, row.then_id, row.then_lane, now)
+
+
+def _said(row: Repair) -> tuple[Markup, ...]:
+    name = code(row.claim_name)
+    match row.phase:
+        case Phase.DONE:
+            words = join("Trident knows again where the volume of ", name, " is.")
+        case Phase.DENIED:
+            words = join("the repair of ", name, plain(f" was denied. {NOTHING}"))
+        case Phase.EXPIRED:
+            words = join("nobody decided on the repair of ", name, plain(f" in time. {NOTHING}"))
+        case _:
+            words = join("the repair of ", name, " failed. ", sentence(row.reason))
+    more = (sentence(row.stands), sentence(row.unblock)) if row.phase == Phase.FAILED else ()
+    return (join(person(row.person), " ", words), *(each for each in more if each))

@@ -1,0 +1,57 @@
+"""/anf repair: Trident is told where a volume is that somebody moved."""
+
+from bot.access import Right, bound
+from bot.slack.card import Reply
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import ClusterName, TeamName
+from bot.volumes.repair_card import GO, question
+from bot.volumes.repair_plan import read
+from handlers.anf import ClaimName
+from handlers.anf_changes import anf
+from handlers.context import Context
+from handlers.dataset_caches import acting_for
+
+__all__ = ["anf"]
+
+
+@anf.verb(
+    "repair",
+    "Tell Trident where a volume is that was moved; shows every write, and somebody else approves",
+    right=Right.ANF_REPAIR,
+    mutates=True,
+    repeats=True,
+    examples=("repair lane-data", "repair lane-data --dry-run"),
+)
+@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.option("--dry-run", "is_trial", flag=True, help="Only show what would be written")
+@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@anf.option("--team", TeamName(), help="Another team than the channel's")
+def repair(
+    ctx: Context,
+    claim: str,
+    *,
+    is_trial: bool,
+    cluster: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+) -> Reply:
+    """The two writes, with a button, once Azure and Trident have answered."""
+    name, found = ctx.team()
+    anf_settings = ctx.volume_reads.configured()
+    where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
+    repairs = ctx.repairs
+
+    def later() -> Reply:
+        return question(repairs.plan(name, where, mine), anf_settings, is_trial=is_trial)
+
+    return Reply(
+        (join("Asking Azure and Trident about ", code(claim), "…"),), later=later, is_question=True
+    )
+
+
+@anf.button(GO, right=Right.ANF_REPAIR)
+def click_repair(ctx: Context, value: str) -> Reply:
+    """Asks the approvers; its card in the channel follows it."""
+    plan = read(value)
+    caller = acting_for(ctx, plan.team, Right.ANF_REPAIR)
+    ctx.repairs.ask(ctx.session, caller, plan, ctx.now)
+    return Reply((plain("Asked. Its card in this channel follows it."),))

@@ -1,0 +1,235 @@
+"""Repairs: shown, approved, written, started anew, checked; and what stands when one fails."""
+
+import pytest
+
+from bot.approvals import Verdict
+from bot.audit import lines_about
+from bot.errors import ConflictError
+from bot.volumes.records import ClaimPlace, stale
+from bot.volumes.repair_tables import Phase
+from playground.arm.trident import CONTROLLER, HOME
+from playground.ledger import Fault
+from tests.bot.ground import CAROL, ERIN
+from tests.bot.volumes.repairs import APPROVE, Workshop
+from tests.bot.volumes.rig import CLAIM
+
+PLACE = ClaimPlace("default", "team-a", CLAIM)
+
+
+def is_stale(shop: Workshop) -> bool:
+    return shop.do(lambda session: stale(session, PLACE)) is not None
+
+
+def test_repair_is_shown_to_the_letter(shop: Workshop) -> None:
+    old = shop.record()
+    plan = shop.plan()
+    assert (plan.volume_name, plan.old_id, plan.new_id) == (shop.pv, old, shop.place)
+    assert shop.effects() == []
+
+
+def test_approved_repair_tells_trident(shop: Workshop) -> None:
+    shop.look_at_azure()
+    assert is_stale(shop)
+    row_id = shop.ask()
+    shop.later(minutes=1)
+    assert (shop.effects(), shop.found(row_id).phase) == ([], Phase.ASKED)
+    shop.decide(row_id)
+    shop.later(minutes=2)
+    row = shop.found(row_id)
+    assert (row.phase, shop.record(), is_stale(shop)) == (Phase.DONE, shop.place, False)
+    assert shop.effects() == ["patch tridentvolumes", "patch deployments"]
+    assert shop.asked_anew == [(ERIN,)]
+    assert shop.notes(row_id) == {
+        "ended": f"<@{CAROL}> Trident knows again where the volume of `lane-data` is."
+    }
+    lines = shop.do(lambda session: lines_about(session, row_id))
+    assert [(each.verb, each.person) for each in lines] == [
+        ("anf.repair", CAROL),
+        ("approval.approve", ERIN),
+        ("anf.repair_ended", None),
+    ]
+
+
+def test_restart_is_as_kubectl_does_it(shop: Workshop) -> None:
+    before = shop.deployment()
+    shop.approved()
+    shop.later(minutes=2)
+    after = shop.deployment()
+    (mark,) = after["spec"]["template"]["metadata"]["annotations"].items()
+    assert mark[0] == "kubectl.kubernetes.io/restartedAt"
+    assert after["spec"]["template"]["spec"] == before["spec"]["template"]["spec"]
+    assert after["status"]["observedGeneration"] == before["metadata"]["generation"] + 1
+
+
+@pytest.mark.parametrize("name", ["patch tridentvolumes", "patch deployments"])
+@pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
+def test_lost_answers_repair_all_the_same(shop: Workshop, name: str, fault: Fault) -> None:
+    row_id = shop.approved()
+    shop.outside.ledger.by_name[name] = [fault]
+    shop.later(minutes=3)
+    assert (shop.found(row_id).phase, shop.record()) == (Phase.DONE, shop.place)
+    generation = shop.deployment()["metadata"]["generation"]
+    assert generation == 2
+
+
+def test_every_step_survives_a_restart(shop: Workshop) -> None:
+    row_id = shop.approved()
+    seen = []
+    for _ in range(40):
+        shop.restart()
+        shop.later(seconds=3)
+        phase = shop.found(row_id).phase
+        if phase not in seen:
+            seen.append(phase)
+    assert seen[-1] == Phase.DONE
+    assert shop.effects() == ["patch tridentvolumes", "patch deployments"]
+
+
+def test_look_meanwhile_does_not_call_it_mended(shop: Workshop) -> None:
+    shop.look_at_azure()
+    row_id = shop.approved()
+    shop.look()
+    shop.loop.run_due()
+    while shop.found(row_id).phase in {Phase.ASKED, Phase.PATCHING}:
+        shop.later(seconds=2)
+    assert shop.record() == shop.place
+    shop.look_at_azure()
+    assert is_stale(shop)
+    shop.later(minutes=2)
+    assert not is_stale(shop)
+
+
+def test_denied_repair_changes_nothing(shop: Workshop) -> None:
+    row_id = shop.ask()
+    shop.decide(row_id, verdict=Verdict.DENY)
+    shop.later(minutes=1)
+    assert (shop.found(row_id).phase, shop.effects()) == (Phase.DENIED, [])
+    assert shop.notes(row_id) == {
+        "ended": f"<@{CAROL}> the repair of `lane-data` was denied. Nothing was changed."
+    }
+
+
+def test_nobody_decides_until_it_expires(shop: Workshop) -> None:
+    row_id = shop.ask()
+    shop.later(hours=25)
+    assert (shop.found(row_id).phase, shop.effects()) == (Phase.EXPIRED, [])
+
+
+def test_approver_who_lost_the_right_is_asked_anew(shop: Workshop) -> None:
+    row_id = shop.approved()
+    approvals = shop.policy.approvals
+    circle = approvals.anf_change.approvers.model_copy(update={"people": (CAROL,)})
+    policy = approvals.anf_change.model_copy(update={"approvers": circle})
+    shop.policy = shop.policy.model_copy(
+        update={"approvals": approvals.model_copy(update={"anf_change": policy})}
+    )
+    shop.later(minutes=1)
+    assert (shop.found(row_id).phase, shop.effects()) == (Phase.ASKED, [])
+    assert "it is asked again" in shop.shown(row_id)
+
+
+def test_volume_that_moved_on_fails_with_nothing_done(shop: Workshop) -> None:
+    row_id = shop.approved()
+    shop.volume.pool = shop.arm.ultra
+    shop.later(minutes=1)
+    row = shop.found(row_id)
+    assert (row.phase, row.reason, row.stands) == (
+        Phase.FAILED, "Azure has the volume somewhere else by now.", "Nothing was changed.",
+    )  # fmt: skip
+    assert shop.effects() == []
+
+
+def test_other_id_in_the_record_is_left_alone(shop: Workshop) -> None:
+    row_id = shop.approved()
+    shop.set_record("/somebody/else")
+    shop.later(minutes=1)
+    row = shop.found(row_id)
+    assert row.reason == "Somebody has written another id into Trident's record: /somebody/else."
+    assert (shop.record(), shop.effects()) == ("/somebody/else", [])
+
+
+def test_record_changed_meanwhile_is_looked_at_again(shop: Workshop) -> None:
+    row_id = shop.approved()
+    shop.world.faults.conflicts = 1
+    shop.later(minutes=2)
+    assert (shop.found(row_id).phase, shop.record()) == (Phase.DONE, shop.place)
+
+
+def test_record_that_is_right_already_needs_a_start(shop: Workshop) -> None:
+    row_id = shop.approved()
+    shop.set_record(shop.place)
+    shop.later(minutes=2)
+    assert (shop.found(row_id).phase, shop.effects()) == (Phase.DONE, ["patch deployments"])
+
+
+def test_trident_that_writes_the_old_id_back(shop: Workshop) -> None:
+    old = shop.record()
+    row_id = shop.approved()
+    while shop.found(row_id).phase != Phase.ROLLING:
+        shop.later(seconds=2)
+    shop.set_record(old)
+    shop.later(minutes=3)
+    assert (shop.found(row_id).phase, shop.record(), shop.starts()) == (Phase.DONE, shop.place, 2)
+
+
+NOT_STARTED = (
+    "TridentVolume PV names where the volume is, but Trident was not started anew, and goes on with"
+    " what it knew. Start it: `kubectl -n trident rollout restart deployment/trident-controller`."
+)
+
+
+@pytest.mark.parametrize(
+    ("resource", "stands"),
+    [("tridentvolumes", "Nothing was changed."), ("deployments", NOT_STARTED)],
+)
+def test_right_that_is_missing_says_what_stands(shop: Workshop, resource: str, stands: str) -> None:
+    row_id = shop.approved()
+    shop.world.forbid("patch", resource)
+    shop.later(minutes=1)
+    row = shop.found(row_id)
+    assert (row.phase, row.stands) == (Phase.FAILED, stands.replace("PV", shop.pv))
+    assert "forbidden" in row.reason
+    assert "quartermaster doctor" in row.unblock
+
+
+def test_controller_that_stays_away_is_told(shop: Workshop) -> None:
+    row_id = shop.approved()
+    shop.world.miss_image("docker.io/netapp/trident:26.06.0")
+    shop.later(minutes=30)
+    row = shop.found(row_id)
+    assert row.phase == Phase.FAILED
+    assert row.reason.startswith("Trident's controller does not come back.")
+    assert "Until it is back nothing is mounted or made on Trident." in row.stands
+    assert "rollout undo deployment/trident-controller" in row.unblock
+
+
+def test_two_who_ask_get_one_repair(shop: Workshop) -> None:
+    plan = shop.plan()
+    shop.ask(plan)
+    with pytest.raises(ConflictError) as caught:
+        shop.ask(plan)
+    assert caught.value.message == f"<@{CAROL}> asked for the repair of lane-data already."
+
+
+def test_what_needs_no_repair_is_refused(shop: Workshop) -> None:
+    shop.set_record(shop.place)
+    with pytest.raises(ConflictError) as caught:
+        shop.plan()
+    assert caught.value.message == (
+        "Trident's record of PVC lane-data names where it is: there is nothing to repair."
+    )
+    shop.volume.pool = shop.arm.standard
+    with pytest.raises(ConflictError) as caught:
+        shop.plan()
+    assert caught.value.message == (
+        "The volume of PVC lane-data is where its PV says: there is nothing to repair."
+    )
+
+
+def test_card_shows_both_writes_to_deciders(shop: Workshop) -> None:
+    old, row_id = shop.record(), shop.ask()
+    told = shop.shown(row_id, APPROVE)
+    assert f"    - {old}\n    + {shop.place}" in told
+    assert f"Deployment {HOME}/{CONTROLLER}, as kubectl rollout restart does:" in told
+    assert f"@{ERIN} can decide it." in told
+    assert "can decide it" not in shop.shown(row_id)

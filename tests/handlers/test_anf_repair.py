@@ -1,0 +1,82 @@
+"""/anf repair as people type it: shown, asked for, and refused to most."""
+
+import pytest
+
+from tests.handlers.anf_desk import Desk, desk, opened_desk
+from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B
+
+__all__ = ["desk", "opened_desk"]
+ASKING = "Asking Azure and Trident about `lane-data`…"
+MOVED = "`lane-data` was moved to pool ultra, and Trident has the id it had before."
+MEANS = (
+    "Trident's controller reads its records only when it starts. While it starts anew, for about a"
+    " minute, nothing is mounted on further nodes, made, grown, snapshotted or deleted on Trident"
+    " in the whole cluster: that waits. What runs goes on, and nothing else is changed."
+)
+
+
+def test_dry_run_shows_both_writes(desk: Desk) -> None:
+    volume = desk.arm.estate.volumes[0]
+    old, name = desk.arm.estate.volume_id(volume), volume.name.removeprefix("trident-")
+    volume.pool = desk.arm.ultra
+    new = desk.arm.estate.volume_id(volume)
+    assert desk.says(CAROL, TEAM_A, "/anf repair lane-data --dry-run") == ASKING
+    assert desk.learns(CAROL, TEAM_A, "repair lane-data --dry-run").splitlines() == [
+        "Repair of PVC lane-data",
+        f"{MOVED} This would be written:",
+        MEANS,
+        "This was a trial: nothing was changed, and nobody was asked.",
+        f"TridentVolume trident/{name}, unless anybody changes it meanwhile:",
+        "  config.internalID",
+        f"    - {old}",
+        f"    + {new}",
+        "Deployment trident/trident-controller, as kubectl rollout restart does:",
+        "  spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]",
+        "    + the moment of the restart",
+    ]
+
+
+def test_click_asks_an_approver(desk: Desk) -> None:
+    desk.arm.estate.volumes[0].pool = desk.arm.ultra
+    value = desk.button(CAROL, TEAM_A, "repair lane-data")
+    assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
+        "Asked. Its card in this channel follows it."
+    )
+    assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
+        "@U0CAROL asked for the repair of lane-data already.\nIts card in #C0TEAMA follows it."
+    )
+
+
+def test_volume_in_its_place_needs_no_repair(desk: Desk) -> None:
+    assert desk.learns(CAROL, TEAM_A, "repair lane-data") == (
+        "The volume of PVC lane-data is where its PV says: there is nothing to repair."
+    )
+
+
+def test_volume_that_is_not_tridents_is_refused(desk: Desk) -> None:
+    assert desk.learns(CAROL, TEAM_A, "repair models") == (
+        "The volume of PVC models was not made by Trident, which keeps no record of it.\n"
+        "Such volumes need no repair."
+    )
+
+
+@pytest.mark.parametrize(
+    ("person", "channel"),
+    [(ALICE, TEAM_A), (ERIN, TEAM_A), (BOB, TEAM_B), (DAN, TEAM_A), (CAROL, ELSEWHERE)],
+)
+def test_others_may_not_repair_anything(desk: Desk, person: str, channel: str) -> None:
+    told = desk.says(person, channel, "/anf repair lane-data")
+    assert "Asking Azure" not in told
+    clicked = desk.office.clicks(person, channel, "anf.repair", "{}")
+    assert "Asked." not in clicked
+    assert desk.arm.asked() == []
+
+
+def test_admin_repairs_from_the_approvals_channel(desk: Desk) -> None:
+    assert desk.says(CAROL, APPROVALS, "/anf repair lane-data --team team-a") == ASKING
+
+
+def test_button_of_another_time_is_refused(desk: Desk) -> None:
+    assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", "nonsense") == (
+        "This button is out of date.\nAsk again: `/anf repair PVC`."
+    )
