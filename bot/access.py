@@ -79,7 +79,8 @@ class Access:
         """Nothing when the caller has the right here; else NotAllowedError that says where."""
         if caller.may(right):
             return
-        if caller.place not in RULES[right].places:
+        is_nobody = caller.place is Place.ELSEWHERE and not caller.roles
+        if caller.place not in RULES[right].places or is_nobody:
             raise NotAllowedError(*self._elsewhere(caller))
         if caller.team and not caller.roles & EVERYBODY:
             raise NotAllowedError(

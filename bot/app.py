@@ -18,33 +18,23 @@ from bot.controller import Controller
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
+from bot.datasets import parts as datasets
 from bot.datasets.caches.anf_orphans import AnfOrphans
-from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.fsx_orphans import FsxOrphans
 from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.orphan_sources import OrphanSource
 from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.refreshing import refresh
-from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheService
-from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.caches.share_watching import ShareEar
 from bot.datasets.caches.sweep import look_through
-from bot.datasets.caches.sweeping import SweepController, UseEar
 from bot.datasets.caches.usage import UsageService
-from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import VersionController
 from bot.datasets.controller import World as DatasetWorld
-from bot.datasets.pushes.controller import PushController
-from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.service import PushService
-from bot.datasets.pushes.watching import PushEar
 from bot.datasets.reads import DatasetReads
-from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService
-from bot.datasets.watching import SurveyEar
 from bot.gpus.controller import UseController, look_around
+from bot.gpus.digests.parts import Digests
 from bot.gpus.measuring import MeasureController
 from bot.gpus.sampling import SampleController, sample_all
 from bot.gpus.service import GpuService
@@ -147,9 +137,14 @@ class Application:
         )
         self.idling = IdlingService(settings, self.training.stop_jobs, self.registry.slash.of)
         self.netapp_files = NetAppFiles(settings)
+        self.usage = UsageService(settings, self.clusters)
+        self.digests = Digests(
+            settings, self.database, self.clock, self.usage, lambda at: self.access.place(at)[1]
+        )
         self.services = self._services()
         self.desk = Desk(self.database, self.clock, self.registry, self.services)
-        self.timetable = Timetable(self.database, self.clock, declared(self._works()))
+        own = (self.digests.slots,)
+        self.timetable = Timetable(self.database, self.clock, declared(self._works()), own)
 
     def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
         """What keeps rows true; `read_anew` asks Slack about approvers before their word counts."""
@@ -173,14 +168,11 @@ class Application:
             UseController(database, clock, self.settings, self.idling),
             SampleController(database, clock, self.settings, clusters, self.engines.of),
             MeasureController(database, clock, self.settings, clusters),
-            VersionController(of_datasets),
-            CacheController(of_datasets),
-            ShareController(of_datasets),
-            PushController(of_datasets, makers_of),
-            SweepController(of_datasets),
+            *datasets.controllers(of_datasets, makers_of),
             *snapshot_controllers(of_snapshots, self.approvals, read_anew),
             *volume_controllers(self.netapp_files, deciding, clusters, self.settings),
             OrphanController(of_datasets, self._clouds()),
+            self.digests.controller,
         )
 
     def renderers(self) -> Mapping[str, Renderer]:
@@ -189,11 +181,10 @@ class Application:
             RunRenderer(self.clock),
             RemovalRenderer(),
             OverrideRenderer(self.settings, self.approvals, self.quotas),
-            VersionRenderer(self.clock),
-            CacheRenderer(self.clock),
-            PushRenderer(self.clock),
+            *datasets.renderers(self.clock),
             *snapshot_renderers(self.clock, self.settings, self.approvals),
             *volume_renderers(self.settings, self.approvals),
+            self.digests.renderer,
         )
         return {renderer.kind: renderer for renderer in renderers}
 
@@ -201,12 +192,8 @@ class Application:
         """What knows which rows a changed object concerns."""
         return (
             RunEar(self.clusters),
-            SurveyEar(self.clusters),
-            CacheEar(self.clusters),
-            ShareEar(self.clusters),
-            PushEar(self.clusters),
+            *datasets.ears(self.clusters),
             SnapshotEar(self.clusters),
-            UseEar(self.clusters),
             QueueChanges(self.database).changes,
         )
 
@@ -251,7 +238,8 @@ class Application:
             pushes=PushService(settings, self.clusters, words),
             keeping=KeepingService(settings, words),
             cache_reads=CacheReads(self.database, self.clock, self.clusters),
-            usage=UsageService(settings, self.clusters),
+            usage=self.usage,
+            digests=self.digests.service,
             snapshots=SnapshotService(settings, self.clusters, words),
             schedules=ScheduleService(settings, self.clusters, words),
             restoring=RestoreService(settings, self.clusters),

@@ -37,6 +37,9 @@ class Right(StrEnum):
     SNAPSHOT_CREATE = "snapshot.create"
     SNAPSHOT_RESTORE = "snapshot.restore"
     SNAPSHOT_DELETE_ANY = "snapshot.delete_any"
+    GPU_DIGEST = "gpu.digest"
+    GPU_DIGEST_POST = "gpu.digest_post"
+    GPU_DIGEST_SET = "gpu.digest_set"
     DECIDE = "decide"
     VOTE = "vote"
     BREAK_GLASS = "break_glass"
@@ -104,6 +107,10 @@ RULES: Mapping[Right, Rule] = {
     Right.SNAPSHOT_CREATE: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_RESTORE: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_DELETE_ANY: Rule(_HEADS, _DESKS),
+    # A channel of no team has digests too; there only admins and approvers have a role.
+    Right.GPU_DIGEST: Rule(EVERYBODY | {Role.APPROVER}, frozenset(Place)),
+    Right.GPU_DIGEST_POST: Rule(_HEADS, frozenset(Place)),
+    Right.GPU_DIGEST_SET: Rule(frozenset({Role.ADMIN}), frozenset(Place)),
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
     # Who may vote is a matter of each request's policy; a click by anybody else is told so.
     Right.VOTE: Rule(None, frozenset(Place)),

@@ -86,16 +86,33 @@ def _wall(moment: datetime, zone: ZoneInfo) -> datetime:
 def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
     """Enters jobs of the timetable that are new or have another pattern."""
     for job in jobs:
-        entry = session.get(ScheduleEntry, job.name)
-        if entry is None or (entry.cron, entry.time_zone) != (job.cron, job.time_zone):
-            session.merge(
-                ScheduleEntry(
-                    name=job.name,
-                    cron=job.cron,
-                    time_zone=job.time_zone,
-                    next_at=next_slot(job.cron, job.time_zone, now),
-                )
-            )
+        enter(session, job.name, (job.cron, job.time_zone), now)
+
+
+def enter(session: Session, name: str, pattern: tuple[str, str], now: datetime) -> None:
+    """Enters a pattern and its zone under a name; its slots count from now on if they are new."""
+    entry = session.get(ScheduleEntry, name)
+    if entry is None or (entry.cron, entry.time_zone) != pattern:
+        cron, time_zone = pattern
+        next_at = next_slot(cron, time_zone, now)
+        session.merge(ScheduleEntry(name=name, cron=cron, time_zone=time_zone, next_at=next_at))
+
+
+def entered(session: Session, beginning: str) -> dict[str, ScheduleEntry]:
+    """The entries whose names begin so."""
+    found = session.scalars(
+        select(ScheduleEntry).where(col(ScheduleEntry.name).startswith(beginning, autoescape=True))
+    )
+    return {entry.name: entry for entry in found}
+
+
+def slots_until(entry: tuple[str, str], first: datetime, now: datetime) -> list[datetime]:
+    """The slots of a pattern and its zone, from one of them up to now."""
+    cron, time_zone = entry
+    found = [first]
+    while (following := next_slot(cron, time_zone, found[-1])) <= now:
+        found.append(following)
+    return found
 
 
 def claim_slot(session: Session, job: ScheduledJob, now: datetime) -> bool:
@@ -103,20 +120,30 @@ def claim_slot(session: Session, job: ScheduledJob, now: datetime) -> bool:
 
     Slots missed while nothing ran count as one.
     """
-    entry = session.get(ScheduleEntry, job.name)
-    if entry is None or entry.next_at > now:
+    if claim_entry(session, job.name, now) is None:
         return False
+    job.work(session, now)
+    return True
+
+
+def claim_entry(session: Session, name: str, now: datetime) -> datetime | None:
+    """The slot of an entry that is due, and the entry moved on; None when it is not ours to take.
+
+    It is the first one that was missed, where several were.
+    """
+    entry = session.get(ScheduleEntry, name)
+    if entry is None or entry.next_at > now:
+        return None
     slot = entry.next_at
     moved = session.connection().execute(
         update(ScheduleEntry)
-        .where(col(ScheduleEntry.name) == job.name, col(ScheduleEntry.next_at) == slot)
+        .where(col(ScheduleEntry.name) == name, col(ScheduleEntry.next_at) == slot)
         .values(next_at=next_slot(entry.cron, entry.time_zone, now))
     )
     if cast("CursorResult[Any]", moved).rowcount != 1:
-        return False
-    session.add(ScheduleRun(name=job.name, slot=slot, claimed_at=now))
-    job.work(session, now)
-    return True
+        return None
+    session.add(ScheduleRun(name=name, slot=slot, claimed_at=now))
+    return slot
 
 
 def earliest_slot(session: Session) -> datetime | None:

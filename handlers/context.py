@@ -15,6 +15,7 @@ from bot.datasets.caches.usage import UsageService
 from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
+from bot.gpus.digests.service import DigestService
 from bot.gpus.service import GpuService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
@@ -62,6 +63,7 @@ class Services:
     volume_reads: VolumeReads
     changes: ChangeService
     repairs: RepairService
+    digests: DigestService
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,11 @@ class Context:
     def restoring(self) -> RestoreService:
         """PVCs that are made from snapshots."""
         return self.services.restoring
+
+    @property
+    def digests(self) -> DigestService:
+        """What GPUs did, told."""
+        return self.services.digests
 
     @property
     def approvals(self) -> Approvals:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -18,24 +19,46 @@ _LOOK_SECONDS = 5
 _JITTER_SECONDS = 1
 
 
+class OwnSchedules(Protocol):
+    """Schedules that people set, so that they come and go while the bot runs."""
+
+    name: str
+
+    def is_due(self, session: Session, now: datetime) -> bool:
+        """Whether there is anything to do; asked every few seconds."""
+        ...
+
+    def work(self, session: Session, now: datetime) -> None:
+        """Does it: what is not due any more is left."""
+        ...
+
+
 class Timetable:
     """Runs each slot of each job once, however many processes do the same."""
 
-    def __init__(self, database: Database, clock: Clock, jobs: Sequence[ScheduledJob]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        jobs: Sequence[ScheduledJob],
+        others: Sequence[OwnSchedules] = (),
+    ) -> None:
         self._database = database
         self._clock = clock
         self._jobs = jobs
+        self._others = others
         self._scheduler = BackgroundScheduler(timezone="UTC")
 
     def start(self) -> None:
         """Enters the jobs and begins to look."""
         now = self._clock.now()
         self._database.transaction(lambda session: install(session, self._jobs, now))
-        for job in self._jobs:
+        looks = [partial(self.look, job) for job in self._jobs]
+        looks += [partial(self.look_at_own, each) for each in self._others]
+        for look in looks:
             self._scheduler.add_job(
-                self.look,
+                look,
                 "interval",
-                args=(job,),
                 seconds=_LOOK_SECONDS,
                 jitter=_JITTER_SECONDS,
                 max_instances=1,
@@ -59,10 +82,22 @@ class Timetable:
         except DatabaseError as error:
             log.warning("a slot could not be claimed", job=job.name, error=error.message)
 
+    def look_at_own(self, schedules: OwnSchedules) -> None:
+        """Does what is due of schedules that people set."""
+        now = self._clock.now()
+        if not self._database.read(lambda session: schedules.is_due(session, now)):
+            return
+        try:
+            self._database.transaction(lambda session: schedules.work(session, now))
+        except DatabaseError as error:
+            log.warning("a slot could not be claimed", job=schedules.name, error=error.message)
+
     def look_at_all(self) -> None:
         """Looks at once; a playground that has moved the clock asks for this."""
         for job in self._jobs:
             self.look(job)
+        for each in self._others:
+            self.look_at_own(each)
 
     def next_at(self) -> datetime | None:
         """When the next slot is due."""

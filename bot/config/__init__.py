@@ -10,6 +10,7 @@ from bot.config.clusters import (
     PrometheusSettings,
 )
 from bot.config.datasets import CacheClass, Datasets, Layout, Store
+from bot.config.digests import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
 from bot.config.fsx import FsxFolder, FsxService
@@ -36,6 +37,8 @@ from bot.config.snapshots import Snapshots
 from bot.config.teams import Admission, Limits, RunDefaults, Team
 
 __all__ = [
+    "DIGEST_SECTIONS",
+    "TIME_OF_DAY",
     "Admission",
     "Anf",
     "AnfChanges",

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, StringConstraints
 from bot.config.anf import Anf
 from bot.config.clusters import ClusterSettings
 from bot.config.datasets import Datasets, Store
+from bot.config.digests import Digest
 from bot.config.gpus import Gpus
 from bot.config.kinds import (
     Address,
@@ -210,6 +211,8 @@ class Settings(Section):
     snapshots: Snapshots = Snapshots()
     gpus: Gpus = Gpus()
     anf: Anf | None = None
+    digests: dict[ChannelId, Digest] = Field(default_factory=dict)
+    """By channel: what GPUs did, every morning."""
 
     def keep_caches(self, team: str) -> timedelta | None:
         """How long a team's caches stay when nobody uses them; None when for ever."""

@@ -1,0 +1,49 @@
+"""What keeps and renders the rows of datasets, and hears of what concerns them."""
+
+from collections.abc import Mapping
+
+from bot.clock import Clock
+from bot.cluster.cluster import Cluster
+from bot.controller import Controller
+from bot.datasets.caches.controller import CacheController
+from bot.datasets.caches.renderer import CacheRenderer
+from bot.datasets.caches.share_controller import ShareController
+from bot.datasets.caches.share_watching import ShareEar
+from bot.datasets.caches.sweeping import SweepController, UseEar
+from bot.datasets.caches.watching import CacheEar
+from bot.datasets.controller import VersionController, World
+from bot.datasets.pushes.controller import PushController
+from bot.datasets.pushes.lineage import Makers
+from bot.datasets.pushes.renderer import PushRenderer
+from bot.datasets.pushes.watching import PushEar
+from bot.datasets.renderer import VersionRenderer
+from bot.datasets.watching import SurveyEar
+from bot.slack.messages import Renderer
+from bot.wakeups import Ear
+
+
+def controllers(world: World, makers: Makers) -> tuple[Controller, ...]:
+    """What keeps them; `makers` says who made what a push sends."""
+    return (
+        VersionController(world),
+        CacheController(world),
+        ShareController(world),
+        PushController(world, makers),
+        SweepController(world),
+    )
+
+
+def renderers(clock: Clock) -> tuple[Renderer, ...]:
+    """What renders their cards."""
+    return VersionRenderer(clock), CacheRenderer(clock), PushRenderer(clock)
+
+
+def ears(clusters: Mapping[str, Cluster]) -> tuple[Ear, ...]:
+    """What hears which of them a changed object concerns."""
+    return (
+        SurveyEar(clusters),
+        CacheEar(clusters),
+        ShareEar(clusters),
+        PushEar(clusters),
+        UseEar(clusters),
+    )

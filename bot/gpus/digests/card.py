@@ -1,0 +1,217 @@
+"""Figures of a digest as its card: two shares first, then what is to be done, then the tables."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from bot.charts.values import figure, percent
+from bot.durations import format_duration
+from bot.gpus.digests.charting import charts_of
+from bot.gpus.digests.figures import Figures, Idle, Share, TeamFigures
+from bot.slack.card import Button, Card, Confirm, Table, Tone
+from bot.slack.markup import Markup, bold, join, plain, sentence, when
+
+STOP, KEEP = "train.stop", "train.keep"
+UNKNOWN = "?"
+_DAY = timedelta(days=1)
+_ALL = 0.995
+_GIB = 1024**3
+
+
+def skipped_card(day: str, note: str) -> Card:
+    """What stands where a digest would, that nobody was there to post."""
+    return Card(f"GPUs, {day}", "skipped", Tone.QUIET, lines=(sentence(note),))
+
+
+def digest_card(figures: Figures, times: tuple[datetime, datetime, str], note: str = "") -> Card:
+    """The digest of a time in a zone."""
+    lines = [*([sentence(note)] if note else []), *_header(figures), *_sections(figures)]
+    return Card(
+        title=f"GPUs, {day_words(*times)}",
+        lines=tuple(lines),
+        charts=charts_of(figures),
+        table=_teams(figures) if figures.teams else None,
+        buttons=tuple(_buttons(figures.idle)),
+        footer=tuple(_missing(figures, times)),
+    )
+
+
+def day_words(begun: datetime, ended: datetime, time_zone: str) -> str:
+    """A day, or the first and the last of several, on the clocks of a zone."""
+    zone = ZoneInfo(time_zone)
+    first = begun.astimezone(zone).date()
+    last = (ended - timedelta(seconds=1)).astimezone(zone).date()
+    return _day(first) if first == last else f"{_day(first)} to {_day(last)}"
+
+
+def _day(day: date) -> str:
+    return f"{day:%A} {day.day} {day:%B %Y}"
+
+
+def _header(figures: Figures) -> Iterator[Markup]:
+    share, gpus = figures.share, figures.gpus
+    if share.allocated is None or gpus is None:
+        yield plain("Nobody knows what was allocated: there are no samples of this time.")
+        return
+    change = _change(figures, "allocated")
+    yield join(bold("Allocated"), plain(f" {percent(share.allocated)} of {_gpus(gpus)}{change}"))
+    if share.busy is None:
+        yield join(bold("Busy"), " unknown: nobody knows what the allocated GPUs did")
+    else:
+        said = f" {percent(share.busy)} of what was allocated{_change(figures, 'busy')}"
+        yield join(bold("Busy"), plain(said))
+    if figures.free is not None:
+        yield plain(f"{_gpus(figures.free)} free when this was written.")
+
+
+def _change(figures: Figures, which: str) -> str:
+    """How many points more or less it is than before."""
+    now = getattr(figures.share, which)
+    before = "the week before" if figures.is_whole else "the day before"
+    told = [
+        f"{_points(now - then)} against {words}"
+        for words, then in ((before, _of(figures.before, which)), (_MEAN, _of(figures.mean, which)))
+        if then is not None and not (figures.is_whole and words == _MEAN)
+    ]
+    return f" ({', '.join(told)})" if told else ""
+
+
+_MEAN = "the 7-day mean"
+
+
+def _of(share: Share, which: str) -> float | None:
+    value: float | None = getattr(share, which)
+    return value
+
+
+def _points(change: float) -> str:
+    points = round(100 * change)
+    return "as much" if not points else f"{points:+d} points".replace("-", "\u2212")
+
+
+def _sections(figures: Figures) -> Iterator[Markup]:
+    yield from _idle(figures)
+    yield from _queue(figures)
+    yield from _counts("Preempted", figures.preemptions)
+    yield from _counts("Failed", figures.failures)
+    yield from _overrides(figures)
+    yield from _caches(figures)
+
+
+def _idle(figures: Figures) -> Iterator[Markup]:
+    if not figures.idle:
+        return
+    total = f" {figure(figures.idle_hours)} GPU-hours in all" if figures.idle_hours else ""
+    yield join(bold("Idle"), plain(total))
+    for each in figures.idle:
+        owner = f", {each.owner}" if each.owner else ""
+        said = f"• {each.name} of {each.team or 'no team'}{owner}: {figure(each.hours)} of"
+        now = join(", and since ", when(each.since)) if each.since else ""
+        yield join(plain(f"{said} its {figure(each.held)} GPU-hours"), now)
+
+
+def _queue(figures: Figures) -> Iterator[Markup]:
+    queue = figures.queue
+    if queue is None or not (queue.count or queue.waiting):
+        return
+    parts = []
+    if queue.median is not None and queue.p90 is not None:
+        runs = "1 run" if queue.count == 1 else f"{queue.count} runs"
+        parts.append(f"{runs} waited {_time(queue.median)} in the median, 90 % of them at most"
+                     f" {_time(queue.p90)}.")  # fmt: skip
+    if queue.longest:
+        count = "1 waits" if queue.waiting == 1 else f"{queue.waiting} wait"
+        why = f": {queue.longest_why}" if queue.longest_why else "."
+        parts.append(f"{count} now, {queue.longest} longest, for"
+                     f" {_time(queue.longest_seconds)}{why}")  # fmt: skip
+    yield join(bold("Queue"), " ", sentence(" ".join(parts)))
+
+
+def _counts(name: str, found: tuple[tuple[str, int], ...]) -> Iterator[Markup]:
+    if found:
+        total = sum(count for _, count in found)
+        told = "; ".join(f"{count} x {what}" for what, count in found[:5])
+        rest = "; and others" if len(found) > 5 else ""  # noqa: PLR2004  # as many as above
+        yield join(bold(name), plain(f" {total}: {told}{rest}"))
+
+
+def _overrides(figures: Figures) -> Iterator[Markup]:
+    for place, each in enumerate(figures.overrides):
+        moment = each.ended or each.until
+        label = "ended" if each.ended else "until"
+        start = join(bold("Overrides"), " ") if not place else Markup("• ")
+        end = join(f", {label} ", when(moment)) if moment else ""
+        yield join(start, plain(f"{each.what} ({each.reason})"), end)
+
+
+def _caches(figures: Figures) -> Iterator[Markup]:
+    kept = figures.caches
+    if kept is None:
+        return
+    count = "1 dataset is" if kept.count == 1 else f"{kept.count} datasets are"
+    goes = ""
+    if kept.next_at is not None:
+        goes = join(plain(f"; next goes {kept.next_name}, "), when(kept.next_at))
+    yield join(bold("Caches"), plain(f" {count} cached, {_size(kept.size_bytes)}"), goes)
+
+
+def _teams(figures: Figures) -> Table:
+    has_cost = any(each.cost is not None for each in figures.teams)
+    header = ("Team", "Quota", "Used", "Borrowed", "Busy", "Efficiency")
+    cost = (f"Cost ({figures.currency})",) if has_cost else ()
+    rows = tuple(_team(each, has_cost=has_cost) for each in figures.teams)
+    return Table((*header, *cost), rows)
+
+
+def _team(each: TeamFigures, *, has_cost: bool) -> tuple[str, ...]:
+    efficiency = UNKNOWN if each.efficiency is None else percent(each.efficiency)
+    hours = (each.quota, each.used, each.borrowed, each.busy if each.used else 0.0)
+    row = (each.team, *map(_hours, hours), efficiency if each.used else "-")
+    return (*row, _cost(each)) if has_cost else row
+
+
+def _hours(value: float | None) -> str:
+    return UNKNOWN if value is None else figure(value)
+
+
+def _cost(each: TeamFigures) -> str:
+    if each.cost is None:
+        return UNKNOWN if each.used else "0"
+    is_all = each.priced >= _ALL * each.used
+    return f"{each.cost:,.2f}" if is_all else f"at least {each.cost:,.2f}"
+
+
+def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
+    """For what still does nothing; who may click is asked when somebody does."""
+    for each in idle:
+        if not each.run_id or each.since is None:
+            continue
+        text = "Its GPUs will be free again. What it computed since its last checkpoint is lost."
+        question = Confirm(f"Stop {each.name}?"[:100], text, "Stop it", "Keep it running")
+        yield Button(STOP, f"Stop {each.name}"[:75], each.run_id, "danger", question)
+        if each.is_session:
+            yield Button(KEEP, f"Keep {each.name} for 4h"[:75], each.run_id)
+
+
+def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterator[Markup]:
+    for cluster, share in figures.sampled.items():
+        if share < _ALL:
+            yield plain(f"Of {cluster} there are samples of {percent(share)} of the time;"
+                        " the rest is in no figure.")  # fmt: skip
+    if figures.known is not None and figures.known < _ALL:
+        yield plain(f"What allocated GPUs did is known of {percent(figures.known)} of their time.")
+    for trouble in figures.troubles:
+        yield plain(trouble)
+    yield plain(f"GPU-hours; {'days' if figures.is_whole else 'the day'} of {times[2]}.")
+
+
+def _gpus(count: float) -> str:
+    return "1 GPU" if count == 1 else f"{figure(count)} GPUs"
+
+
+def _time(seconds: float) -> str:
+    return format_duration(timedelta(seconds=int(seconds)))
+
+
+def _size(count: int) -> str:
+    return f"{count / _GIB:,.0f} GiB" if count >= _GIB else "less than 1 GiB"

@@ -1,0 +1,126 @@
+"""Figures of digests by day and by hour, and the charts of them."""
+
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlmodel import Session
+
+from bot.charts.values import Bars, Chart, HeatMap, Series, folded
+from bot.gpus.amounts import hours
+from bot.gpus.digests.figures import Days, Figures, Hours, TeamFigures
+from bot.gpus.digests.plans import days_until
+from bot.gpus.minutes import PER_HOUR
+from bot.gpus.usage import Use, Window, grouped, timeline, use
+
+_DAYS, _HEAT_DAYS = 14, 7
+_MOST_TEAMS, _MOST_BARS = 6, 10
+_DAY_HOURS = 24
+
+
+def day_figures(session: Session, day: date, time_zone: str, teams: frozenset[str]) -> Days:
+    """GPU-hours of these teams, on each of the 14 days before a date."""
+    windows = [_day_before(day, back, time_zone) for back in range(_DAYS - 1, -1, -1)]
+    uses = [(window, use(session, window)) for window in windows]
+    names = {each.series.team for _, found in uses for each in found.parts} & teams
+    capacities = [found.capacity_gpu_hours for _, found in uses if found.capacity_gpu_hours]
+    held = [found.by(lambda series: series.team) if found.sampled else None for _, found in uses]
+    return Days(
+        tuple(_label(window, time_zone, "%b") for window in windows),
+        {
+            name: tuple(
+                None if each is None else float(each[name].gpu_hours) if name in each else 0.0
+                for each in held
+            )
+            for name in sorted(names)
+        },
+        float(max(capacities)) if capacities else None,
+    )
+
+
+def hour_figures(session: Session, day: date, time_zone: str) -> Hours:
+    """The allocated share of the GPUs, by hour, on each of the 7 days before a date."""
+    windows = [_day_before(day, back, time_zone) for back in range(_HEAT_DAYS - 1, -1, -1)]
+    return Hours(
+        tuple(_label(window, time_zone, "%a") for window in windows),
+        tuple(_hours_of(session, window, time_zone) for window in windows),
+    )
+
+
+def charts_of(figures: Figures) -> tuple[Chart, ...]:
+    """The charts of a digest, those that would show nothing left out."""
+    found: list[Chart] = []
+    if len(figures.teams) > 1:
+        found.append(_by_team(figures.teams))
+    if figures.days is not None and figures.days.teams:
+        found.append(_by_day(figures.days))
+    if figures.hours is not None and any(c is not None for row in figures.hours.cells for c in row):
+        columns = tuple(f"{hour:02}" for hour in range(_DAY_HOURS))
+        title = "Allocated GPUs by hour"
+        found.append(HeatMap(title, figures.hours.days, columns, figures.hours.cells))
+    return tuple(found)
+
+
+def _by_team(teams: tuple[TeamFigures, ...]) -> Bars:
+    shown = teams[:_MOST_BARS]
+    series = (
+        Series("allocated", tuple(round(each.used, 1) for each in shown)),
+        Series("busy", tuple(None if (b := each.busy) is None else round(b, 1) for each in shown)),
+    )
+    return Bars("GPU-hours by team", tuple(each.team for each in shown), series, "GPU-hours")
+
+
+def _by_day(days: Days) -> Bars:
+    series = [Series(name, values) for name, values in days.teams.items()]
+    return Bars(
+        "GPU-hours by team and day",
+        days.labels,
+        folded(series, _MOST_TEAMS),
+        "GPU-hours a day",
+        is_stacked=True,
+        line=days.capacity,
+        line_name="all GPUs",
+    )
+
+
+def _day_before(day: date, back: int, time_zone: str) -> Window:
+    return days_until(day - timedelta(days=back), 1, time_zone)
+
+
+def _label(window: Window, time_zone: str, shape: str) -> str:
+    local = window.begun.astimezone(ZoneInfo(time_zone))
+    return f"{local:{shape}} {local.day}"
+
+
+def _hours_of(session: Session, window: Window, time_zone: str) -> tuple[float | None, ...]:
+    """Shares by the hour on the clock: that which comes twice a year is the mean of both.
+
+    The hour that clocks leave out is as the one before it.
+    """
+    gpus = _gpus_by_cluster(use(session, window))
+    found: dict[int, list[float]] = {}
+    total = sum(gpus.values())
+    held: dict[datetime, float] = {}
+    for cluster in gpus:
+        for slot in timeline(session, window, cluster, timedelta(hours=1), lambda _series: ""):
+            held[slot.at] = held.get(slot.at, 0.0) + slot.gpus("")
+    for at, amount in held.items():
+        if total:
+            found.setdefault(at.astimezone(ZoneInfo(time_zone)).hour, []).append(amount / total)
+    cells: list[float | None] = []
+    has_all = (window.ended - window.begun) >= timedelta(hours=_DAY_HOURS)
+    for hour in range(_DAY_HOURS):
+        known = found.get(hour)
+        left_out = None if has_all or not cells else cells[-1]
+        cells.append(min(sum(known) / len(known), 1.0) if known else left_out)
+    return tuple(cells)
+
+
+def _gpus_by_cluster(found: Use) -> dict[str, float]:
+    """How many GPUs there were, on average over the time of which there are samples."""
+    length = len(found.window.minutes) / PER_HOUR
+    amounts = grouped(found.nodes, lambda series: series.cluster)
+    return {
+        cluster: float(hours(each.allocated)) / (length * found.sampled[cluster])
+        for cluster, each in amounts.items()
+        if found.sampled.get(cluster)
+    }

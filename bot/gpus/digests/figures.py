@@ -1,0 +1,124 @@
+"""What a digest tells, as values that a row keeps; what nobody knows is None or not there."""
+
+from datetime import datetime
+
+import msgspec
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Which share of the GPUs was allocated, and which share of those was busy, in 0..1."""
+
+    allocated: float | None = None
+    busy: float | None = None
+
+
+class TeamFigures(msgspec.Struct, frozen=True):
+    """A team's GPU-hours; `efficiency` and `known` are shares, `cost` covers `priced` of them."""
+
+    team: str
+    used: float
+    quota: float | None = None
+    borrowed: float | None = None
+    busy: float | None = None
+    efficiency: float | None = None
+    known: float | None = None
+    cost: float | None = None
+    priced: float = 0.0
+
+
+class Idle(msgspec.Struct, frozen=True):
+    """What `held` GPUs and left them idle, in GPU-hours; `since` is set while they are."""
+
+    name: str
+    team: str
+    owner: str
+    hours: float
+    held: float
+    since: datetime | None = None
+    run_id: str = ""
+    is_session: bool = False
+
+
+class Queue(msgspec.Struct, frozen=True):
+    """How long runs waited in seconds, and who waits longest now."""
+
+    count: int = 0
+    median: float | None = None
+    p90: float | None = None
+    waiting: int = 0
+    longest: str = ""
+    longest_seconds: float = 0.0
+    longest_why: str = ""
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """An override of a quota: what it changes, until when, or when it ended."""
+
+    what: str
+    reason: str
+    until: datetime | None = None
+    ended: datetime | None = None
+
+
+class Caches(msgspec.Struct, frozen=True):
+    """What caches hold, and what goes next."""
+
+    count: int
+    size_bytes: int
+    next_name: str = ""
+    next_at: datetime | None = None
+
+
+class Days(msgspec.Struct, frozen=True):
+    """GPU-hours by team and day, None on days of which there is no sample."""
+
+    labels: tuple[str, ...] = ()
+    teams: dict[str, tuple[float | None, ...]] = {}
+    capacity: float | None = None
+
+
+class Hours(msgspec.Struct, frozen=True):
+    """Which share of the GPUs was allocated, by day and hour."""
+
+    days: tuple[str, ...] = ()
+    cells: tuple[tuple[float | None, ...], ...] = ()
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """All of a digest; `sampled` is the share of the time with samples, by cluster.
+
+    `known` is the share of the allocated GPU-hours of which it is known what they did.
+    """
+
+    is_whole: bool
+    capacity: float | None
+    gpus: float | None
+    share: Share
+    before: Share
+    mean: Share
+    sampled: dict[str, float]
+    known: float | None
+    currency: str = ""
+    troubles: tuple[str, ...] = ()
+    free: float | None = None
+    teams: tuple[TeamFigures, ...] = ()
+    idle: tuple[Idle, ...] = ()
+    idle_hours: float | None = None
+    queue: Queue | None = None
+    preemptions: tuple[tuple[str, int], ...] = ()
+    failures: tuple[tuple[str, int], ...] = ()
+    overrides: tuple[Changed, ...] = ()
+    caches: Caches | None = None
+    days: Days | None = None
+    hours: Hours | None = None
+
+
+def kept(figures: Figures) -> dict[str, object]:
+    """The figures as a row keeps them."""
+    found: dict[str, object] = msgspec.to_builtins(figures)
+    return found
+
+
+def read(found: dict[str, object]) -> Figures:
+    """The figures that a row kept."""
+    return msgspec.convert(found, Figures)

@@ -1,0 +1,255 @@
+"""Looks up what a digest tells: sums of samples, and what other areas know of their own."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from math import ceil
+from statistics import median
+
+from sqlmodel import Session
+
+from bot.config import Settings
+from bot.datasets.caches.usage import UsageService
+from bot.errors import ConflictError
+from bot.gpus.amounts import WHOLE
+from bot.gpus.digests.charting import day_figures, hour_figures
+from bot.gpus.digests.figures import (
+    Caches,
+    Changed,
+    Figures,
+    Idle,
+    Queue,
+    Share,
+    TeamFigures,
+)
+from bot.gpus.digests.plans import days_until, local_date
+from bot.gpus.digests.tables import Period
+from bot.gpus.minutes import Window
+from bot.gpus.usage import Amounts, Part, Series, Use, grouped, latest, together, use
+from bot.people import name_of
+from bot.quotas.during import overrides_during
+from bot.quotas.wording import title
+from bot.training.daily import Daily, daily, runs_by_id
+from bot.training.lasting import is_session
+
+_MOST_IDLE = 5
+_MOST_OVERRIDES = 5
+_LEAST_IDLE_HOURS = Decimal(1)
+_DAYS = {Period.DAY: 1, Period.WEEK: 7}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a digest is to tell: of which time, of one team or of all, and which sections."""
+
+    window: Window
+    period: Period
+    time_zone: str
+    team: str | None
+    sections: frozenset[str]
+
+
+class Gathering:
+    """Gathers figures in one read; nothing outside is asked."""
+
+    def __init__(self, settings: Callable[[], Settings], caches: UsageService) -> None:
+        self._settings = settings
+        self._caches = caches
+
+    def figures(self, session: Session, wish: Wish, now: datetime) -> Figures:
+        """What is known of that time now."""
+        settings = self._settings()
+        teams = frozenset([wish.team] if wish.team else settings.teams)
+        day = local_date(wish.window.ended, wish.time_zone)
+        found = use(session, wish.window)
+        mine = found.of_team(wish.team) if wish.team else found
+        runs = daily(session, teams, (wish.window.begun, wish.window.ended), now)
+        has = wish.sections.__contains__
+        return Figures(
+            is_whole=wish.period == Period.WEEK,
+            capacity=_float(found.capacity_gpu_hours),
+            gpus=_gpus(found),
+            share=_share(found),
+            before=_share(use(session, _before(wish, _DAYS[wish.period]))),
+            mean=_share(use(session, _before(wish, _DAYS[Period.WEEK]))),
+            sampled=_sampled(found, settings),
+            known=mine.held.known,
+            currency=settings.training.prices.currency,
+            troubles=_troubles(session, settings),
+            free=_free(session, settings),
+            teams=_teams(mine, settings, teams) if has("teams") else (),
+            idle=self._idle(session, mine, teams) if has("idle") else (),
+            idle_hours=_float(mine.held.idle_gpu_hours) if has("idle") else None,
+            queue=_queue(runs) if has("queue") else None,
+            preemptions=runs.preemptions if has("failures") else (),
+            failures=runs.failures if has("failures") else (),
+            overrides=_overrides(session, wish, teams) if has("overrides") else (),
+            caches=self._kept(session, wish.team, now) if has("caches") else None,
+            days=day_figures(session, day, wish.time_zone, teams) if has("days") else None,
+            hours=hour_figures(session, day, wish.time_zone) if has("hours") else None,
+        )
+
+    def _idle(self, session: Session, found: Use, teams: frozenset[str]) -> tuple[Idle, ...]:
+        """What left most GPU-hours idle, the most first."""
+        by_owner: dict[str, list[Part]] = {}
+        for part in found.parts:
+            if part.series.team in teams:
+                by_owner.setdefault(part.series.run_id or part.series.key, []).append(part)
+        rows = sorted(
+            by_owner.values(), key=lambda each: (-together(each).idle, each[0].series.name)
+        )
+        runs = runs_by_id(session, [each[0].series.run_id for each in rows])
+        found_rows = []
+        for parts in rows:
+            idle = together(parts).idle_gpu_hours
+            if idle is None or idle < _LEAST_IDLE_HOURS:
+                continue
+            series, run = parts[0].series, runs.get(parts[0].series.run_id)
+            is_live = run is not None and run.is_live
+            found_rows.append(
+                Idle(
+                    name=run.reference if run else series.name,
+                    team=series.team,
+                    owner=self._owner(session, series),
+                    hours=float(idle),
+                    held=float(together(parts).gpu_hours),
+                    since=_since(parts) if is_live or run is None else None,
+                    run_id=run.id if run and is_live else "",
+                    is_session=run is not None and is_session(run),
+                )
+            )
+        return tuple(found_rows[:_MOST_IDLE])
+
+    def _owner(self, session: Session, series: Series) -> str:
+        if not series.person:
+            return ""
+        return name_of(session, self._settings().workspace, series.person)
+
+    def _kept(self, session: Session, team: str | None, now: datetime) -> Caches | None:
+        try:
+            usage = self._caches.usage(session, team, now)
+        except ConflictError:
+            return None
+        if not usage.going:
+            return None
+        first = usage.going[0]
+        return Caches(
+            len(usage.going),
+            sum(each.cache.size_bytes for each in usage.going),
+            first.cache.reference if first.at else "",
+            first.at,
+        )
+
+
+def _share(found: Use) -> Share:
+    """Held of all there were, and busy of what is known of; never one for the other."""
+    held, there = found.held, together(found.nodes)
+    allocated = held.allocated / there.allocated if there.allocated else None
+    return Share(allocated, held.efficiency)
+
+
+def _gpus(found: Use) -> float | None:
+    minutes = sum(found.sampled.values()) / max(len(found.sampled), 1) * len(found.window.minutes)
+    return together(found.nodes).allocated / WHOLE / minutes if minutes and found.nodes else None
+
+
+def _sampled(found: Use, settings: Settings) -> dict[str, float]:
+    return {name: found.sampled.get(name, 0.0) for name in settings.clusters}
+
+
+def _troubles(session: Session, settings: Settings) -> tuple[str, ...]:
+    return tuple(
+        trouble for name in settings.clusters if (trouble := latest(session, name).trouble)
+    )
+
+
+def _free(session: Session, settings: Settings) -> float | None:
+    """GPUs of nodes that take work and that nobody holds; None where a cluster was not seen."""
+    now = [latest(session, name) for name in settings.clusters]
+    if any(each.sampled_at is None for each in now):
+        return None
+    held = sum(together(each.parts).allocated for each in now)
+    return max(sum(together(each.ready).allocated for each in now) - held, 0) / WHOLE
+
+
+def _teams(found: Use, settings: Settings, teams: frozenset[str]) -> tuple[TeamFigures, ...]:
+    held = found.by(lambda series: series.team)
+    quota, borrowed = found.quota_by_team(), found.borrowed_by_team()
+    prices = settings.training.prices.per_gpu_hour
+    costs = {name: _cost(found.of_team(name).parts, prices) for name in teams}
+    shown = [name for name in held if name in teams]
+    shown += sorted(name for name in teams - held.keys() if quota.get(name))
+    return tuple(
+        _team(name, held.get(name, Amounts()), (quota.get(name), borrowed.get(name)), costs[name])
+        for name in shown
+    )
+
+
+def _team(
+    name: str,
+    amounts: Amounts,
+    owed: tuple[Decimal | None, Decimal | None],
+    cost: tuple[Decimal, Decimal],
+) -> TeamFigures:
+    quota, borrowed = owed
+    money, priced = cost
+    return TeamFigures(
+        team=name,
+        used=float(amounts.gpu_hours),
+        quota=_float(quota),
+        borrowed=_float(borrowed),
+        busy=_float(amounts.busy_gpu_hours),
+        efficiency=amounts.efficiency,
+        known=amounts.known,
+        cost=float(money) if priced else None,
+        priced=float(priced),
+    )
+
+
+def _cost(parts: Iterable[Part], prices: Mapping[str, Decimal]) -> tuple[Decimal, Decimal]:
+    """What GPU-hours cost, as far as they have a price, and how many of them have one."""
+    money = priced = Decimal(0)
+    for gpu_type, amounts in grouped(parts, lambda series: series.gpu_type).items():
+        if gpu_type in prices:
+            money += amounts.gpu_hours * prices[gpu_type]
+            priced += amounts.gpu_hours
+    return money, priced
+
+
+def _queue(runs: Daily) -> Queue:
+    seconds = [wait.total_seconds() for wait in runs.waits]
+    longest = runs.longest
+    return Queue(
+        count=len(seconds),
+        median=median(seconds) if seconds else None,
+        p90=seconds[ceil(0.9 * len(seconds)) - 1] if seconds else None,
+        waiting=runs.waiting,
+        longest=f"{longest.run.reference} of {longest.run.team}" if longest else "",
+        longest_seconds=longest.lasted.total_seconds() if longest else 0.0,
+        longest_why=longest.run.reason if longest else "",
+    )
+
+
+def _overrides(session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Changed, ...]:
+    rows = overrides_during(session, teams, (wish.window.begun, wish.window.ended))
+    return tuple(
+        Changed(title(row), row.reason, None if row.ended_at else row.ends_at, row.ended_at)
+        for row in rows[:_MOST_OVERRIDES]
+    )
+
+
+def _since(parts: Iterable[Part]) -> datetime | None:
+    """Since when all of them do nothing."""
+    moments = [each.series.idle_since for each in parts]
+    known = [moment for moment in moments if moment is not None]
+    return max(known) if known and len(known) == len(moments) else None
+
+
+def _before(wish: Wish, count: int) -> Window:
+    """So many days before the digest's own."""
+    return days_until(local_date(wish.window.begun, wish.time_zone), count, wish.time_zone)
+
+
+def _float(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)

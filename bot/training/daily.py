@@ -1,0 +1,129 @@
+"""What became of runs in a time: how long they waited, which were pushed out, and which failed."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Mapped
+from sqlmodel import Session, col
+
+from bot.training.tables import BAD_ENDS, WAITING, Phase, Run, Span
+
+_LONGEST_REASON = 90
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A run that waits in its queue now."""
+
+    run: Run
+    lasted: timedelta
+
+
+@dataclass(frozen=True)
+class Daily:
+    """What became of runs; `waits` are in order, `longest` is who waits longest now."""
+
+    waits: tuple[timedelta, ...]
+    waiting: int
+    longest: Waiting | None
+    preemptions: tuple[tuple[str, int], ...]
+    failures: tuple[tuple[str, int], ...]
+
+
+def daily(
+    session: Session, teams: Collection[str], times: tuple[datetime, datetime], now: datetime
+) -> Daily:
+    """What became of the runs of these teams from one moment to another, and who waits now."""
+    waiting = _waiting_now(session, teams)
+    longest = min(waiting, key=lambda run: (run.since, run.id), default=None)
+    return Daily(
+        _waits(session, teams, times),
+        len(waiting),
+        Waiting(longest, now - longest.since) if longest else None,
+        _preemptions(session, teams, times),
+        _failures(session, teams, times),
+    )
+
+
+def runs_by_id(session: Session, ids: Collection[str]) -> dict[str, Run]:
+    """The runs with these ids."""
+    return {run.id: run for run in session.scalars(select(Run).where(col(Run.id).in_(ids)))}
+
+
+def _waiting_now(session: Session, teams: Collection[str]) -> Sequence[Run]:
+    return session.scalars(
+        select(Run).where(
+            col(Run.team).in_(teams), col(Run.ended_at).is_(None), col(Run.phase).in_(WAITING)
+        )
+    ).all()
+
+
+def _waits(
+    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+) -> tuple[timedelta, ...]:
+    """How long those waited who then got their GPUs; who was stopped before does not count."""
+    began, ended = times
+    spans = session.scalars(
+        select(Span)
+        .join(Run, col(Run.id) == col(Span.run_id))
+        .where(
+            col(Run.team).in_(teams),
+            col(Span.phase).in_(WAITING),
+            col(Span.ended_at) >= began,
+            col(Span.ended_at) < ended,
+            or_(col(Run.ended_at).is_(None), col(Run.ended_at) > col(Span.ended_at)),
+        )
+    )
+    return tuple(sorted(span.ended_at - span.began_at for span in spans))
+
+
+def _preemptions(
+    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+) -> tuple[tuple[str, int], ...]:
+    past = (
+        select(col(Run.team), col(Run.id))
+        .join(Span, col(Span.run_id) == col(Run.id))
+        .where(
+            col(Run.team).in_(teams),
+            col(Span.phase) == Phase.PREEMPTED,
+            _within(col(Span.began_at), times),
+        )
+    )
+    present = select(col(Run.team), col(Run.id)).where(
+        col(Run.team).in_(teams),
+        col(Run.phase) == Phase.PREEMPTED,
+        col(Run.ended_at).is_(None),
+        _within(col(Run.since), times),
+    )
+    found = [*session.connection().execute(past), *session.connection().execute(present)]
+    return _counted(Counter(team for team, _ in found))
+
+
+def _failures(
+    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+) -> tuple[tuple[str, int], ...]:
+    rows = session.connection().execute(
+        select(col(Run.reason), col(Run.phase)).where(
+            col(Run.team).in_(teams),
+            col(Run.phase).in_(BAD_ENDS),
+            _within(col(Run.ended_at), times),
+        )
+    )
+    return _counted(Counter(_short(reason) or str(phase) for reason, phase in rows))
+
+
+def _within(moment: Mapped[Any], times: tuple[datetime, datetime]) -> ColumnElement[bool]:
+    return and_(moment >= times[0], moment < times[1])
+
+
+def _short(reason: str) -> str:
+    first = reason.partition(". ")[0].rstrip(".")
+    return first if len(first) <= _LONGEST_REASON else f"{first[: _LONGEST_REASON - 1]}…"
+
+
+def _counted(found: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,194 @@
+"""/gpu digest: what GPUs did, now or every morning, for whom and of what."""
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from bot.access import Right, Role
+from bot.config import DIGEST_SECTIONS, TIME_OF_DAY
+from bot.errors import UsageError
+from bot.gpus.digests.plans import Plan
+from bot.gpus.digests.service import Change, Wanted
+from bot.slack.card import Reply
+from bot.slack.markup import Markup, channel, code, join, plain, when
+from bot.slack.parameters import Choice, Pattern, TeamName
+from handlers.context import Context
+from handlers.gpu_report import gpu
+
+__all__ = ["gpu"]
+
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_SHOWN = 20
+
+
+class TimeOfDay(Pattern):
+    """A time of the day."""
+
+    word = "TIME"
+    rule = TIME_OF_DAY
+    form = "a time of the day such as `09:00`"
+    example = "09:00"
+
+
+class ChannelReference(Pattern):
+    """A channel, as Slack writes one."""
+
+    word = "CHANNEL"
+    rule = re.compile(r"#?([CG][A-Z0-9]{3,20})")
+    form = "a channel such as `#gpu-daily`, chosen from the list that Slack shows"
+    example = "#C0DAILY"
+
+
+class ZoneName:
+    """A time zone."""
+
+    word = "ZONE"
+    form = "a time zone such as `Europe/Berlin` or `UTC`"
+    example = "Europe/Berlin"
+
+    def read(self, text: str) -> str:
+        """The zone, if there is one of this name."""
+        try:
+            ZoneInfo(text)
+        except (OSError, ValueError, KeyError):
+            raise ValueError(text) from None
+        return text
+
+
+class DayName:
+    """A day in the past."""
+
+    word = "DAY"
+    form = "a date such as `2026-11-21`"
+    example = "2026-11-21"
+
+    def read(self, text: str) -> date:
+        """The date."""
+        return date.fromisoformat(text)
+
+
+class Sections:
+    """What a digest tells."""
+
+    word = "SECTIONS"
+    form = f"some of `{','.join(DIGEST_SECTIONS)}`, with commas between them, or `all`"
+    example = "teams,idle,queue"
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The sections, in the order in which they are told."""
+        wanted = {each.strip() for each in text.split(",")}
+        if wanted == {"all"}:
+            return DIGEST_SECTIONS
+        if not wanted or wanted - set(DIGEST_SECTIONS):
+            raise ValueError(text)
+        return tuple(each for each in DIGEST_SECTIONS if each in wanted)
+
+
+@dataclass(frozen=True)
+class DigestOptions:
+    """What `/gpu digest` takes."""
+
+    what: str
+    day: date | None
+    week: bool
+    post: bool
+    team: str | None
+    channel: str | None
+    at: str | None
+    zone: str | None
+    daily: str | None
+    weekly: str | None
+    sections: tuple[str, ...] | None
+
+
+@gpu.verb(
+    "digest",
+    "What GPUs did yesterday, for you alone; or set when a channel is told",
+    right=Right.GPU_DIGEST,
+    mutates=True,
+    repeats=True,
+    into=DigestOptions,
+    examples=(
+        "digest",
+        "digest --day 2026-11-21",
+        "digest --week --post",
+        "digest set --channel #C0DAILY --at 09:00 --zone Europe/Berlin --weekly mon",
+        "digest set --sections teams,idle,queue",
+        "digest off --channel #C0DAILY",
+        "digest list",
+    ),
+)
+@gpu.argument("what", Choice("show", "set", "off", "list"), default="show", help="What to do")
+@gpu.option("--day", DayName(), help="Another day than yesterday")
+@gpu.option("--week", flag=True, help="The seven days before")
+@gpu.option("--post", flag=True, help="Post it here, for everybody; leads and admins")
+@gpu.option("--team", TeamName(), help="Of one team, where the channel does not say")
+@gpu.option("--channel", ChannelReference(), help="set, off: which channel; this one otherwise")
+@gpu.option("--at", TimeOfDay(), help="set: at which time of its zone")
+@gpu.option("--zone", ZoneName(), help="set: which zone its times and days are of")
+@gpu.option("--daily", Choice("on", "off"), help="set: whether every day")
+@gpu.option("--weekly", Choice("off", *_DAYS), help="set: on which day the week before is told")
+@gpu.option("--sections", Sections(), help="set: what it tells besides the two shares")
+def digest(ctx: Context, asked: DigestOptions) -> Reply:
+    """The digest, or what was set."""
+    if asked.what == "show":
+        return _show(ctx, asked)
+    if asked.day or asked.week or asked.post:
+        raise UsageError(
+            "`--day`, `--week` and `--post` are for showing a digest.",
+            f"`{ctx.words('gpu digest --week')}` shows that of last week.",
+        )
+    if asked.what == "list":
+        return _list(ctx)
+    ctx.require(Right.GPU_DIGEST_SET)
+    where = (asked.channel or ctx.caller.channel).removeprefix("#")
+    if where.startswith("D"):
+        raise UsageError(
+            "A digest is told in a channel.", "Add it, for example `--channel #gpu-daily`."
+        )
+    if asked.what == "off":
+        ctx.digests.turn_off(ctx.session, ctx.caller, where, ctx.now)
+        return Reply((join(channel(where), " has no digest of GPUs any more."),))
+    change = Change(asked.at, asked.zone, asked.weekly, asked.daily, asked.sections)
+    plans = ctx.digests.choose(ctx.session, ctx.caller, where, change, ctx.now)
+    lines = [_told(plan) for plan in plans]
+    return Reply((*lines, plain("Invite me there, where I am not in it yet.")))
+
+
+def _show(ctx: Context, asked: DigestOptions) -> Reply:
+    settings = (asked.channel, asked.at, asked.zone, asked.daily, asked.weekly, asked.sections)
+    if any(each is not None for each in settings):
+        raise UsageError(
+            "These options set when a channel is told.",
+            f"Say set, for example `{ctx.words('gpu digest set --at 09:00')}`.",
+        )
+    if ctx.caller.team is None and ctx.caller.roles.isdisjoint({Role.ADMIN, Role.APPROVER}):
+        ctx.team()
+    wanted = Wanted(asked.day, asked.week)
+    if asked.post:
+        ctx.require(Right.GPU_DIGEST_POST)
+        ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
+        return Reply((plain("It is posted here in a moment."),))
+    read = ctx.digests.show(ctx.session, ctx.caller, wanted, ctx.now)
+    return Reply(later=lambda: Reply(card=read()))
+
+
+def _list(ctx: Context) -> Reply:
+    plans = ctx.digests.plans(ctx.session, ctx.now)
+    if not plans:
+        how = code(ctx.words("gpu digest set --channel #gpu-daily --at 09:00"))
+        return Reply((plain("No channel is told what GPUs did."), join(how, " changes that.")))
+    lines = [join(_told(plan), " Next: ", when(at), ".") for plan, at in plans[:_SHOWN]]
+    more = len(plans) - len(lines)
+    return Reply((*lines, *([plain(f"And {more} more.")] if more else [])))
+
+
+def _told(plan: Plan) -> Markup:
+    days = f"every {_LONG[plan.weekday]}, of the week before" if plan.weekday else "every day"
+    said = f" is told {days}, at {plan.at} of {plan.time_zone}: {', '.join(plan.sections)}."
+    return join(channel(plan.channel), plain(said))
+
+
+_LONG = dict(zip(_DAYS, calendar.day_name, strict=True))

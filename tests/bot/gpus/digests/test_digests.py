@@ -1,0 +1,224 @@
+"""A digest as a whole: what was sampled and done in a day, as its card says it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlmodel import Session, select
+
+from bot.config import Settings
+from bot.controller import Loop
+from bot.database.database import Database
+from bot.datasets.caches.usage import UsageService
+from bot.due import wake
+from bot.gpus.digests.controller import DigestController, DigestRenderer
+from bot.gpus.digests.gathering import Gathering
+from bot.gpus.digests.tables import DIGEST, Digest
+from bot.gpus.tables import Sampling
+from bot.people import Person
+from bot.quotas.tables import Override, OverridePhase
+from bot.slack.card import Card
+from bot.slack.messages import Message
+from bot.slack.text import as_text
+from bot.training.tables import Phase
+from tests.bot.gpus.digests.days import add_run, begin, fill, waited
+from tests.bot.quotas.people import FrozenClock
+from tests.bot.quotas.people import settings as story
+
+DAY = datetime(2026, 11, 20, tzinfo=UTC)
+NEXT = DAY + timedelta(days=1)
+NOW = NEXT + timedelta(hours=9)
+SECTIONS = ["teams", "idle", "queue", "failures", "overrides", "caches", "days", "hours"]
+HOUR = timedelta(hours=1)
+
+
+def settings() -> Settings:
+    whole = story().model_dump(exclude_defaults=True)
+    return Settings.model_validate(
+        {**whole, "training": {"prices": {"per_gpu_hour": {"h100": "2.50"}}}}
+    )
+
+
+@pytest.fixture
+def told(database: Database) -> "Telling":
+    return Telling(database)
+
+
+class Telling:
+    """Digests of the story of one day."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.clock = FrozenClock()
+        self.clock.moment = NOW
+        self.loop = self.bot()
+
+    def bot(self) -> Loop:
+        gathering = Gathering(settings, UsageService(settings, {}))
+        controller = DigestController(self.database, self.clock, gathering)
+        return Loop(self.database, self.clock, [controller])
+
+    def digest(self, **also: Any) -> str:
+        """The id of a digest that is due."""
+        fields = {
+            "workspace_id": "T0QM", "channel": "C0DAILY", "period": "day", "day": NEXT.date(),
+            "begun": DAY, "ended": NEXT, "time_zone": "UTC", "sections": SECTIONS,
+            "asked_at": NOW,
+        }  # fmt: skip
+        row = Digest(**{**fields, **also})
+        row_id = row.id
+
+        def work(session: Session) -> None:
+            session.add(row)
+            wake(session, DIGEST, row_id, DIGEST, NOW)
+
+        self.database.transaction(work)
+        return row_id
+
+    def card(self, **also: Any) -> Card:
+        """The card of a digest, once it is gathered."""
+        row_id = self.digest(**also)
+        self.loop.run_due()
+        card = self.database.read(lambda s: DigestRenderer().card(s, row_id, "C0DAILY"))
+        assert card is not None
+        return card
+
+
+def a_day(session: Session) -> None:
+    """A notebook that idles, a run that works, others that wait, fail and are pushed out."""
+    for user, name in (("U0ALICE", "Alice"), ("U0ERIN", "Erin"), ("U0BOB", "Bob")):
+        session.add(Person(workspace_id="T0QM", user_id=user, name=name, refreshed_at=NOW))
+    begin(session)
+    fill(session, DAY - timedelta(days=8), DAY, {"lane": (2.0, 1.0, 0.5, 0.0)})
+    fill(session, DAY, NEXT, {
+        "lane": (2.0, 1.0, 0.75, 0.0),
+        "notebook": (1.0, 1.0, 0.0, 1.0),
+        "sweep": (3.0, 0.5, 0.25, 0.0),
+    })  # fmt: skip
+    add_run(session, "lane")
+    add_run(session, "notebook", spec={"kind": "interactive", "gpus": "1", "session_seconds": 3600,
+            "image": "x:1", "cpu": "1", "memory": "1Gi"})  # fmt: skip
+    for number, minutes in enumerate((1, 5, 9, 60)):
+        run = add_run(session, f"short-{number}", phase=Phase.SUCCEEDED, ended_at=NEXT - HOUR)
+        began = DAY + timedelta(hours=2 + number)
+        waited(session, run, Phase.PENDING, began, began + timedelta(minutes=minutes))
+    run = add_run(session, "pushed", phase=Phase.RUNNING)
+    waited(session, run, Phase.PREEMPTED, DAY + 9 * HOUR, DAY + 9 * HOUR + timedelta(minutes=30))
+    add_run(session, "sweep", phase=Phase.PREEMPTED, since=NEXT - 2 * HOUR,
+            reason="team-a took its own GPUs back.")  # fmt: skip
+    for number in range(3):
+        reason = "It ran out of memory. It had 64Gi." if number else "Its image is not there."
+        add_run(session, f"bad-{number}", phase=Phase.FAILED, ended_at=DAY + HOUR, reason=reason)
+    session.add(override("ov-1", OverridePhase.ACTIVE, ends_at=NEXT + 2 * HOUR))
+    session.add(override("ov-2", OverridePhase.ENDED, ended_at=DAY + 3 * HOUR))
+    session.add(override("ov-3", OverridePhase.ENDED, ended_at=DAY - HOUR))
+
+
+def override(row_id: str, phase: OverridePhase, **also: Any) -> Override:
+    return Override(
+        id=row_id, workspace_id="T0QM", cluster="default", team="team-a", queue="team-a",
+        flavor="h100", resource="nvidia.com/gpu", mode="nominal_quota", amount=Decimal(2),
+        shown_from=Decimal(4), duration_seconds=3600, reason="paper", requester="U0ALICE",
+        channel="C0TEAMA", asked_at=DAY, phase=phase, starts_at=DAY, **also,
+    )  # fmt: skip
+
+
+def test_whole_day_of_two_teams(told: Telling) -> None:
+    told.database.transaction(a_day)
+    card = told.card()
+    charts = [chart.title for chart in card.charts]
+    assert charts == ["GPU-hours by team", "GPU-hours by team and day", "Allocated GPUs by hour"]
+    assert as_text(_without_charts(card)).splitlines() == [
+        "GPUs, Friday 20 November 2026",
+        (
+            "Allocated 75 % of 8 GPUs (+50 points against the day before, +50 points against the"
+            " 7-day mean)"
+        ),
+        (
+            "Busy 50 % of what was allocated (as much against the day before, as much against the"
+            " 7-day mean)"
+        ),
+        "Idle 24 GPU-hours in all",
+        "• notebook of team-a, Erin: 24 of its 24 GPU-hours",
+        (
+            "Queue 5 runs waited 9m in the median, 90 % of them at most 1h. 1 waits now, sweep of"
+            " team-b longest, for 11h: team-a took its own GPUs back."
+        ),
+        "Preempted 2: 2 x team-b",
+        "Failed 3: 2 x It ran out of memory; 1 x Its image is not there",
+        "Overrides Quota override for team-a: +2 h100 (paper), until 2026-11-21 02:00 UTC",
+        "• Quota override for team-a: +2 h100 (paper), ended 2026-11-20 03:00 UTC",
+        "  Team    Quota  Used  Borrowed  Busy  Efficiency  Cost (USD)",
+        "  team-a  96     72    0         36    50 %        180.00",
+        "  team-b  48     72    24        18    50 %        180.00",
+        "What allocated GPUs did is known of 75 % of their time.",
+        "GPU-hours; the day of UTC.",
+    ]
+
+
+def test_days_of_one_team_and_their_holes(told: Telling) -> None:
+    def half_a_day(session: Session) -> None:
+        begin(session)
+        fill(session, DAY + 12 * HOUR, NEXT, {"lane": (2.0, 0.0, 0.0, 0.0)})
+        state = session.get_one(Sampling, "default")
+        state.trouble = "The Prometheus of default did not answer."
+        session.add(state)
+
+    told.database.transaction(half_a_day)
+    card = told.card(team="team-a", channel="C0TEAMA", note="This comes 20m late.")
+    assert as_text(_without_charts(card)).splitlines() == [
+        "GPUs, Friday 20 November 2026",
+        "This comes 20m late.",
+        "Allocated 25 % of 8 GPUs",
+        "Busy unknown: nobody knows what the allocated GPUs did",
+        "  Team    Quota  Used  Borrowed  Busy  Efficiency  Cost (USD)",
+        "  team-a  48     24    0         ?     ?           60.00",
+        "Of default there are samples of 50 % of the time; the rest is in no figure.",
+        "What allocated GPUs did is known of 0 % of their time.",
+        "The Prometheus of default did not answer.",
+        "GPU-hours; the day of UTC.",
+    ]
+    assert [chart.title for chart in card.charts] == [
+        "GPU-hours by team and day",
+        "Allocated GPUs by hour",
+    ]
+
+
+def test_nothing_known_is_said_to_be(told: Telling) -> None:
+    told.database.transaction(lambda _session: None)
+    assert as_text(told.card(sections=["teams", "idle"])).splitlines() == [
+        "GPUs, Friday 20 November 2026",
+        "Nobody knows what was allocated: there are no samples of this time.",
+        "Of default there are samples of 0 % of the time; the rest is in no figure.",
+        "GPU-hours; the day of UTC.",
+    ]
+
+
+def test_posted_digest_stays_as_it_was(told: Telling) -> None:
+    told.database.transaction(a_day)
+    card = told.card()
+    again = told.bot()
+    row_id = told.database.read(lambda session: session.exec(select(Digest.id)).one())
+    told.database.transaction(lambda session: wake(session, DIGEST, row_id, DIGEST, NOW))
+    told.clock.moment += timedelta(days=1)
+    again.run_due()
+    same = told.database.read(lambda s: DigestRenderer().card(s, row_id, "C0DAILY"))
+    assert same == card
+    messages = told.database.read(lambda session: list(session.exec(select(Message))))
+    assert [(each.channel, each.purpose, each.wants) for each in messages] == [
+        ("C0DAILY", "card", 1)
+    ]
+
+
+def test_skipped_digest_says_only_that(told: Telling) -> None:
+    card = told.card(is_skipped=True, note="Nobody was there to post it.")
+    assert as_text(card).splitlines() == [
+        "GPUs, Friday 20 November 2026 · skipped",
+        "Nobody was there to post it.",
+    ]
+
+
+def _without_charts(card: Card) -> Card:
+    return replace(card, charts=())

@@ -1,0 +1,141 @@
+"""/gpu digest: for one person, for a channel, and who may set it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlmodel import select
+
+from bot.audit import AuditLine
+from bot.gpus.digests.tables import Digest
+from bot.slack.text import as_text
+from tests.handlers.office import ALICE, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office
+
+DAILY = "C0DAILY"
+
+
+def shown(office: Office, person: str, channel: str, text: str) -> list[str]:
+    """The digest that follows the acknowledgement."""
+    name, _, words = text.removeprefix("/").partition(" ")
+    asked = office.incoming(person, channel, command=name, words=words)
+    reply = office.application.desk.answer(asked)
+    assert reply is not None
+    assert reply.later is not None, as_text(reply)
+    return as_text(reply.later()).splitlines()
+
+
+def told(office: Office, person: str, channel: str, text: str) -> list[str]:
+    return office.says(person, channel, text).splitlines()
+
+
+def test_digest_is_shown_to_the_asker(office: Office) -> None:
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    day = f"{yesterday:%A} {yesterday.day} {yesterday:%B %Y}"
+    assert shown(office, ALICE, TEAM_A, "/gpu digest") == [
+        f"GPUs, {day}",
+        "Nobody knows what was allocated: there are no samples of this time.",
+        "Of default there are samples of 0 % of the time; the rest is in no figure.",
+        "GPU-hours; the day of UTC.",
+    ]
+    assert shown(office, ALICE, TEAM_A, "/gpu digest --week")[0].count(" to ") == 1
+    assert shown(office, CAROL, ELSEWHERE, "/gpu digest")[0] == f"GPUs, {day}"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (
+            "/gpu digest --day 2126-01-01",
+            "There are no figures of 2126-01-01.",
+        ),
+        (
+            "/gpu digest --at 09:00",
+            "These options set when a channel is told.",
+        ),
+        (
+            "/gpu digest list --week",
+            "`--day`, `--week` and `--post` are for showing a digest.",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(office: Office, text: str, answer: str) -> None:
+    assert told(office, ALICE, TEAM_A, text)[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("/gpu digest set --at 9", "a time of the day such as"),
+        ("/gpu digest set --zone Mars", "a time zone such as"),
+        ("/gpu digest --day yesterday", "a date such as"),
+        ("/gpu digest set --sections all,idle", "some of"),
+        ("/gpu digest set --channel daily", "a channel such as"),
+    ],
+)
+def test_wrong_words_are_told_the_right(office: Office, text: str, form: str) -> None:
+    assert form in office.says(CAROL, TEAM_A, text)
+
+
+def test_admins_set_when_a_channel_is_told(office: Office) -> None:
+    said = told(
+        office, CAROL, TEAM_A,
+        "/gpu digest set --channel #C0DAILY --at 08:30 --zone Europe/Berlin --weekly mon"
+        " --sections idle,teams",
+    )  # fmt: skip
+    assert said == [
+        "#C0DAILY is told every day, at 08:30 of Europe/Berlin: teams, idle.",
+        (
+            "#C0DAILY is told every Monday, of the week before, at 08:30 of Europe/Berlin:"
+            " teams, idle."
+        ),
+        "Invite me there, where I am not in it yet.",
+    ]
+    again = told(office, CAROL, TEAM_A, "/gpu digest set --channel #C0DAILY --daily off")
+    assert again[0].startswith("#C0DAILY is told every Monday")
+    assert len(again) == 2
+    listed = told(office, ALICE, TEAM_A, "/gpu digest list")
+    assert len(listed) == 1
+    assert " Next: " in listed[0]
+    assert told(office, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY") == [
+        "#C0DAILY has no digest of GPUs any more."
+    ]
+    assert told(office, ALICE, TEAM_A, "/gpu digest list")[0] == (
+        "No channel is told what GPUs did."
+    )
+    assert told(office, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY")[0] == (
+        "That channel has no digest."
+    )
+    lines = office.application.database.read(lambda s: list(s.exec(select(AuditLine))))
+    assert [(line.verb, line.subject_id, line.person) for line in lines] == [
+        ("gpu.digest.set", DAILY, CAROL),
+        ("gpu.digest.set", DAILY, CAROL),
+        ("gpu.digest.off", DAILY, CAROL),
+    ]
+
+
+def test_neither_daily_nor_weekly_is_refused(office: Office) -> None:
+    assert told(office, CAROL, TEAM_A, "/gpu digest set --daily off") == [
+        "Then nothing would be told: neither daily nor weekly is on.",
+        "Turn it off by `digest off`, or add for example `--weekly mon`.",
+    ]
+
+
+def test_only_those_allowed_set_and_post(office: Office) -> None:
+    refused = "This takes the right gpu.digest_set, which you do not have here."
+    assert told(office, ERIN, TEAM_A, "/gpu digest set --at 09:00")[0] == refused
+    assert told(office, ERIN, TEAM_A, "/gpu digest off")[0] == refused
+    assert told(office, ALICE, TEAM_A, "/gpu digest --post")[0] == (
+        "This takes the right gpu.digest_post, which you do not have here."
+    )
+    assert "Guests" in told(office, DAN, TEAM_A, "/gpu digest")[0]
+    assert told(office, BOB, TEAM_A, "/gpu digest")[0].startswith("You are not a member of team-a.")
+    assert "belongs to no team" in told(office, ALICE, ELSEWHERE, "/gpu digest")[0]
+
+
+def test_digest_is_posted_once_a_minute(office: Office) -> None:
+    assert told(office, BOB, TEAM_B, "/gpu digest --post") == ["It is posted here in a moment."]
+    assert told(office, BOB, TEAM_B, "/gpu digest --post") == [
+        "It was posted here a moment ago.",
+        "Wait a minute to post it again.",
+    ]
+    rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
+    assert [(row.channel, row.team) for row in rows] == [(TEAM_B, "team-b")]
