@@ -5,7 +5,7 @@ from handlers.approvals import approval
 from handlers.dataset_usage import dataset
 from handlers.gpu_digest import gpu
 from handlers.quota import quota
-from handlers.snapshot_reverts import snapshot
+from handlers.snapshot_cancelling import snapshot
 from handlers.train_offers import train
 
 COMMANDS = (train, dataset, snapshot, quota, gpu, anf, approval)

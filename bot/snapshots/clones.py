@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from bot.database.columns import new_id
 from bot.due import wake
-from bot.slack.messages import show_card
+from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.objects import object_name
 from bot.snapshots.revert_tables import Revert
 from bot.snapshots.tables import RESTORE, Restore, lane
@@ -39,3 +39,14 @@ def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
     wake(session, RESTORE, row.id, lane(row.cluster), now)
     return row
+
+
+def cancel_clone(session: Session, revert: Revert, now: datetime) -> None:
+    """Has the clone not made, unless it is there already."""
+    row = session.get(Restore, revert.clone_id) if revert.clone_id is not None else None
+    if row is None or not row.is_live:
+        return
+    row.cancelled_by, revert.clone = revert.cancelled_by, ""
+    session.add(row)
+    refresh_cards(session, row.subject, live=True)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)

@@ -120,3 +120,10 @@ def reverting(session: Session, cluster: str, namespace: str, claim: str) -> Rev
             col(Revert.ended_at).is_(None),
         )
     ).first()
+
+
+def all_reverting(session: Session, team: str) -> Sequence[Revert]:
+    """What is to put a team's PVCs back, and has not ended."""
+    return session.exec(
+        select(Revert).where(col(Revert.team) == team, col(Revert.ended_at).is_(None))
+    ).all()

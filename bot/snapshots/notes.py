@@ -64,6 +64,13 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
     _say(session, row, "ended", said, now, is_bad=False)
 
 
+def cancelled(session: Session, row: Restore, now: datetime) -> None:
+    """That somebody else cancelled it."""
+    if row.cancelled_by != row.person:
+        said = [join("PVC ", code(row.claim_name), " is not made: ", sentence(row.reason))]
+        _say(session, row, "ended", said, now, is_bad=False)
+
+
 def _restored_for_run(session: Session, row: Restore, now: datetime) -> None:
     """In the thread of the run, whose own end mentions its owner where it fails for that."""
     is_bad = row.phase == RestorePhase.FAILED

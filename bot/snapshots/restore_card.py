@@ -5,17 +5,19 @@ from datetime import datetime, timedelta
 
 from bot.datasets.wording import capacity
 from bot.durations import format_duration
-from bot.slack.card import Card, Tone
+from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, plain, sentence, when
 from bot.snapshots.tables import Restore, RestorePhase
 from bot.snapshots.wording import mounting
 
+CANCEL = "snapshot.cancel"
 _TONES = {
     RestorePhase.ASKED: Tone.WAITING,
     RestorePhase.MAKING: Tone.WORKING,
     RestorePhase.WAITING: Tone.GOOD,
     RestorePhase.READY: Tone.GOOD,
     RestorePhase.FAILED: Tone.BAD,
+    RestorePhase.CANCELLED: Tone.STOPPED,
 }
 
 
@@ -29,13 +31,21 @@ def restore_card(row: Restore, person: str, shows: datetime | None, now: datetim
     return Card(
         title=f"PVC {row.claim_name} from {row.source}",
         state=_state(row, phase, now),
-        tone=Tone.WARNING if is_hindered else _TONES[phase],
+        tone=Tone.WARNING if is_hindered else _tone(row, phase),
         lines=tuple(_lines(row, phase)),
         facts=tuple(_facts(row, person, shows)),
+        buttons=tuple(_buttons(row)),
     )
 
 
+def _tone(row: Restore, phase: RestorePhase) -> Tone:
+    is_leaving = row.is_live and row.cancelled_by is not None
+    return Tone.WORKING if is_leaving else _TONES[phase]
+
+
 def _state(row: Restore, phase: RestorePhase, now: datetime) -> str:
+    if row.is_live and row.cancelled_by is not None:
+        return "Being cancelled"
     match phase:
         case RestorePhase.ASKED:
             return "About to be made"
@@ -47,6 +57,8 @@ def _state(row: Restore, phase: RestorePhase, now: datetime) -> str:
             return "Ready"
         case RestorePhase.FAILED:
             return "Not made"
+        case RestorePhase.CANCELLED:
+            return "Cancelled"
 
 
 def _lines(row: Restore, phase: RestorePhase) -> Iterator[Markup]:
@@ -58,7 +70,7 @@ def _lines(row: Restore, phase: RestorePhase) -> Iterator[Markup]:
             f"{row.storage_class} makes volumes only for a pod (WaitForFirstConsumer): the first"
             " run that mounts it gets it."
         )
-    if row.is_read_only and phase is not RestorePhase.FAILED:
+    if row.is_read_only and phase not in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
         yield plain("It is the snapshot itself, without a copy, so the snapshot stays as long.")
     if row.is_live and row.is_late:
         yield plain("This is late: its driver should have made it by now.")
@@ -82,3 +94,16 @@ def _facts(row: Restore, person: str, shows: datetime | None) -> Iterator[tuple[
         yield "Mount it", code(mounting(row.claim_name, is_read_only=row.is_read_only))
     if row.ended_at is not None:
         yield "Took", plain(format_duration(row.ended_at - row.asked_at))
+
+
+def _buttons(row: Restore) -> Iterator[Button]:
+    if row.is_live and row.cancelled_by is None and row.run_id is None:
+        yield Button(CANCEL, "Cancel", row.id, None, _CANCEL)
+
+
+_CANCEL = Confirm(
+    "Cancel this?",
+    "The PVC is removed before it has a volume. One that has got it meanwhile stays.",
+    "Cancel it",
+    "Go on",
+)

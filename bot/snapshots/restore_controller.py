@@ -11,12 +11,14 @@ from bot.errors import ClusterError
 from bot.snapshots.controller import REFUSED, SOON, World, note_trouble, slower
 from bot.snapshots.objects import claim_of
 from bot.snapshots.restore_decision import (
+    Cancelled,
     Cleared,
     Create,
     Decision,
     Delete,
     Fail,
     Follow,
+    Keep,
     Linger,
     Ready,
     Rest,
@@ -96,11 +98,13 @@ def _again(row: Restore, decision: Decision, now: datetime) -> datetime | None:
     match decision:
         case Cleared():
             return None
+        case Linger() if row.is_live:
+            return slower(row.since, now)
         case Follow(RestorePhase.WAITING) | Linger():
             return now + _RARELY
         case Follow():
             return slower(row.since, now)
-        case Create() | Ready() | Fail() | Delete():
+        case Create() | Ready() | Fail() | Delete() | Cancelled() | Keep():
             return now + SOON
         case _:
             return now + _RARELY

@@ -15,7 +15,8 @@ class Look:
     """What the cluster shows.
 
     `has_source` says whether it is there what the PVC is made from, `is_for_a_pod` whether its
-    class makes a volume only for a pod, and `warning` is what Kubernetes warned of last.
+    class makes a volume only for a pod, and `warning` is what Kubernetes warned of last. `users`
+    are the pods that wait for it, looked for where it is cancelled.
     """
 
     claim: PersistentVolumeClaim | None = None
@@ -23,6 +24,7 @@ class Look:
     has_source: bool = True
     is_for_a_pod: bool = False
     warning: str = ""
+    users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,18 @@ class Delete:
 
 
 @dataclass(frozen=True)
+class Cancelled:
+    """It is not made any more, and nothing of it is there."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """It is made all the same; a sentence says why it is not cancelled."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Linger:
     """It is being deleted, or shows a snapshot for as long as it is there."""
 
@@ -73,13 +87,15 @@ class Cleared:
     """Nothing is left to be done; what it was made from is let go of."""
 
 
-Decision = Rest | Create | Follow | Ready | Fail | Delete | Linger | Cleared
+Decision = Rest | Create | Follow | Ready | Fail | Delete | Cancelled | Keep | Linger | Cleared
 
 
 def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
     """The next step for a PVC that has to be made `within` that time."""
     if not row.is_live:
         return _after_the_end(row, look)
+    if row.cancelled_by is not None:
+        return _cancelled(look)
     if look.is_taken and row.uid is None:
         return Fail(
             f"There is a PVC {row.claim_name} in namespace {row.namespace} already that is not"
@@ -89,6 +105,19 @@ def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decisi
     if look.claim is None or look.is_taken:
         return _absent(row, look, now, within)
     return _present(row, look.claim, look, (now, within))
+
+
+def _cancelled(look: Look) -> Decision:
+    claim = None if look.is_taken else look.claim
+    if claim is None:
+        return Cancelled()
+    if claim.status.phase == "Bound":
+        return Ready()
+    if claim.metadata.deletion_timestamp is not None:
+        return Linger()
+    if look.users:
+        return Keep(f"It was not cancelled, because pods wait for it: {', '.join(look.users)}.")
+    return Delete(claim.uid)
 
 
 def _absent(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:

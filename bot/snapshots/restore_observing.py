@@ -5,7 +5,8 @@ from typing import Any
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
+from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
+from bot.datasets.caches.users import OVER
 from bot.datasets.pods import warning
 from bot.snapshots.restore_decision import Look
 from bot.snapshots.tables import Restore
@@ -24,10 +25,23 @@ def observe(cluster: Cluster, row: Restore) -> Look:
         return Look(has_source=row.uid is not None or _has_source(cluster, row))
     if claim.status.phase == "Bound":
         return Look(claim)
+    users = _users(cluster, row) if row.cancelled_by is not None else ()
     return Look(
         claim,
+        users=users,
         is_for_a_pod=_waits_for_a_pod(cluster, claim),
         warning=warning(cluster, row.namespace, claim.uid),
+    )
+
+
+def _users(cluster: Cluster, row: Restore) -> tuple[str, ...]:
+    """The pods that name it and have not ended."""
+    return tuple(
+        sorted(
+            each.name
+            for each in cluster.list(PODS, row.namespace)
+            if row.claim_name in each.spec.claims and each.status.phase not in OVER
+        )
     )
 
 

@@ -12,11 +12,13 @@ from bot.slack.messages import refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.keepers import release
 from bot.snapshots.restore_decision import (
+    Cancelled,
     Cleared,
     Create,
     Decision,
     Fail,
     Follow,
+    Keep,
     Look,
     Ready,
     is_late,
@@ -66,6 +68,12 @@ def _apply(session: Session, row: Restore, found: Findings, words: Callable[[str
             row.reason, row.unblock = hide_secrets(reason), unblock
             _end(row, RestorePhase.FAILED, found.now)
             notes.restored(session, row, words, found.now)
+        case Cancelled():
+            row.reason = f"<@{row.cancelled_by}> cancelled it."
+            _end(row, RestorePhase.CANCELLED, found.now)
+            notes.cancelled(session, row, found.now)
+        case Keep(why):
+            row.cancelled_by, row.obstacle = None, why
         case Cleared():
             row.is_cleared = True
             _let_go(session, row)

@@ -12,7 +12,7 @@ from bot.audit import record as audit
 from bot.cluster.hiding import hide_secrets
 from bot.slack.messages import refresh_cards
 from bot.snapshots import revert_notes as notes
-from bot.snapshots.clones import begin_clone
+from bot.snapshots.clones import begin_clone, cancel_clone
 from bot.snapshots.revert_decision import (
     Approved,
     Begin,
@@ -104,6 +104,8 @@ class Recorder:
         if approval is not None and end.phase in {RevertPhase.FAILED, RevertPhase.CANCELLED}:
             why = "it was cancelled" if end.phase == RevertPhase.CANCELLED else "it has failed"
             self._approvals.void(session, approval, why, now)
+        if end.phase == RevertPhase.CANCELLED:
+            cancel_clone(session, row, now)
         notes.ended(session, row, now)
         facts = {"pvc": row.claim_name, "snapshot": row.snapshot, "end": str(end.phase)}
         actor = Actor(row.workspace_id, None, None, row.team)

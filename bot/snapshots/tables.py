@@ -116,19 +116,21 @@ class Snapshot(SQLModel, table=True):
 
 
 class RestorePhase(StrEnum):
-    """How far a PVC is; the last two are ends."""
+    """How far a PVC is; the last three are ends."""
 
     ASKED = "asked"
     MAKING = "making"
     WAITING = "waiting"
     READY = "ready"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 class Restore(SQLModel, table=True):
     """A PVC that is made from a snapshot, or from what another PVC holds now.
 
-    The first block is written once, the rest by the controller. `source` is the VolumeSnapshot,
+    The first block is written once, the second by services, until the controller has done it, the
+    rest by the controller. `source` is the VolumeSnapshot,
     or without a `snapshot_id` the PVC; `run` is the run that waits for it. It is `waiting` where
     its class makes volumes only when the first pod mounts them. A PVC that `is_read_only` is the
     snapshot itself, which is held for as long as the PVC is there. It `is_cleared` once nothing
@@ -167,6 +169,8 @@ class Restore(SQLModel, table=True):
     run_id: str | None = Field(default=None, index=True)
     run: str = ""
     asked_at: datetime = Field(sa_type=Moment)
+
+    cancelled_by: str | None = None
 
     phase: str = RestorePhase.ASKED
     since: datetime = Field(sa_type=Moment)

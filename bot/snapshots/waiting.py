@@ -15,6 +15,9 @@ def standing(session: Session, run_id: str) -> Standing:
     if row.phase == RestorePhase.FAILED:
         said = f"PVC {row.claim_name} was not made from {row.source}. {row.reason}"
         return Standing(failed=said, advice=row.unblock)
+    if row.phase == RestorePhase.CANCELLED:
+        said = f"PVC {row.claim_name} is not made from {row.source}: somebody cancelled it."
+        return Standing(failed=said)
     # One whose class makes volumes only for a pod is there once the run mounts it.
     if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
         return THERE

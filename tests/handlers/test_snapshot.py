@@ -8,7 +8,6 @@ from sqlmodel import Session, select
 
 from bot.cluster.resources import SNAPSHOTS
 from bot.cluster.snapshots import VolumeSnapshot
-from bot.snapshots.schedule_tables import SnapshotSchedule
 from bot.snapshots.tables import Phase, Restore, Snapshot
 from playground.cluster.cluster import Cluster
 from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
@@ -199,53 +198,6 @@ def test_clusters_without_snapshots_say_so(office: Office) -> None:
     ]
 
 
-def test_schedules_are_made_listed_and_ended(desk: Office) -> None:
-    said = desk.says(ALICE, TEAM_A, '/snapshot schedule imagenet "0 2 * * *" --keep 7d --max 14')
-    lines = said.splitlines()
-    assert lines[0].startswith("Snapshots of `imagenet` are taken at `0 2 * * *` in UTC: next ")
-    assert lines[1:] == [
-        (
-            "Kept: 7d, 14 at most. The newest that is ready, and what is pinned or used, always"
-            " stay."
-        ),
-        (f"Its card in #{TEAM_A} tells of all of them. `/snapshot unschedule imagenet` ends it."),
-    ]
-    assert desk.says(BOB, TEAM_B, "/snapshot schedules").splitlines()[1] == (
-        "team-b has no schedules of snapshots. To begin: `/snapshot schedule results"
-        ' "0 2 * * *" --keep 7d`'
-    )
-    assert "imagenet  0 2 * * *  UTC" in desk.says(ALICE, TEAM_A, "/snapshot schedules")
-    assert desk.says(ALICE, TEAM_A, "/snapshot unschedule models").splitlines() == [
-        "No snapshots of models are taken on a schedule.",
-        "There are schedules of: imagenet.",
-    ]
-    assert desk.says(ERIN, TEAM_A, "/snapshot unschedule imagenet").splitlines() == [
-        "No more snapshots of `imagenet` are taken on a schedule.",
-        (
-            "Those there are stay until their time is up or somebody deletes them."
-            ' `/snapshot schedule imagenet "0 2 * * *"` begins anew.'
-        ),
-    ]
-
-
-def test_schedules_without_quotes_are_explained(desk: Office) -> None:
-    said = desk.says(ALICE, TEAM_A, "/snapshot schedule imagenet 0 2 * * *").splitlines()
-    assert said[0] == "`schedule` does not know what to do with `2 * * *`."
-    assert said[1].endswith('`/snapshot schedule imagenet "0 2 * * *" --keep 7d --max 14`.')
-
-
-def test_the_card_stops_a_schedule(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, '/snapshot schedule imagenet "30 4 * * mon"')
-    (row,) = desk.application.database.read(lambda s: list(s.exec(select(SnapshotSchedule))))
-    assert row.most == 14
-    assert desk.clicks(BOB, TEAM_B, "snapshot.unschedule", row.id) == STRANGE
-    said = desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id)
-    assert said.splitlines()[0] == "No more snapshots of `imagenet` are taken on a schedule."
-    assert desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id) == (
-        "The schedule of imagenet has stopped already."
-    )
-
-
 def test_in_place_is_explained_where_impossible(desk: Office) -> None:
     row = ready(desk)
     said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --in-place").splitlines()
@@ -291,3 +243,25 @@ def test_in_place_asks_before_it_is_asked(tmp_path: Path, served: Served) -> Non
         assert f"`results` of team-a back to `{row.name}`, asked " in listed
         again = desk.clicks(ALICE, TEAM_A, "snapshot.revert-unsaved", f"{row.id}:")
         assert again.splitlines()[0] == (f"PVC results is to be put back already, for @{ALICE}.")
+
+
+def test_cancelling_asks_and_a_click_does_it(desk: Office) -> None:
+    row = ready(desk)
+    desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --as again")
+    said = desk.says(ALICE, TEAM_A, "/snapshot cancel again")
+    assert said.splitlines() == [
+        (
+            f"PVC `again` is being made from {row.name}. Cancelled, it is removed before it has a"
+            " volume; if it gets one first, it stays."
+        ),
+        "  [Cancel it]",
+    ]
+    (restore,) = made(desk)
+    assert desk.clicks(BOB, TEAM_B, "snapshot.cancel", restore.id) == STRANGE
+    assert desk.clicks(ALICE, TEAM_A, "snapshot.cancel", restore.id) == (
+        "PVC `again` is not made any more. Its card follows it."
+    )
+    assert desk.says(ALICE, TEAM_A, "/snapshot cancel other").splitlines() == [
+        "No restore to a PVC other of team-a is under way.",
+        "There are those to: again.",
+    ]

@@ -1,0 +1,71 @@
+"""Ends restores and clones before they are there: checked and written; nothing is called."""
+
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.access import Caller, Right
+from bot.audit import Actor, record
+from bot.due import wake
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.slack.messages import refresh_cards
+from bot.snapshots import finding
+from bot.snapshots.revert_tables import Revert
+from bot.snapshots.tables import RESTORE, Restore, lane
+
+
+def waiting(session: Session, team: str, name: str) -> Restore | Revert:
+    """The team's restore to a PVC of that name that has not ended; NotFoundError names others."""
+    live = session.exec(
+        select(Restore)
+        .where(col(Restore.team) == team, col(Restore.ended_at).is_(None))
+        .order_by(col(Restore.id).desc())
+    ).all()
+    back = finding.all_reverting(session, team)
+    named: list[Restore | Revert] = [*live, *back]
+    found = next((each for each in named if each.claim_name == name), None)
+    if found is not None:
+        return found
+    known = ", ".join(sorted({each.claim_name for each in named}))
+    raise NotFoundError(
+        f"No restore to a PVC {name} of {team} is under way.",
+        f"There are those to: {known}." if known else "What is ready stays until you delete it.",
+    )
+
+
+def get(session: Session, row_id: str) -> Restore:
+    """The restore of a button; NotFoundError where there is none."""
+    row = session.get(Restore, row_id)
+    if row is None:
+        raise NotFoundError("This restore is not known any more.")
+    return row
+
+
+def refuse(caller: Caller, row: Restore) -> None:
+    """UserError unless the caller may cancel it, and it is not too late."""
+    if caller.team != row.team:
+        raise NotAllowedError(f"This restore belongs to {row.team}.", "Ask one of them.")
+    if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
+        raise NotAllowedError(
+            f"<@{row.person}> asked for it.",
+            "They can cancel it, and so can a lead of the team or an admin.",
+        )
+    if not row.is_live:
+        raise ConflictError(f"PVC {row.claim_name} is not being made any more: {row.phase}.")
+    if row.run_id is not None:
+        raise ConflictError(
+            f"Run {row.run} waits for PVC {row.claim_name}.", "Stop the run instead."
+        )
+
+
+def cancel(session: Session, caller: Caller, row: Restore, now: datetime) -> Restore:
+    """Has a PVC not made that is being made; what has its volume already stays."""
+    refuse(caller, row)
+    row.cancelled_by, row.obstacle = caller.person, ""
+    session.add(row)
+    actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+    facts = {"pvc": row.claim_name, "from": row.source}
+    record(session, actor, "snapshot.cancel", (RESTORE, row.id), facts, at=now)
+    refresh_cards(session, row.subject, live=True)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    return row

@@ -1,0 +1,40 @@
+"""/snapshot cancel: restores that are not there yet are ended."""
+
+from bot.access import Right
+from bot.slack.card import Reply
+from bot.slack.parameters import TeamName
+from bot.snapshots import cancelling
+from bot.snapshots import cancelling_answers as answers
+from bot.snapshots.restore_card import CANCEL
+from bot.snapshots.tables import Restore
+from handlers.context import Context
+from handlers.dataset_caches import acting_for
+from handlers.snapshot import TEAM, ClaimName
+from handlers.snapshot_reverts import snapshot
+
+__all__ = ["snapshot"]
+
+
+@snapshot.verb(
+    "cancel",
+    "End a restore or a clone that is not there yet; asks first",
+    right=Right.SNAPSHOT_RESTORE,
+    examples=("cancel imagenet-before",),
+)
+@snapshot.argument("name", ClaimName(), help="The PVC that is being made, or put back in place")
+@snapshot.option("--team", TeamName(), help=TEAM)
+def cancel(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+    """What that would do, with a button."""
+    row = cancelling.waiting(ctx.session, ctx.team()[0], name)
+    if isinstance(row, Restore):
+        cancelling.refuse(ctx.caller, row)
+        return answers.question(row)
+    return answers.question_in_place(row)
+
+
+@snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE)
+def click_cancel_restore(ctx: Context, row_id: str) -> Reply:
+    """Cancels the restore of a card or a question."""
+    row = cancelling.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.SNAPSHOT_RESTORE)
+    return answers.cancelled(cancelling.cancel(ctx.session, caller, row, ctx.now))

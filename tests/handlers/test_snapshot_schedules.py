@@ -1,0 +1,68 @@
+"""/snapshot schedule as people type it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from bot.snapshots.schedule_tables import SnapshotSchedule
+from playground.cluster.story import snapshot_class
+from tests.handlers.office import ALICE, BOB, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.test_snapshot import STRANGE
+from tests.playground.cluster.served import Served
+
+
+@pytest.fixture
+def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+    served.cluster.install("snapshots")
+    served.cluster.create("volumesnapshotclasses", snapshot_class())
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
+        yield open_office
+
+
+def test_schedules_are_made_listed_and_ended(desk: Office) -> None:
+    said = desk.says(ALICE, TEAM_A, '/snapshot schedule imagenet "0 2 * * *" --keep 7d --max 14')
+    lines = said.splitlines()
+    assert lines[0].startswith("Snapshots of `imagenet` are taken at `0 2 * * *` in UTC: next ")
+    assert lines[1:] == [
+        (
+            "Kept: 7d, 14 at most. The newest that is ready, and what is pinned or used, always"
+            " stay."
+        ),
+        (f"Its card in #{TEAM_A} tells of all of them. `/snapshot unschedule imagenet` ends it."),
+    ]
+    assert desk.says(BOB, TEAM_B, "/snapshot schedules").splitlines()[1] == (
+        "team-b has no schedules of snapshots. To begin: `/snapshot schedule results"
+        ' "0 2 * * *" --keep 7d`'
+    )
+    assert "imagenet  0 2 * * *  UTC" in desk.says(ALICE, TEAM_A, "/snapshot schedules")
+    assert desk.says(ALICE, TEAM_A, "/snapshot unschedule models").splitlines() == [
+        "No snapshots of models are taken on a schedule.",
+        "There are schedules of: imagenet.",
+    ]
+    assert desk.says(ERIN, TEAM_A, "/snapshot unschedule imagenet").splitlines() == [
+        "No more snapshots of `imagenet` are taken on a schedule.",
+        (
+            "Those there are stay until their time is up or somebody deletes them."
+            ' `/snapshot schedule imagenet "0 2 * * *"` begins anew.'
+        ),
+    ]
+
+
+def test_schedules_without_quotes_are_explained(desk: Office) -> None:
+    said = desk.says(ALICE, TEAM_A, "/snapshot schedule imagenet 0 2 * * *").splitlines()
+    assert said[0] == "`schedule` does not know what to do with `2 * * *`."
+    assert said[1].endswith('`/snapshot schedule imagenet "0 2 * * *" --keep 7d --max 14`.')
+
+
+def test_the_card_stops_a_schedule(desk: Office) -> None:
+    desk.says(ALICE, TEAM_A, '/snapshot schedule imagenet "30 4 * * mon"')
+    (row,) = desk.application.database.read(lambda s: list(s.exec(select(SnapshotSchedule))))
+    assert row.most == 14
+    assert desk.clicks(BOB, TEAM_B, "snapshot.unschedule", row.id) == STRANGE
+    said = desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id)
+    assert said.splitlines()[0] == "No more snapshots of `imagenet` are taken on a schedule."
+    assert desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id) == (
+        "The schedule of imagenet has stopped already."
+    )
