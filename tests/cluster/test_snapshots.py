@@ -30,20 +30,12 @@ from tests.bot.ground import ALICE, TEAM_A
 from tests.bot.snapshots.rig import SETTINGS
 from tests.cluster.api import Object, wait_for
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.csi import CLASS, DRIVER, GROUP, TAKEN, clear, install, play
 from tests.cluster.site import Site
 from tests.cluster.test_datasets import cluster_of
 from tests.databases import create_tables
 
-CLASS, DRIVER, CLAIM = "snappy", "csi.tests.quartermaster.dev", "results"
-GROUP = "snapshot.storage.k8s.io"
-CLAIMS, VOLUME_LIST, CLASSES = (
-    "persistentvolumeclaims",
-    "persistentvolumes",
-    "storageclasses.storage",
-)
-TAKEN, CONTENTS = f"volumesnapshots.{GROUP}", f"volumesnapshotcontents.{GROUP}"
-TAKEN_BY = f"volumesnapshotclasses.{GROUP}"
-TAKEN_AT = "2026-11-22T08:00:00Z"
+CLAIM, CLAIMS = "results", "persistentvolumeclaims"
 
 
 class Rig:
@@ -51,9 +43,7 @@ class Rig:
 
     def __init__(self, plane: ControlPlane, site: Site, database: Database) -> None:
         self.api, self.database, self.clock = plane.api, database, Clock()
-        site.add(CLASSES, {"metadata": {"name": CLASS}, "provisioner": DRIVER})
-        kind = {"metadata": {"name": CLASS}, "driver": DRIVER, "deletionPolicy": "Delete"}
-        site.add(TAKEN_BY, kind)
+        install(site)
         self.team = site.add_team("4")
         self.cluster = cluster_of(plane)
         teams = SETTINGS.model_dump()["teams"]
@@ -115,7 +105,7 @@ class Rig:
         """Takes steps, and plays the driver, until something holds."""
 
         def done() -> bool:
-            self._play()
+            play(self.api, self.team)
             if taking:
                 self.database.transaction(self.taking.step(taking).save)
             if making:
@@ -123,26 +113,6 @@ class Rig:
             return holds()
 
         wait_for(done, f"what {taking or making or CLAIM} comes to")
-
-    def _play(self) -> None:
-        for claim in self.api.list(CLAIMS, self.team):
-            name = f"pvc-{claim['metadata']['uid']}"
-            waits = claim["status"].get("phase") == "Pending"
-            if waits and self.api.get(VOLUME_LIST, name) is None:
-                self.api.create(VOLUME_LIST, _volume(name, claim))
-        for taken in self.api.list(TAKEN, self.team):
-            name = f"of-{taken['metadata']['uid']}"
-            if self.api.get(CONTENTS, name) is None:
-                self.api.create(CONTENTS, _content(name, taken, self.claim(CLAIM)))
-            status = {
-                "boundVolumeSnapshotContentName": name,
-                "creationTime": TAKEN_AT,
-                "readyToUse": True,
-                "restoreSize": "1Gi",
-            }
-            if not taken.get("status", {}).get("readyToUse"):
-                place = taken["metadata"]["name"]
-                self.api.patch(TAKEN, place, {"status": status}, self.team, subresource="status")
 
 
 def caller() -> Caller:
@@ -156,36 +126,6 @@ def caller() -> Caller:
     )
 
 
-def _volume(name: str, claim: Object) -> Object:
-    metadata, spec = claim["metadata"], claim["spec"]
-    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    return {
-        "metadata": {"name": name},
-        "spec": {
-            "storageClassName": CLASS,
-            "capacity": {"storage": spec["resources"]["requests"]["storage"]},
-            "accessModes": spec["accessModes"],
-            "claimRef": {**reference, **{k: metadata[k] for k in ("namespace", "name", "uid")}},
-            "persistentVolumeReclaimPolicy": "Retain",
-            "csi": {"driver": DRIVER, "volumeHandle": name},
-        },
-    }
-
-
-def _content(name: str, taken: Object, claim: Object) -> Object:
-    place = {key: taken["metadata"][key] for key in ("namespace", "name", "uid")}
-    return {
-        "metadata": {"name": name},
-        "spec": {
-            "deletionPolicy": "Delete",
-            "driver": DRIVER,
-            "source": {"volumeHandle": claim["spec"]["volumeName"]},
-            "volumeSnapshotClassName": CLASS,
-            "volumeSnapshotRef": place,
-        },
-    }
-
-
 @pytest.fixture
 def rig(plane: ControlPlane, site: Site, tmp_path: Path) -> Iterator[Rig]:
     url = f"sqlite:///{tmp_path}/test.db"
@@ -193,12 +133,7 @@ def rig(plane: ControlPlane, site: Site, tmp_path: Path) -> Iterator[Rig]:
     database = Database(url)
     found = Rig(plane, site, database)
     yield found
-    for content in found.api.list(CONTENTS):
-        if content["spec"]["driver"] == DRIVER:
-            found.api.delete(CONTENTS, content["metadata"]["name"])
-    for volume in found.api.list(VOLUME_LIST):
-        if volume["spec"].get("storageClassName") == CLASS:
-            found.api.delete(VOLUME_LIST, volume["metadata"]["name"])
+    clear(found.api, found.team)
     database.close()
 
 
