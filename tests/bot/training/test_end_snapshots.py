@@ -10,7 +10,7 @@ from bot.errors import QuartermasterError
 from bot.slack.container_parameters import NewVolume, VolumeMount
 from bot.slack.markup import when
 from bot.snapshots.tables import Phase as Taking
-from bot.training.end_snapshots import end_of
+from bot.training.end_snapshots import end_of, is_wanted
 from bot.training.lineage import lineage_of
 from bot.training.record import record_of
 from bot.training.spans import times_of
@@ -18,8 +18,9 @@ from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class
 from playground.ledger import Fault
-from tests.bot.ground import ALICE
+from tests.bot.ground import ALICE, START
 from tests.bot.training.keeping import CLAIMS, MOUNTS, TAKEN, SnapshotRig
+from tests.bot.training.objects import run
 
 TAKE = "create volumesnapshots"
 
@@ -247,3 +248,24 @@ def test_what_cannot_be_kept_is_refused(
     keeping.look()
     assert refused(keeping, **asked) == answer
     assert keeping.effects() == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "on", "is_taken"),
+    [
+        (Phase.EXPIRED, "success", True),
+        (Phase.VANISHED, "success", False),
+        (Phase.VANISHED, "always", True),
+        (Phase.UNMANAGED, "always", False),
+    ],
+)
+def test_which_ends_are_kept(phase: Phase, on: str, is_taken: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    spec = {
+        "image": "lane:1",
+        "cpu": "8",
+        "memory": "64Gi",
+        "snapshot": {"target": "out", "on": on},
+    }
+    has_begun = phase is Phase.EXPIRED
+    ended = run(phase=phase, spec=spec, started_at=START if has_begun else None)
+    assert is_wanted(ended) == is_taken
