@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = '4b24fbe5867e'
-down_revision = 'ec7a388b852f'
+down_revision = '9e4b7c1da2f5'
 branch_labels = None
 depends_on = None
 
