@@ -64,7 +64,7 @@ class Operations:
         self.takes = _USUAL
         self.elsewhere = ""
         self._now = now
-        self._all: dict[str, Operation] = {}
+        self.all: dict[str, Operation] = {}
 
     def begin(
         self,
@@ -77,19 +77,19 @@ class Operations:
         now = self._now()
         outcome = self.outcomes.pop(0) if self.outcomes else "Succeeded"
         begun = Operation(*about, now, now + self.takes, outcome, finish, give_up, result)
-        self._all[begun.name] = begun
+        self.all[begun.name] = begun
         return begun
 
     def settle(self) -> None:
         """Ends those whose time has come."""
-        for each in self._all.values():
+        for each in self.all.values():
             each.seen(self._now())
 
     def get(self, name: str) -> Operation:
         """One of them; ArmError where there is none."""
-        if name not in self._all:
+        if name not in self.all:
             raise missing("locations/operationResults", name)
-        return self._all[name]
+        return self.all[name]
 
 
 def _stamp(moment: datetime) -> str:

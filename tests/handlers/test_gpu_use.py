@@ -44,7 +44,13 @@ def sample(office: Office) -> None:
 def held(office: Office, name: str, team: str = "team-a", **more: Any) -> int:
     """A series of a run of somebody, or what others started where it has no run."""
     kind = What.RUN if more.get("run_id") else What.OTHER
-    fields: dict[str, Any] = {"what": kind, "cluster": "default", "key": name, "team": team, "name": name}
+    fields: dict[str, Any] = {
+        "what": kind,
+        "cluster": "default",
+        "key": name,
+        "team": team,
+        "name": name,
+    }
 
     def work(session: Session) -> int:
         row = Series(**{**fields, "gpu_type": "h100", **more})

@@ -98,7 +98,7 @@ def test_never_ending_move_is_late_and_followed(rig: Rig) -> None:
     rig.pass_time(hours=1)
     assert rig.arm.asked().count("GET operationResults") - asked == 12
     assert rig.effects() == ["POST poolChange"]
-    (going,) = rig.arm.app.routes.operations._all.values()
+    (going,) = rig.arm.app.routes.operations.all.values()
     going.outcome = "Succeeded"
     rig.pass_time(minutes=10)
     assert data.pool is rig.arm.premium
@@ -137,7 +137,7 @@ def test_errors_of_azure_are_tried_again(rig: Rig) -> None:
     rig.pass_time(minutes=10)
     assert data.pool is rig.arm.premium
     assert rig.row(row_id).phase == Phase.DONE
-    assert len(rig.arm.app.routes.operations._all) == 1
+    assert len(rig.arm.app.routes.operations.all) == 1
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
@@ -155,7 +155,7 @@ def test_lost_answers_change_nothing_twice(rig: Rig, fault: Fault) -> None:
     sizes = (rig.arm.standard.size, rig.arm.premium.size)
     assert (data.pool, sizes) == (rig.arm.standard, (4 * TIB, 2 * TIB))
     assert rig.row(row_id).phase == Phase.RETURNED
-    begun = len(rig.arm.app.routes.operations._all)
+    begun = len(rig.arm.app.routes.operations.all)
     assert begun == 6
 
 
@@ -166,7 +166,7 @@ def test_operation_that_azure_forgot_is_looked_for(rig: Rig) -> None:
     assert rig.row(row_id).operation
     rig.clock.moment += timedelta(minutes=1)
     rig.arm.app.routes.operations.settle()
-    rig.arm.app.routes.operations._all.clear()
+    rig.arm.app.routes.operations.all.clear()
     rig.pass_time(minutes=2)
     assert data.pool is rig.arm.premium
     assert rig.row(row_id).phase == Phase.DONE
@@ -216,7 +216,7 @@ def test_identity_that_fails_meanwhile_ends_nothing(rig: Rig) -> None:
     rig.pass_time(minutes=10)
     assert "Azure answers InvalidAuthenticationToken: The access token" in rig.card(row_id)
     assert rig.row(row_id).phase == Phase.WORKING
-    (*_, going) = rig.arm.app.routes.operations._all.values()
+    (*_, going) = rig.arm.app.routes.operations.all.values()
     going.outcome = "Succeeded"
     rig.restart()
     rig.pass_time(minutes=10)
