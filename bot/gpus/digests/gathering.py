@@ -26,7 +26,8 @@ from bot.gpus.digests.figures import (
 from bot.gpus.digests.plans import days_until, local_date
 from bot.gpus.digests.tables import Period
 from bot.gpus.minutes import Window
-from bot.gpus.usage import Amounts, Part, Series, Use, grouped, latest, together, use
+from bot.gpus.sums import Who
+from bot.gpus.usage import Amounts, Part, Use, grouped, latest, together, use
 from bot.people import name_of
 from bot.quotas.during import overrides_during
 from bot.quotas.wording import title
@@ -92,10 +93,10 @@ class Gathering:
 
     def _idle(self, session: Session, found: Use, teams: frozenset[str]) -> tuple[Idle, ...]:
         """What left most GPU-hours idle, the most first."""
-        by_owner: dict[str, list[Part]] = {}
+        by_owner: dict[tuple[str, ...], list[Part]] = {}
         for part in found.parts:
             if part.series.team in teams:
-                by_owner.setdefault(part.series.run_id or part.series.key, []).append(part)
+                by_owner.setdefault(_owner_key(part.series), []).append(part)
         rows = sorted(
             by_owner.values(), key=lambda each: (-together(each).idle, each[0].series.name)
         )
@@ -121,7 +122,7 @@ class Gathering:
             )
         return tuple(found_rows[:_MOST_IDLE])
 
-    def _owner(self, session: Session, series: Series) -> str:
+    def _owner(self, session: Session, series: Who) -> str:
         if not series.person:
             return ""
         return name_of(session, self._settings().workspace, series.person)
@@ -140,6 +141,11 @@ class Gathering:
             first.cache.reference if first.at else "",
             first.at,
         )
+
+
+def _owner_key(who: Who) -> tuple[str, ...]:
+    """The run, or what others started: on nodes of several kinds it is still one."""
+    return (who.run_id,) if who.run_id else (who.cluster, who.namespace, who.name)
 
 
 def _share(found: Use) -> Share:
