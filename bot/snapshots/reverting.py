@@ -23,6 +23,7 @@ from bot.snapshots.examining import in_view
 from bot.snapshots.revert_checks import Target, cannot, hindrance, pods_in_view
 from bot.snapshots.revert_tables import REVERT, Revert
 from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
+from bot.volumes.records import ClaimPlace, refuse_stale
 
 _LATE = "WaitForFirstConsumer"
 POLICY = "snapshot_restore"
@@ -137,6 +138,8 @@ class RevertService:
                 f"PVC {row.claim_name} is to be put back already, for <@{other.person}>.",
                 f"Its card in <#{other.channel}> follows it.",
             )
+        place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
+        refuse_stale(session, place, "put back")
         cluster = self._clusters[row.cluster]
         target = _target(row, self._words)
         problem = cannot(row.driver, cluster, target) or hindrance(

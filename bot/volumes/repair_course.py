@@ -131,7 +131,8 @@ def _rollout(row: Repair, seen: Seen, now: datetime) -> Move:
     if deployment.is_rolled_out:
         return Enter(Phase.CHECKING)
     progress = find_condition(deployment.status.conditions, "Progressing")
-    is_stuck = progress is not None and progress.reason == "ProgressDeadlineExceeded"
+    is_told = deployment.status.observed_generation >= deployment.metadata.generation
+    is_stuck = is_told and progress is not None and progress.reason == "ProgressDeadlineExceeded"
     if is_stuck or now - row.since > _BACK_WITHIN:
         why = f" {progress.message}" if progress is not None and progress.message else ""
         return Fail(

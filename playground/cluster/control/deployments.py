@@ -173,7 +173,8 @@ class Deployments:
             "unavailableReplicas": max(0, number - ready),
         }
         done = total == number == ready == counts["updatedReplicas"]
-        late = self._is_late(key, wanted, done=done)
+        late = self._is_late(key, wanted, tail, done=done)
+        before = condition(wanted, "Progressing")
 
         def edit(obj: Object) -> None:
             kept = {name: value for name, value in counts.items() if value}
@@ -187,13 +188,19 @@ class Deployments:
             set_condition(obj, "Progressing", status=not late, why=what, now=self._world.now)
             for row in obj["status"]["conditions"]:
                 row.setdefault("lastUpdateTime", row["lastTransitionTime"])
+            row = condition(obj, "Progressing")
+            if row is not None and before is not None and row["message"] != before["message"]:
+                row["lastUpdateTime"] = stamp(self._world.now)
 
         self._world.change(DEPLOYMENT, key, edit)
 
-    def _is_late(self, key: Key, wanted: Object, *, done: bool) -> bool:
+    def _is_late(self, key: Key, wanted: Object, tail: str, *, done: bool) -> bool:
+        """Whether this rollout does not get on; what was said of an earlier one does not count."""
         patience = wanted["spec"].get("progressDeadlineSeconds", PATIENCE_SECONDS)
-        row = condition(wanted, "Progressing") or {"lastTransitionTime": stamp(self._world.now)}
-        end = moment_of(row["lastTransitionTime"]) + seconds(patience)
+        row = condition(wanted, "Progressing")
+        if row is None or f'-{tail}"' not in row["message"]:
+            row = {"lastUpdateTime": stamp(self._world.now)}
+        end = moment_of(row["lastUpdateTime"]) + seconds(patience)
         if done or row.get("status") == "False":
             self._world.loop.wake(self, key, None)
             return not done

@@ -233,3 +233,11 @@ def test_card_shows_both_writes_to_deciders(shop: Workshop) -> None:
     assert f"Deployment {HOME}/{CONTROLLER}, as kubectl rollout restart does:" in told
     assert f"@{ERIN} can decide it." in told
     assert "can decide it" not in shop.shown(row_id)
+
+
+def test_rollout_long_after_the_first_is_not_late(shop: Workshop) -> None:
+    row_id = shop.ask()
+    shop.later(hours=2)
+    shop.decide(row_id)
+    shop.later(minutes=2)
+    assert (shop.found(row_id).phase, shop.found(row_id).reason) == (Phase.DONE, "")
