@@ -17,6 +17,7 @@ from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
 from bot.errors import ChatError, QuartermasterError
 from bot.findings import Finding, Findings
+from bot.gpus.exporters import REQUESTS
 from bot.gpus.prometheus import Prometheus
 from bot.quotas.checking import engine_finding, queue_findings
 from bot.slack.client import SlackClient
@@ -159,8 +160,16 @@ def _gpus(settings: Settings, name: str, about: str) -> Findings:
     if at is None:
         return
     with closing(Prometheus("Prometheus", at)) as prometheus:
-        count = prometheus.counted(datetime.now(UTC))
-    yield Finding(about, "ok", f"Prometheus knows {count} that pods use")
+        now = datetime.now(UTC)
+        count, can_fill = prometheus.counted(now), prometheus.has(REQUESTS, "pod", now)
+    filled = (
+        ""
+        if can_fill
+        else (
+            "; it does not scrape kube-state-metrics, so minutes in which the bot is away stay unknown"
+        )
+    )
+    yield Finding(about, "ok", f"Prometheus knows {count} that pods use{filled}")
 
 
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -52,9 +53,16 @@ class PostgresServer:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A server on loopback for this test session; skips where its programs are absent."""
-    programs = _programs()
+    programs = programs_of_postgres()
     if programs is None:
         _absent()
+    with running(programs) as server:
+        yield server
+
+
+@contextmanager
+def running(programs: Path) -> Iterator[PostgresServer]:
+    """A server on loopback, while it lasts."""
     folder = Path(tempfile.mkdtemp(prefix="quartermaster-postgres-"))
     data = folder / "data"
     try:
@@ -81,7 +89,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.drop(url)
 
 
-def _programs() -> Path | None:
+def programs_of_postgres() -> Path | None:
     """The folder of initdb and pg_ctl: from PATH, else the newest that is installed."""
     on_path = shutil.which("initdb")
     if on_path:

@@ -1,7 +1,7 @@
 """What GPUs did, as numbers that add up: GPU-hours held, known of, busy, and at rest."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
@@ -39,7 +39,16 @@ class Amounts:
 
     def __iter__(self) -> Iterator[int]:
         """Its numbers, in their order."""
-        return iter(astuple(self))
+        return iter(
+            (
+                self.allocated,
+                self.measured,
+                self.busy,
+                self.idle,
+                self.memory_used,
+                self.memory_total,
+            )
+        )
 
     @property
     def gpu_hours(self) -> Decimal:

@@ -16,7 +16,7 @@ _USED, _FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
 # Below this nothing ran: a driver that answers the exporter is seen now and then.
 _IDLE_BELOW = 0.01
 _NOT_AVAILABLE = "1e15"
-_REQUESTS, _PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
+REQUESTS, _PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
 _ALLOCATABLE = "kube_node_status_allocatable"
 
 PodName = tuple[str, str]
@@ -79,7 +79,7 @@ def requests(prometheus: Prometheus, minutes: range, counting: Counting) -> dict
         of_minute.nodes[node] = of_minute.nodes.get(node, 0) + amount
     if not found:
         return {}
-    is_renamed = prometheus.has(_REQUESTS, "exported_pod", moment_of(minutes.stop))
+    is_renamed = prometheus.has(REQUESTS, "exported_pod", moment_of(minutes.stop))
     prefix = "exported_" if is_renamed else ""
     query = _all_requests(prefix, chosen)
     for labels, minute, value in prometheus.each_minute(query, minutes):
@@ -124,7 +124,7 @@ def _all_requests(prefix: str, chosen: str) -> str:
     """What pods that have a node and have not ended request, whatever they do there."""
     pod = f"{prefix}namespace, {prefix}pod"
     each = f"{pod}, uid, node, resource"
-    asked = f'last_over_time({_REQUESTS}{{{chosen},node!=""}}{_SPAN})'
+    asked = f'last_over_time({REQUESTS}{{{chosen},node!=""}}{_SPAN})'
     phases = f'last_over_time({_PHASE}{{phase=~"Pending|Running"}}{_SPAN})'
     there = f"(max by ({pod}) ({phases}) == 1)"
     one = f"sum by ({each}) (max by ({each}, {prefix}container) ({asked}))"

@@ -98,7 +98,6 @@ class Sample(SQLModel, table=True):
     """
 
     __tablename__: ClassVar[Any] = "gpu_samples"
-    __table_args__: ClassVar[Any] = ({"sqlite_with_rowid": False},)
 
     cluster: str = Field(primary_key=True)
     step: int = Field(primary_key=True)

@@ -2,16 +2,21 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from bot.cluster.resources import NODES
+from bot.config import Prices
 from bot.gpus.amounts import Amounts
-from bot.gpus.minutes import minute_of, moment_of
+from bot.gpus.measuring import MeasureController
+from bot.gpus.minutes import Window, minute_of, moment_of
+from bot.gpus.report import By, Question, report
 from bot.gpus.sampling import sample_all
 from bot.gpus.tables import Sampling
 from bot.gpus.usage import latest, series_of, timeline, together
+from bot.training.spans import times_of
 from playground.cluster.story import training_job
 from tests.bot.gpus.rig import ACTIVE, UTILIZATION, Sampled
 from tests.bot.training.notebooks import NOTEBOOK
@@ -242,3 +247,54 @@ def test_a_minute_sampled_twice_counts_once(sampled: Sampled) -> None:
         sampled.do(lambda s: sample_all(sampled.settings(), s, sampled.clock.now()))
         sampled.pass_time(seconds=5)
     assert sampled.held(2, begun + 2 * MINUTE)["team-a/nb"].allocated == 4_000
+
+
+def test_reports_agree_with_records_of_runs(sampled: Sampled) -> None:
+    run_id = begin(sampled)
+    sampled.sample(25)
+    sampled.stop(run_id)
+    sampled.sample(3)
+    now = sampled.clock.now()
+    window = Window(now - timedelta(hours=2), now)
+    found = sampled.do(
+        lambda session: report(session, Question(window, "team-a", By.RUN), Prices(), now)
+    )
+    [line] = found.lines
+    recorded = sampled.do(
+        lambda session: times_of(session, sampled.service.get(session, run_id), now)
+    ).gpu_hours
+    assert recorded is not None
+    # Its two GPUs, up to a minute at its begin and at its end.
+    assert abs(line.amounts.gpu_hours - recorded) <= Decimal(4) / 60
+    assert line.amounts == found.total.amounts
+    assert line.runs == {run_id}
+
+
+def test_costs_are_unknown_where_prices_miss(sampled: Sampled) -> None:
+    begin(sampled)
+    sampled.sample(30)
+    now = sampled.clock.now()
+    window = Window(now - timedelta(hours=1), now)
+
+    def cost(**prices: Decimal) -> Decimal | None:
+        asked, priced = Question(window, None, By.TEAM), Prices(per_gpu_hour=prices)
+        return sampled.do(lambda session: report(session, asked, priced, now)).total.cost
+
+    assert cost(h100=Decimal(3)) == Decimal(3)
+    assert cost(a100=Decimal(3)) is None
+
+
+def test_asking_twice_changes_nothing(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    sampled.measured_at("http://127.0.0.1:9")
+    sampled.sample(7)
+    with sampled.measured(
+        tmp_path, scrape(sampled, run_id, {each: {ACTIVE: 0.5} for each in "01"})
+    ):
+        parts = (sampled.database, sampled.clock, sampled.settings, sampled.clusters)
+        first, second = (MeasureController(*parts).step("default") for _ in range(2))
+        sampled.do(first.save)
+        before = share(sampled, 5)
+        sampled.do(second.save)
+        sampled.do(second.save)
+    assert before == share(sampled, 5) == Amounts(10_000, 10_000, 5_000)

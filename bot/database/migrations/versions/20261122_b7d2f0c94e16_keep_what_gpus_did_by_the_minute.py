@@ -60,7 +60,6 @@ def upgrade() -> None:
         sa.Column("entries", sa.LargeBinary(), nullable=False),
         sa.Column("is_measured", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("cluster", "step", "minute", name=op.f("pk_gpu_samples")),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "gpu_hours",
