@@ -162,14 +162,8 @@ def _gpus(settings: Settings, name: str, about: str) -> Findings:
     with closing(Prometheus("Prometheus", at)) as prometheus:
         now = datetime.now(UTC)
         count, can_fill = prometheus.counted(now), prometheus.has(REQUESTS, "pod", now)
-    filled = (
-        ""
-        if can_fill
-        else (
-            "; it does not scrape kube-state-metrics, so minutes in which the bot is away stay unknown"
-        )
-    )
-    yield Finding(about, "ok", f"Prometheus knows {count} that pods use{filled}")
+    gaps = "" if can_fill else "; minutes when the bot is away stay unknown: no kube-state-metrics"
+    yield Finding(about, "ok", f"Prometheus knows {count} that pods use{gaps}")
 
 
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:
