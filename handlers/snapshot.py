@@ -82,6 +82,7 @@ class Restoring:
     is_read_only: bool = False
     is_in_place: bool = False
     reason: str = ""
+    to: str | None = None
     team: str | None = None
 
 
@@ -234,6 +235,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 @snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy, on Trident only")
 @snapshot.option("--in-place", "is_in_place", flag=True, help="The PVC itself, on Trident only")
 @snapshot.option("--reason", Words(), default="", help="With --in-place: why, for who approves it")
+@snapshot.option("--to", TeamName(), help="For another team of yours, on Trident only")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
     """The PVC's name, whose card follows it; in place, what would be lost, with buttons."""
@@ -244,7 +246,8 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
         return offered(offer, ctx.now)
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only)
     row = _find(ctx, asked.snapshot)
-    made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now)
+    target = acting_for(ctx, asked.to, Right.SNAPSHOT_RESTORE) if asked.to else None
+    made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
     return answers.restoring(made)
 
 
@@ -280,10 +283,10 @@ def clone(ctx: Context, asked: Cloning) -> Reply:
 
 
 def _refuse_mixed(asked: Restoring) -> None:
-    new = (asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only or None)
+    new = (asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only or None, asked.to)
     if any(each is not None for each in new):
         raise UsageError(
-            "--as, --size, --class and --read-only are of a new PVC, and --in-place makes none.",
+            "--as, --size, --class, --to and --read-only make a new PVC, and --in-place does not.",
             f"Leave them out: `restore {asked.snapshot} --in-place`.",
         )
 

@@ -33,6 +33,8 @@ REPLICA_INDEX = "training.kubeflow.org/replica-index"
 GPU_FRACTION = "gpu-fraction"
 # How Trident is asked for a clone of a volume, or for the same volume in another namespace.
 CLONED_FROM = "trident.netapp.io/cloneFromPVC"
+CLONED_FROM_SNAPSHOT = "trident.netapp.io/cloneFromSnapshot"
+CLONED_TO = "trident.netapp.io/cloneToNamespace"
 CLONED_FROM_NAMESPACE = "trident.netapp.io/cloneFromNamespace"
 SHARED_FROM = "trident.netapp.io/shareFromPVC"
 SHARED_TO = "trident.netapp.io/shareToNamespace"

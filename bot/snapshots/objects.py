@@ -50,17 +50,39 @@ def claim_of(row: Restore, installation: str) -> Manifest:
         "namespace": row.namespace,
         "labels": _ours(row, labels.RESTORE, installation),
     }
+    spec: Manifest = {
+        "accessModes": [row.access_mode],
+        "storageClassName": row.storage_class,
+        "resources": {"requests": {"storage": str(row.size_bytes)}},
+    }
     if row.is_read_only:
         metadata["annotations"] = {labels.READ_ONLY_CLONE: "true"}
+    if row.source_namespace is not None:
+        metadata["annotations"] = {
+            labels.CLONED_FROM: row.of_claim,
+            labels.CLONED_FROM_SNAPSHOT: row.source,
+            labels.CLONED_FROM_NAMESPACE: row.source_namespace,
+        }
+    else:
+        # dataSource would be dropped in silence where the cluster does not know the kind.
+        spec["dataSourceRef"] = source
+    return {"metadata": metadata, "spec": spec}
+
+
+def leave_name(row: Restore) -> str:
+    """What the leave of a namespace to clone from another one is called."""
+    return object_name(row.of_claim, row.id)
+
+
+def leave_of(row: Restore, installation: str) -> Manifest:
+    """What Trident wants to see in a namespace before it clones from another one into it."""
     return {
-        "metadata": metadata,
-        "spec": {
-            "accessModes": [row.access_mode],
-            "storageClassName": row.storage_class,
-            "resources": {"requests": {"storage": str(row.size_bytes)}},
-            # dataSource would be dropped in silence where the cluster does not know the kind.
-            "dataSourceRef": source,
+        "metadata": {
+            "name": leave_name(row),
+            "namespace": row.namespace,
+            "labels": _ours(row, labels.RESTORE, installation),
         },
+        "spec": {"pvcName": row.of_claim, "pvcNamespace": row.source_namespace},
     }
 
 

@@ -4,12 +4,13 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
+from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PVCS
+from bot.cluster.resources import PVCS, VOLUME_REFERENCES
 from bot.controller import Step, Trouble
 from bot.errors import ClusterError
 from bot.snapshots.controller import REFUSED, SOON, World, note_trouble, slower
-from bot.snapshots.objects import claim_of
+from bot.snapshots.objects import claim_of, leave_name, leave_of
 from bot.snapshots.restore_decision import (
     Cancelled,
     Cleared,
@@ -73,6 +74,8 @@ class RestoreController:
                 return self._create(cluster, row)
             case Delete(uid):
                 cluster.delete(PVCS, row.claim_name, row.namespace, uid=uid)
+            case Cleared() if row.source_namespace is not None:
+                _take_leave(cluster, row)
             case _:
                 pass
         return decision
@@ -80,6 +83,8 @@ class RestoreController:
     def _create(self, cluster: Cluster, row: Restore) -> Decision:
         """Makes the PVC. When its name is taken the next look tells by whom."""
         try:
+            if row.source_namespace is not None:
+                _give_leave(cluster, row)
             cluster.create(PVCS, claim_of(row, cluster.installation), row.namespace)
         except ClusterError as error:
             if error.reason in REFUSED or _is_over_quota(error):
@@ -87,6 +92,23 @@ class RestoreController:
             if error.reason != "AlreadyExists":
                 raise
         return Create()
+
+
+def _give_leave(cluster: Cluster, row: Restore) -> None:
+    """Lets Trident clone from the other namespace; said twice is as once."""
+    try:
+        cluster.create(VOLUME_REFERENCES, leave_of(row, cluster.installation), row.namespace)
+    except ClusterError as error:
+        if error.reason != "AlreadyExists":
+            raise
+
+
+def _take_leave(cluster: Cluster, row: Restore) -> None:
+    """Removes what was said for this PVC alone."""
+    found = cluster.get(VOLUME_REFERENCES, leave_name(row), row.namespace)
+    marks = {labels.RESTORE: row.id, labels.INSTALLATION: cluster.installation}
+    if found is not None and marks.items() <= found.labels.items():
+        cluster.delete(VOLUME_REFERENCES, found.name, row.namespace, uid=found.uid)
 
 
 def _is_over_quota(error: ClusterError) -> bool:

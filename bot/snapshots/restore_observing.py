@@ -48,7 +48,7 @@ def _users(cluster: Cluster, row: Restore) -> tuple[str, ...]:
 def _has_source(cluster: Cluster, row: Restore) -> bool:
     """Whether what it is made from is there and the one that was meant."""
     resource: Resource[Any] = SNAPSHOTS if row.snapshot_id is not None else PVCS
-    found = cluster.get(resource, row.source, row.namespace)
+    found = cluster.get(resource, row.source, row.source_namespace or row.namespace)
     if found is None or found.metadata.deletion_timestamp is not None:
         return False
     return bool(found.uid == row.source_uid)

@@ -1,7 +1,7 @@
 """Has PVCs made from snapshots, or from other PVCs: checked and written; nothing is called."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlmodel import Session, col, select
@@ -19,6 +19,7 @@ from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
 from bot.slack.messages import show_card
+from bot.snapshots.abroad import other_namespace
 from bot.snapshots.classes import READ_ONLY_MANY, access_mode
 from bot.snapshots.examining import in_view
 from bot.snapshots.objects import object_name
@@ -38,7 +39,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a PVC is made from; a `driver` that is not known is empty."""
+    """What a PVC is made from, `into` which other namespace; an unknown `driver` is empty."""
 
     snapshot_id: str | None
     name: str
@@ -49,6 +50,7 @@ class _Source:
     driver: str
     storage_class: str
     least_bytes: int
+    into: str | None = None
 
 
 class RestoreService:
@@ -69,8 +71,12 @@ class RestoreService:
         snapshot: Snapshot,
         wish: Wish,
         now: datetime,
+        target: Caller | None = None,
     ) -> Restore:
-        """Has a PVC made from a snapshot, which is held for it; UserError says why not."""
+        """Has a PVC made from a snapshot, which is held for it; UserError says why not.
+
+        `target` is the same person as who they are to another team, where it is made for that.
+        """
         if caller.team != snapshot.team:
             raise NotAllowedError(
                 f"{snapshot.name} belongs to {snapshot.team}, and is restored in its namespace.",
@@ -83,7 +89,13 @@ class RestoreService:
             snapshot.namespace, snapshot.driver, snapshot.storage_class,
             snapshot.size_bytes or snapshot.capacity_bytes,
         )  # fmt: skip
-        row = self._make(session, caller, source, wish, now)
+        if target is not None and target.team != snapshot.team:
+            settings = self._settings()
+            cluster = self._clusters[snapshot.cluster]
+            team = settings.teams[target.team or ""]
+            into = other_namespace(cluster, snapshot, team, is_read_only=wish.is_read_only)
+            source = replace(source, into=into)
+        row = self._make(session, target or caller, source, wish, now)
         why = f"The restore to PVC {row.claim_name}"
         hold = Hold(
             thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=RESTORE, subject_id=row.id,
@@ -135,7 +147,7 @@ class RestoreService:
         refuse_stale(session, place, "restored or cloned")
         row_id = new_id()
         name = wish.name or object_name(source.claim, row_id)
-        self._refuse_taken(session, source, name)
+        self._refuse_taken(session, (source.cluster, source.into or source.namespace), name)
         kind, size = self._class(source, wish), _size(source, wish)
         mode = READ_ONLY_MANY if wish.is_read_only else self._mode(source, kind)
         row = Restore(
@@ -145,7 +157,8 @@ class RestoreService:
             person=caller.person,
             channel=caller.channel,
             cluster=source.cluster,
-            namespace=source.namespace,
+            namespace=source.into or source.namespace,
+            source_namespace=source.namespace if source.into is not None else None,
             snapshot_id=source.snapshot_id,
             source=source.name,
             source_uid=source.uid,
@@ -161,11 +174,12 @@ class RestoreService:
         _begin(session, caller, row, now)
         return row
 
-    def _refuse_taken(self, session: Session, source: _Source, name: str) -> None:
+    def _refuse_taken(self, session: Session, where: tuple[str, str], name: str) -> None:
+        cluster, namespace = where
         live = session.exec(
             select(Restore).where(
-                col(Restore.cluster) == source.cluster,
-                col(Restore.namespace) == source.namespace,
+                col(Restore.cluster) == cluster,
+                col(Restore.namespace) == namespace,
                 col(Restore.claim_name) == name,
                 col(Restore.ended_at).is_(None),
             )
@@ -175,9 +189,9 @@ class RestoreService:
                 f"PVC {name} is being made already, for <@{live.person}>.",
                 f"Its card in <#{live.channel}> follows it. For another one: --as NAME.",
             )
-        if self._clusters[source.cluster].view.get(PVCS, name, source.namespace) is not None:
+        if self._clusters[cluster].view.get(PVCS, name, namespace) is not None:
             raise ConflictError(
-                f"Namespace {source.namespace} has a PVC {name} already. Nothing was touched.",
+                f"Namespace {namespace} has a PVC {name} already. Nothing was touched.",
                 "Choose another name: --as NAME.",
             )
 

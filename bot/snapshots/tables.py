@@ -130,11 +130,11 @@ class Restore(SQLModel, table=True):
     """A PVC that is made from a snapshot, or from what another PVC holds now.
 
     The first block is written once, the second by services, until the controller has done it, the
-    rest by the controller. `source` is the VolumeSnapshot,
-    or without a `snapshot_id` the PVC; `run` is the run that waits for it. It is `waiting` where
-    its class makes volumes only when the first pod mounts them. A PVC that `is_read_only` is the
-    snapshot itself, which is held for as long as the PVC is there. It `is_cleared` once nothing
-    is left to be done.
+    rest by the controller. `source` is the VolumeSnapshot, or without a `snapshot_id` the PVC, in
+    `source_namespace` where that is another one; `run` is the run that waits for it. It is
+    `waiting` where its class makes volumes only when the first pod mounts them. A PVC that
+    `is_read_only` is the snapshot itself, which is held for as long as the PVC is there. It
+    `is_cleared` once nothing is left to be done.
     """
 
     __tablename__: ClassVar[Any] = "restores"
@@ -160,6 +160,7 @@ class Restore(SQLModel, table=True):
     snapshot_id: str | None = Field(default=None, index=True)
     source: str
     source_uid: str
+    source_namespace: str | None = None
     of_claim: str
     claim_name: str
     storage_class: str

@@ -210,7 +210,7 @@ def test_in_place_is_explained_where_impossible(desk: Office) -> None:
     ]
     said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --in-place --as again").splitlines()
     assert said[0] == (
-        "--as, --size, --class and --read-only are of a new PVC, and --in-place makes none."
+        "--as, --size, --class, --to and --read-only make a new PVC, and --in-place does not."
     )
     assert desk.says(CAROL, APPROVALS, "/approval list").splitlines()[1] == (
         "Nothing waits for a decision."
@@ -265,3 +265,18 @@ def test_cancelling_asks_and_a_click_does_it(desk: Office) -> None:
         "No restore to a PVC other of team-a is under way.",
         "There are those to: again.",
     ]
+
+
+def test_other_teams_are_for_members_of_both(desk: Office) -> None:
+    row = ready(desk)
+    assert desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --to team-b").splitlines() == [
+        "You are not a member of team-b.",
+        "Ask an admin to add you to the team, or use your own team's channel.",
+    ]
+    assert desk.says(CAROL, TEAM_A, "/snapshot restore imagenet --to team-b").splitlines()[0] == (
+        "Kubernetes restores a snapshot in its own namespace only. Trident can do it in another"
+        f" one, and {row.name} is of csi.playground."
+    )
+    assert desk.says(BOB, TEAM_B, "/snapshot restore imagenet --to team-a").splitlines()[0] == (
+        "team-b has no snapshot imagenet."
+    )

@@ -3,7 +3,13 @@
 from typing import Any
 
 from playground.cluster.control.contents import Contents, handle_of
-from playground.cluster.control.trident import DRIVER, share_problem, shared_attributes
+from playground.cluster.control.trident import (
+    DRIVER,
+    clone_problem,
+    cloned_snapshot,
+    share_problem,
+    shared_attributes,
+)
 from playground.cluster.objects.kinds import (
     CLAIM,
     STORAGE_CLASS,
@@ -28,6 +34,8 @@ def source_of(claim: Object) -> dict[str, Any] | None:
 def source_problem(store: Store, claim: Object, provisioner: str) -> str:
     """Why a claim is not made from its source, in a provisioner's words; empty if it is."""
     source = source_of(claim)
+    if source is None and provisioner == DRIVER and cloned_snapshot(claim):
+        return clone_problem(store, claim)
     if source is None:
         return share_problem(store, claim) if provisioner == DRIVER else ""
     if source["kind"] == VOLUME_SNAPSHOT.kind:
@@ -55,15 +63,20 @@ def source_handle(store: Store, claim: Object) -> str:
     """Whose bytes the claim starts with; empty for none."""
     source = source_of(claim)
     if source is None:
-        return ""
+        cloned = cloned_snapshot(claim)
+        return _snapshot_handle(store, *cloned) if cloned else ""
     space = claim["metadata"]["namespace"]
     if source["kind"] == VOLUME_SNAPSHOT.kind:
-        content = content_of(store, store.get(VOLUME_SNAPSHOT, space, source["name"]))
-        handle: str = ((content or {}).get("status") or {}).get("snapshotHandle", "")
-        return handle
+        return _snapshot_handle(store, space, source["name"])
     other = store.get(CLAIM, space, source["name"])
     volume = volume_of(store, other) if other is not None else None
     return handle_of(volume) if volume is not None else ""
+
+
+def _snapshot_handle(store: Store, space: str, name: str) -> str:
+    content = content_of(store, store.get(VOLUME_SNAPSHOT, space, name))
+    handle: str = ((content or {}).get("status") or {}).get("snapshotHandle", "")
+    return handle
 
 
 def is_read_only_clone(claim: Object) -> bool:
