@@ -245,7 +245,9 @@ class Application:
             restoring=RestoreService(settings, self.clusters),
             reverts=RevertService(settings, self.access, self.approvals, self.clusters, words),
             volume_reads=VolumeReads(self.netapp_files, self.clusters),
-            changes=ChangeService(self.netapp_files, self.database, self.approvals, self.clock),
+            changes=ChangeService(
+                self.netapp_files, self.clusters, self.database, self.approvals, self.clock
+            ),
             repairs=RepairService(settings, self.approvals, self.netapp_files, self.clusters),
         )
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from playground.arm.estate import GIB, TIB, Estate
-from playground.arm.trident import Wanted, export, provision, storage_class
+from playground.arm.trident import HOME, Wanted, export, provision, storage_class
 from playground.cluster.cluster import Cluster
 from playground.person import Person
 from playground.settings import Setup
@@ -40,7 +40,9 @@ async def play(story: Story) -> None:
     alice, erin = story.person("Alice"), story.person("Erin")
     await _what_cannot_be_is_explained(alice, erin)
     await _throughput_for_a_while(story, erin)
-    await _level_for_a_day(story, erin, story.person("Carol"))
+    carol = story.person("Carol")
+    await _level_for_a_day(story, erin, carol)
+    await _trident_is_told(story, erin, carol)
 
 
 async def _what_cannot_be_is_explained(alice: Person, erin: Person) -> None:
@@ -50,7 +52,7 @@ async def _what_cannot_be_is_explained(alice: Person, erin: Person) -> None:
     await erin.is_told("premum", "premium")
     await erin.types("#team-a", "/anf level lane-data premium")
     await erin.is_told("Asking Azure about lane-data…")
-    await erin.is_told("Trident made this volume. A move gives it another Azure id")
+    await erin.is_told("lane-data: Premium?", "That is approved together with the move.")
     await erin.types("#team-a", "/anf throughput models 200")
     await erin.is_told("Asking Azure about models…")
     await erin.is_told("Pool standard-1 has automatic QoS", "16 MiB/s per TiB.")
@@ -114,6 +116,33 @@ async def _level_for_a_day(story: Story, erin: Person, carol: Person) -> None:
     said = "models is put back: Standard, in pool standard-1."
     await erin.is_mentioned("#team-a", said, thread=card)
     await _azure_has(story, "models on standard-1: 16.384 MiB/s", "premium-1: 2 TiB")
+
+
+async def _trident_is_told(story: Story, erin: Person, carol: Person) -> None:
+    """A volume that Trident made is moved, and Trident told, by one approval."""
+    story.allowed_writes |= {"patch tridentvolumes", "patch deployments"}
+    words = "/anf level lane-data premium --pool premium-1"
+    await _is_asked(story, erin, words, "Ask for it", "That is approved together with the move.")
+    card = await story.card("#team-a", "team-a/lane-data to Premium")
+    request = await story.card("#gpu-approvals", "its controller starts anew")
+    await carol.clicks(request, "Approve")
+    await carol.is_told("You approved this.")
+    await erin.is_mentioned("#team-a", "approved by carol.", thread=card)
+    repair = await story.card("#team-a", "Repair of PVC lane-data")
+    await repair.shows("Trident knows where it is")
+    said = "Trident knows again where the volume of lane-data is."
+    await erin.is_mentioned("#team-a", said, thread=repair)
+    await card.shows("done")
+    said = "lane-data is on Premium, in pool premium-1: 32.8 MiB/s."
+    await erin.is_mentioned("#team-a", said, thread=card)
+    moved = story.azure.volumes[2]
+    (record,) = (
+        each
+        for each in story.world.cluster.list("tridentvolumes", HOME)
+        if each["config"]["internalName"] == moved.path
+    )
+    if record["config"]["internalID"] != story.azure.volume_id(moved):
+        story.fail(f"Trident's record says {record['config']}")
 
 
 async def _azure_has(story: Story, *facts: str) -> None:

@@ -42,7 +42,14 @@ class Shrink:
     pool: str
 
 
-Act = Grow | Move | Throttle | Shrink
+@dataclass(frozen=True)
+class TellTrident:
+    """Trident, which has the first id of the volume, is told the second."""
+
+    ids: tuple[str, str]
+
+
+Act = Grow | Move | Throttle | Shrink | TellTrident
 
 
 def acts(row: VolumeChange) -> tuple[Act, ...]:
@@ -59,6 +66,7 @@ def _of_level(row: VolumeChange) -> tuple[Act, ...]:
             found = (
                 (grows, Grow(row.target_pool)),
                 (True, move),
+                (row.is_trident, TellTrident(row.ids(is_back=False))),
                 (shrinks, Shrink(row.source_pool)),
             )
         case Leg.BACK:
@@ -67,6 +75,7 @@ def _of_level(row: VolumeChange) -> tuple[Act, ...]:
             found = (
                 (shrinks, Grow(row.source_pool)),
                 (True, back),
+                (row.is_trident, TellTrident(row.ids(is_back=True))),
                 (is_manual, Throttle(row.source_pool, row.mibps_before or 0)),
                 (grows, Shrink(row.target_pool)),
             )

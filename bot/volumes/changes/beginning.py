@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session, col, func, select
@@ -20,10 +21,20 @@ from bot.volumes.changes import notes, recording
 from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
 from bot.volumes.matching import match, named_by
+from bot.volumes.moves import Record
 from bot.volumes.resources import Estate
 from bot.volumes.wording import capacity
 
 POLICY = "anf_change"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is: the PV, what Azure shows, and what Trident keeps of a volume of its own."""
+
+    volume: PersistentVolume | None
+    estate: Estate
+    record: Record | None
 
 
 class Beginning:
@@ -49,7 +60,7 @@ class Beginning:
         self,
         session: Session,
         row_id: str,
-        seen: tuple[PersistentVolume | None, Estate],
+        seen: Seen,
         now: datetime,
     ) -> None:
         """Writes the plan down and asks people, or says why there is none."""
@@ -96,10 +107,10 @@ class Beginning:
         self,
         session: Session,
         row: VolumeChange,
-        seen: tuple[PersistentVolume | None, Estate],
+        seen: Seen,
         now: datetime,
     ) -> Plan:
-        pv, estate = seen
+        pv, estate = seen.volume, seen.estate
         anf, named = self._settings().anf, named_by(pv) if pv is not None else None
         found = match(named, estate.volumes) if named is not None else None
         if anf is None or named is None or found is None:
@@ -111,7 +122,9 @@ class Beginning:
         if other is not None:
             raise under_way(other)
         raised = went_up_at(session, found.volume.file_system)
-        plan = make_plan(Standing(estate, named, found, raised, now), wish_of(row), anf)
+        plan = make_plan(
+            Standing(estate, named, found, raised, now, seen.record), wish_of(row), anf
+        )
         if plan.growth_bytes > row.shown_growth_bytes:
             raise ConflictError(
                 f"Pool {plan.target.name} would have to grow by {capacity(plan.growth_bytes)} now,"
@@ -145,6 +158,7 @@ def digest_of(row: VolumeChange) -> str:
     """A digest of what the deciders are shown."""
     shown = [row.file_system, row.kind, row.source_pool, row.target_pool, row.wanted_mibps]
     shown += [row.grow_to, row.grow_by, row.shrink_to, row.duration_seconds, row.reason]
+    shown += [row.is_trident]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
@@ -191,3 +205,4 @@ def _write(row: VolumeChange, plan: Plan) -> None:
     row.mibps_before, row.mibps_after = volume.throughput_mibps, plan.mibps_after
     row.grow_to, row.grow_by, row.shrink_to = plan.grow_to, plan.growth_bytes, plan.shrink_to
     row.cost_delta, row.needs_approval = plan.cost_delta, plan.needs_approval
+    row.is_trident = plan.is_trident

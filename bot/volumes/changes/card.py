@@ -10,7 +10,7 @@ from bot.config import Anf
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
-from bot.volumes.changes.acts import Grow, Move, Shrink, Throttle, acts
+from bot.volumes.changes.acts import Grow, Move, Shrink, TellTrident, Throttle, acts
 from bot.volumes.changes.notes import change_of
 from bot.volumes.changes.plan import Plan, goes_down
 from bot.volumes.changes.service import Asked, written
@@ -20,6 +20,12 @@ from bot.volumes.wording import UNKNOWN, capacity, money, throughput
 GO, GIVE_BACK = "anf.go", "anf.give-back"
 _MIB = 1024**2
 _MANUAL = "Manual"
+_TRIDENT = (
+    "Trident made this volume, and a move gives it another Azure id. So Trident's record is"
+    " rewritten after each move, and its controller starts anew: for about a minute nothing is"
+    " mounted on further nodes, made, grown, snapshotted or deleted on Trident in the whole"
+    " cluster. That is approved together with the move."
+)
 _STATES = {
     Phase.CHECKING: ("asking Azure", Tone.WORKING),
     Phase.ASKED: ("waits for approval", Tone.WAITING),
@@ -59,6 +65,8 @@ def question(asked: Asked, plan: Plan, anf: Anf) -> Card:
             length = format_duration(wait)
             lines.append(plain(f"Azure lets a volume go down {length} after it went up, not"
                                f" sooner: it is put back after {length}."))  # fmt: skip
+    if plan.is_trident:
+        lines.append(plain(_TRIDENT))
     if plan.needs_approval:
         lines.append(plain("Somebody else has to approve it."))
     label = "Ask for it" if plan.needs_approval else "Do it"
@@ -154,6 +162,8 @@ def _work(row: VolumeChange) -> str:
             return f"{prefix}setting {throughput(mibps)}"
         case Shrink(pool):
             return f"{prefix}shrinking pool {pool}"
+        case TellTrident():
+            return f"{prefix}telling Trident where it is"
         case None:
             return f"{prefix}nearly done"
 
@@ -164,6 +174,8 @@ def _called(deciding: Deciding) -> Iterator[Markup]:
 
 
 def _lines(row: VolumeChange) -> Iterator[Markup]:
+    if row.is_trident and row.phase == Phase.ASKED:
+        yield plain(_TRIDENT)
     if row.is_live and row.trouble:
         tried = row.phase == Phase.WORKING and row.not_before is not None
         again = join(" It is tried again ", _moment(row.not_before), ".") if tried else Markup("")

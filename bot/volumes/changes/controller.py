@@ -24,20 +24,24 @@ from bot.volumes.changes.acts import (
     Move,
     Shrink,
     State,
+    TellTrident,
     Throttle,
     acts,
     state_of_move,
     state_of_pool,
     state_of_throughput,
 )
-from bot.volumes.changes.beginning import Beginning
+from bot.volumes.changes.beginning import Beginning, Seen
 from bot.volumes.changes.course import SOON, Send, Wait, follow, proceed, refused, unread
 from bot.volumes.changes.course import Move as Next
 from bot.volumes.changes.tables import CHANGE, Phase, VolumeChange
+from bot.volumes.changes.trident import record_of, state_of_telling
 from bot.volumes.operations import Operations, Progress
+from bot.volumes.repair_tables import Repair
 
 _WORTH_SAYING = 2
 _MISSING = 404
+_DEADLINE_SECONDS = 20.0  # a step has 30 s, and Trident is asked in it, too
 _ENDS = {
     ApprovalPhase.DENIED: Phase.DENIED,
     ApprovalPhase.EXPIRED: Phase.EXPIRED,
@@ -112,11 +116,10 @@ class VolumeChangeController:
     def _check(self, row: VolumeChange, now: datetime) -> Step:
         """Looks at what there is, and asks people where they have to be asked."""
         volume = self._beginning.volume_of(row, self._clusters)
-        estate = self._files.estate(Deadline(25.0))
-        return Step(
-            now + SOON,
-            lambda session: self._beginning.record(session, row.id, (volume, estate), now),
-        )
+        estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
+        record = record_of(self._clusters.get(row.cluster), self._files.configured, volume)
+        seen = Seen(volume, estate, record)
+        return Step(now + SOON, lambda session: self._beginning.record(session, row.id, seen, now))
 
     def _decided(self, row: VolumeChange, now: datetime) -> Step:
         """Spends an approval, after asking who the approvers are now."""
@@ -157,7 +160,7 @@ class VolumeChangeController:
         if isinstance(following, Send):
             sent, following = self._send(row, act, following, now)
         again = following.until if isinstance(following, Wait) else now
-        outcome = recording.Outcome(act, following, sent, now)
+        outcome = recording.Outcome(act, following, sent, now, self._files.configured)
         return Step(again, lambda session: recording.record(session, row, outcome))
 
     def _next(self, row: VolumeChange, act: Act, now: datetime) -> Next:
@@ -191,6 +194,13 @@ class VolumeChangeController:
                 return state_of_move(row, act, there, here)
             case Throttle(name):
                 return state_of_throughput(row, act, files.volume(row.volume(name)))
+            case TellTrident():
+                return state_of_telling(self._repair(row))
+
+    def _repair(self, row: VolumeChange) -> Repair | None:
+        if row.repair_id is None:
+            return None
+        return self._world.database.read(lambda session: session.get(Repair, row.repair_id))
 
     def _send(self, row: VolumeChange, act: Act, send: Send, now: datetime) -> tuple[str, Next]:
         """Asks Azure for the act; where to look after it, or what follows from a refusal."""
@@ -207,3 +217,5 @@ class VolumeChangeController:
                 return self._operations.move(row.volume(source), target_id)
             case Throttle(name, mibps):
                 return self._operations.set_throughput(row.volume(name), mibps)
+            case TellTrident():
+                return ""

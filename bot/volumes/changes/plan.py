@@ -1,7 +1,7 @@
 """What a change would do, from what Azure shows now. Pure: no I/O."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.config import Anf, AnfChanges
@@ -10,6 +10,7 @@ from bot.volumes.changes.tables import Kind
 from bot.volumes.changes.targets import choose, throughput_left, whole
 from bot.volumes.levels import RATES, estimated_throughput, monthly_price
 from bot.volumes.matching import Found, Named
+from bot.volumes.moves import Record
 from bot.volumes.resources import Estate, Pool, Volume, is_settled
 from bot.volumes.wording import throughput
 
@@ -39,6 +40,7 @@ class Plan:
     shrink_to: int | None = None
     cost_delta: float | None = 0.0
     needs_approval: bool = False
+    is_trident: bool = False
 
     @property
     def growth_bytes(self) -> int:
@@ -48,13 +50,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standing:
-    """How things are: what Azure shows, how the PV names the volume, when it last went up."""
+    """How things are: what Azure shows, how the PV names the volume, when it last went up.
+
+    `record` is what Trident keeps of a volume of its own.
+    """
 
     estate: Estate
     named: Named
     found: Found
     went_up_at: datetime | None
     now: datetime
+    record: Record | None = None
 
 
 def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
@@ -73,7 +79,8 @@ def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
         plan = _of_level(standing, source, wish, anf)
     cost = plan.cost_delta
     costs = cost is None or cost > changes.approve_above
-    return _with(plan, needs_approval=changes.approve == "always" or costs)
+    is_asked = changes.approve == "always" or costs or plan.is_trident
+    return replace(plan, needs_approval=is_asked)
 
 
 def may_go_down(went_up_at: datetime | None, changes: AnfChanges) -> datetime | None:
@@ -93,10 +100,6 @@ def _allowed(anf: Anf) -> AnfChanges:
             "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
         )
     return anf.changes
-
-
-def _with(plan: Plan, *, needs_approval: bool) -> Plan:
-    return Plan(**{**vars(plan), "needs_approval": needs_approval})
 
 
 def _of_throughput(estate: Estate, volume: Volume, pool: Pool, wish: Wish) -> Plan:
@@ -146,6 +149,7 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
         grow_to,
         shrink_to,
         _cost(anf, {target: grow_to, source: shrink_to}),
+        is_trident=bool(standing.named.id),
     )
 
 
@@ -169,13 +173,25 @@ def _cost(anf: Anf, sizes: Mapping[Pool, int | None]) -> float | None:
 
 
 def _refuse_trident(standing: Standing) -> None:
-    if standing.named.id or standing.found.volume.maker:
+    """A move gives a volume another Azure id: where Trident has the old one it has to be told."""
+    record, volume = standing.record, standing.found.volume
+    if not standing.named.id and not volume.maker:
+        return
+    if record is not None and record.unread:
         raise ConflictError(
-            "Trident made this volume. A move gives it another Azure id, and Trident would go on"
-            " with the old one: no mounts on further nodes, no snapshots, no growing, and a"
-            " deleted PVC would leave the volume behind, billed.",
-            "The bot moves volumes whose PV was written by hand. docs/anf.md says how an admin"
-            " moves others.",
+            f"Trident made this volume, and could not be told of its move: {record.unread}",
+            "A platform admin applies deploy/kubernetes/18-trident.yaml; docs/anf.md says how.",
+        )
+    if record is None or record.source or not record.id:
+        raise ConflictError(
+            "Trident made this volume, and this PV is not the one that Trident keeps of it. A move"
+            " gives it another Azure id, of which the bot could not tell Trident.",
+            "Move the PVC that Trident made the volume for.",
+        )
+    if record.is_stale(volume.id):
+        raise ConflictError(
+            "Trident does not know where this volume is now.",
+            "An admin tells it first: `/anf repair PVC`.",
         )
 
 

@@ -8,11 +8,11 @@ from sqlmodel import Session, col, or_, select
 from bot import holds
 from bot.audit import Actor
 from bot.audit import record as record_audit
-from bot.config import AnfChanges, Settings
+from bot.config import Anf, AnfChanges, Settings
 from bot.due import wake
 from bot.slack.messages import refresh_cards
 from bot.volumes.changes import notes
-from bot.volumes.changes.acts import Act, Grow, Move, Shrink
+from bot.volumes.changes.acts import Act, Grow, Move, Shrink, TellTrident
 from bot.volumes.changes.course import (
     LATE,
     Advance,
@@ -26,6 +26,7 @@ from bot.volumes.changes.course import (
 from bot.volumes.changes.course import Move as Next
 from bot.volumes.changes.plan import goes_down, may_go_down
 from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
+from bot.volumes.changes.trident import note_move, tell
 
 # How long until it is looked again whether pools are free.
 PATIENCE = timedelta(seconds=30)
@@ -40,6 +41,7 @@ class Outcome:
     following: Next
     sent: str
     now: datetime
+    anf: Anf
 
 
 def record(session: Session, seen: VolumeChange, outcome: Outcome) -> None:
@@ -65,7 +67,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
             row.mibps_seen = mibps if row.leg == Leg.THERE and mibps else row.mibps_seen
             _advance(session, row, outcome.act, remains, now)
         case Prepare(size_bytes, size_now):
-            _prepare(row, outcome.act, (size_bytes, size_now))
+            _prepare(session, row, outcome, (size_bytes, size_now))
         case Send():
             row.operation, row.begun_at, row.tries = outcome.sent, now, row.tries + 1
         case Confirm():
@@ -181,6 +183,9 @@ def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: d
             levels = (row.source_level, row.target_level)
             before, after = levels if row.leg == Leg.THERE else levels[::-1]
             row.went_up_at = now if goes_down(after, before) else row.went_up_at
+            row.repair_id = None
+            if row.is_trident:
+                note_move(session, row, row.ids(is_back=row.leg == Leg.BACK), now)
         case Shrink() if row.leg != Leg.THERE and not remains:
             row.grown_from = None
         case Grow() if row.leg == Leg.BACK:
@@ -192,16 +197,27 @@ def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: d
     wake(session, CHANGE, row.id, LANE, now)
 
 
-def _prepare(row: VolumeChange, act: Act, sizes: tuple[int | None, int | None]) -> None:
+def _prepare(
+    session: Session, row: VolumeChange, outcome: Outcome, sizes: tuple[int | None, int | None]
+) -> None:
     row.is_begun = True
     row.resize_to, size_now = sizes
-    match act:
+    match outcome.act:
         case Grow() if row.leg == Leg.THERE:
             row.grown_from = size_now
         case Shrink() if row.leg == Leg.THERE:
             row.shrunk_from = size_now
+        case TellTrident(ids):
+            _tell(session, row, ids, outcome)
         case _:
             pass
+
+
+def _tell(session: Session, row: VolumeChange, ids: tuple[str, str], outcome: Outcome) -> None:
+    row.repair_id = tell(session, row, ids, outcome.anf, outcome.now) or None
+    if row.repair_id is None:
+        row.is_begun, row.not_before = False, outcome.now + PATIENCE
+        row.trouble = "Another repair of what Trident keeps of this volume is under way."
 
 
 def _fail(
@@ -210,7 +226,9 @@ def _fail(
     """What has to be undone is undone; what has to go back is tried again; the rest remains."""
     _rest_act(row)
     why, hint = said
-    if isinstance(act, Shrink):
+    if isinstance(act, TellTrident):
+        _advance(session, row, act, f"Trident was not told where the volume is. {why} {hint}", now)
+    elif isinstance(act, Shrink):
         if row.leg == Leg.THERE:
             row.shrunk_from = None
         _advance(session, row, act, f"Pool {act.pool} was not made smaller. {why}", now)

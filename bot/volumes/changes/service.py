@@ -1,6 +1,7 @@
 """What people ask of volumes: checked, shown, and written down; nothing is changed here."""
 
 import time
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -12,6 +13,7 @@ from bot.approvals import Approvals
 from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.clock import Clock
+from bot.cluster.cluster import Cluster
 from bot.config import Anf, AnfChanges
 from bot.database.database import Database
 from bot.due import wake
@@ -24,6 +26,7 @@ from bot.volumes.changes.beginning import under_way, went_up_at
 from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
 from bot.volumes.changes.targets import LARGEST_POOL
+from bot.volumes.changes.trident import record_of
 from bot.volumes.matching import Claimed, match
 from bot.volumes.reads import DEADLINE_SECONDS
 
@@ -73,11 +76,13 @@ class ChangeService:
     def __init__(
         self,
         files: NetAppFiles,
+        clusters: Mapping[str, Cluster],
         database: Database,
         approvals: Approvals,
         clock: Clock,
     ) -> None:
         self._files = files
+        self._clusters = clusters
         self._database = database
         self._approvals = approvals
         self._clock = clock
@@ -109,8 +114,9 @@ class ChangeService:
             )
         file_system = found.volume.file_system
         raised = self._database.read(lambda session: went_up_at(session, file_system))
-        standing = Standing(estate, of.named, found, raised, self._clock.now())
         anf = self._files.configured
+        record = record_of(self._clusters.get(asked.cluster), anf, of.volume)
+        standing = Standing(estate, of.named, found, raised, self._clock.now(), record)
         return make_plan(standing, asked.wish, anf), anf
 
     def meant(self, asked: Asked) -> Asked:

@@ -57,7 +57,8 @@ class VolumeChange(SQLModel, table=True):
     where Azure tells how far it is, `is_confirming` that Azure said it is done, `resize_to` what
     a pool is being made. `grown_from` and `shrunk_from` are the sizes of the target and the source
     pool before they were changed, as long as they are. `went_up_at` is when the volume was seen
-    on a higher level.
+    on a higher level. Of a volume that `is_trident` Trident is told after each move, by the repair
+    of `repair_id`.
     """
 
     __tablename__: ClassVar[Any] = "volume_changes"
@@ -110,6 +111,7 @@ class VolumeChange(SQLModel, table=True):
     shrink_to: int | None = Field(default=None, sa_type=BigInteger)
     cost_delta: float | None = 0.0
     needs_approval: bool = False
+    is_trident: bool = False
 
     phase: str = Phase.CHECKING
     since: datetime = Field(sa_type=Moment)
@@ -119,6 +121,7 @@ class VolumeChange(SQLModel, table=True):
     begun_at: datetime | None = Field(default=None, sa_type=Moment)
     tries: int = 0
     operation: str = ""
+    repair_id: str | None = None
     is_confirming: bool = False
     resize_to: int | None = Field(default=None, sa_type=BigInteger)
     grown_from: int | None = Field(default=None, sa_type=BigInteger)
@@ -153,6 +156,12 @@ class VolumeChange(SQLModel, table=True):
     def pool(self, name: str) -> PoolPlace:
         """The place of a pool of its account."""
         return PoolPlace(self.resource_group, self.account, name)
+
+    def ids(self, *, is_back: bool) -> tuple[str, str]:
+        """The volume's id before and after the move there, or the one back."""
+        there = (self.source_pool_id, self.target_pool_id)
+        before, after = there[::-1] if is_back else there
+        return f"{before}/volumes/{self.volume_name}", f"{after}/volumes/{self.volume_name}"
 
     def volume(self, pool: str) -> VolumePlace:
         """The place of the volume in a pool of its account."""

@@ -89,6 +89,7 @@ class Rig:
         path = folder / "kubeconfig"
         path.write_text(KUBECONFIG)
         self.cluster = Cluster("default", Connection.to(str(path)), "0123")
+        self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)
         self.approvals = Approvals(self.settings, self.access)
         self.gone: set[str] = set()
@@ -105,17 +106,18 @@ class Rig:
         """A new process on the same database."""
         self.files.close()
         self.files = NetAppFiles(self.settings)
-        self.service = ChangeService(self.files, self.database, self.approvals, self.clock)
+        self.service = ChangeService(
+            self.files, self.clusters, self.database, self.approvals, self.clock
+        )
         self.renderer = ChangeRenderer(self.settings, self.approvals)
         deciding = Deciding(
             self.database, self.clock, self.access, self.approvals, self.slack_tells
         )
-        clusters = {"default": self.cluster}
         self.loop = Loop(
             self.database,
             self.clock,
             [
-                VolumeChangeController(self.files, deciding, clusters, self.settings),
+                VolumeChangeController(self.files, deciding, self.clusters, self.settings),
                 ApprovalController(self.database, self.clock, self.settings, self.approvals),
             ],
         )

@@ -128,9 +128,13 @@ def test_later_move_down_is_refused_until_then(rig: Rig) -> None:
     assert rig.plan(level("data", "Standard")).target.name == "standard"
 
 
-def test_volume_of_trident_is_not_moved(rig: Rig) -> None:
+def test_trident_that_cannot_be_told_stops_moves(rig: Rig) -> None:
     rig.of_trident("lane", rig.arm.standard)
-    assert refusal(rig, "lane", "Premium").startswith("Trident made this volume. A move gives it")
+    assert refusal(rig, "lane", "Premium").startswith(
+        "Trident made this volume, and could not be told of its move:"
+    )
+    rig.volume("kept", rig.arm.standard).tags["trident"] = '{"trident": {"backendUUID": "b-1"}}'
+    assert "this PV is not the one that Trident keeps of it" in refusal(rig, "kept", "Premium")
 
 
 def test_what_does_not_fit_is_said(rig: Rig) -> None:

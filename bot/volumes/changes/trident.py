@@ -1,0 +1,97 @@
+"""Trident, which has to be told of a move: whether it can be, and that it does not know yet."""
+
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster.claims import PersistentVolume
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES
+from bot.config import Anf
+from bot.errors import ClusterError
+from bot.volumes.changes.acts import Astray, Busy, Reached, Ready, State
+from bot.volumes.changes.tables import CHANGE, LANE, VolumeChange
+from bot.volumes.matching import named_by
+from bot.volumes.moves import Record, Records
+from bot.volumes.records import note
+from bot.volumes.repair import Asker, Waiting, begin_repair, live_repair
+from bot.volumes.repair_plan import Plan
+from bot.volumes.repair_tables import Phase, Repair
+from bot.volumes.tables import MovedVolume
+
+
+def record_of(cluster: Cluster | None, anf: Anf, volume: PersistentVolume | None) -> Record | None:
+    """What Trident keeps of a PV's volume; None where Trident did not make it.
+
+    It is `unread` where the bot could not tell Trident of a move, and says why.
+    """
+    named = named_by(volume) if volume is not None else None
+    if cluster is None or volume is None or named is None or not named.id:
+        return None
+    namespace = anf.trident_namespace
+    found = Records(cluster, namespace).of(volume.name)
+    if found.unread:
+        return found
+    try:
+        lacking = [
+            each.plural
+            for each, name in ((TRIDENT_VOLUMES, ""), (DEPLOYMENTS, anf.trident_deployment))
+            if not cluster.may("patch", each.group, each.plural, namespace=namespace, name=name)
+        ]
+        deployment = cluster.get(DEPLOYMENTS, anf.trident_deployment, namespace)
+    except ClusterError as error:
+        return Record(found.id, error.message)
+    if lacking:
+        return Record(found.id, f"The bot may not patch {', '.join(lacking)} in {namespace}.")
+    if deployment is None:
+        missing = f"There is no Deployment {anf.trident_deployment} in namespace {namespace}."
+        return Record(found.id, missing)
+    return found
+
+
+def note_move(session: Session, row: VolumeChange, ids: tuple[str, str], now: datetime) -> None:
+    """Keeps that Trident has the first id, and Azure the second from now on."""
+    known = session.get(MovedVolume, (row.cluster, row.pv_name))
+    note(
+        session,
+        MovedVolume(
+            cluster=row.cluster,
+            volume_name=row.pv_name,
+            namespace=row.namespace,
+            claim_name=row.claim_name,
+            told_id=known.told_id if known is not None else ids[0],
+            current_id=ids[1],
+            recorded_id=ids[0],
+            seen_at=now,
+        ),
+    )
+
+
+def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, now: datetime) -> str:
+    """Begins the repair that was approved with the move; its id, empty while another is under way.
+
+    Its end wakes the change.
+    """
+    if live_repair(session, row.cluster, row.pv_name) is not None:
+        return ""
+    plan = Plan(
+        team=row.team,
+        cluster=row.cluster,
+        claim=row.claim_name,
+        volume_name=row.pv_name,
+        old_id=ids[0],
+        new_id=ids[1],
+    )
+    asker = Asker(row.workspace_id, row.person, row.channel, row.namespace)
+    return begin_repair(session, asker, plan, anf, now, Waiting(CHANGE, row.id, LANE)).id
+
+
+def state_of_telling(repair: Repair | None) -> State:
+    """How it stands with Trident."""
+    if repair is None:
+        return Ready()
+    if repair.is_live:
+        return Busy("Trident's record")
+    if repair.phase == Phase.DONE:
+        return Reached()
+    return Astray(f"{repair.reason} {repair.stands}".strip(), repair.unblock)
