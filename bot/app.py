@@ -35,6 +35,7 @@ from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.gpus.controller import UseController, look_around
 from bot.gpus.digests.parts import Digests
+from bot.gpus.idle_runs import look_at_idle_runs
 from bot.gpus.measuring import MeasureController
 from bot.gpus.sampling import SampleController, sample_all
 from bot.gpus.service import GpuService
@@ -56,6 +57,7 @@ from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
 from bot.training.controller import RunController, World
+from bot.training.idle_runs import IdleRunService
 from bot.training.idling import IdlingService
 from bot.training.makers import makers_of
 from bot.training.offers import OfferService
@@ -269,13 +271,18 @@ class Application:
         settings = self.settings
         return Works(
             recover_quotas=self._recover_quotas,
-            look_at_gpus=lambda session, now: look_around(settings(), session, now),
+            look_at_gpus=self._look_at_gpus,
             sample_gpus=lambda session, now: sample_all(settings(), session, now),
             look_at_caches=lambda session, now: look_through(settings(), session, now),
             look_for_orphans=lambda session, now: look_for_orphans(settings(), session, now),
             refresh_datasets=lambda session, now: refresh(settings(), session, now),
             look_at_pools=lambda session, now: look_at_pools(settings(), session, now),
         )
+
+    def _look_at_gpus(self, session: Session, now: datetime) -> None:
+        look_around(self.settings(), session, now)
+        idle = IdleRunService(self.settings, self.training.stop_jobs)
+        look_at_idle_runs(idle, session, self.clusters, now)
 
     def _recover_quotas(self, session: Session, now: datetime) -> None:
         for cluster in self.clusters:

@@ -34,7 +34,7 @@ from bot.config.models import (
 from bot.config.presets import Preset
 from bot.config.section import Circle
 from bot.config.snapshots import Snapshots
-from bot.config.teams import Admission, Limits, RunDefaults, Team
+from bot.config.teams import Admission, IdleRuns, Limits, RunDefaults, Team
 
 __all__ = [
     "DIGEST_SECTIONS",
@@ -57,6 +57,7 @@ __all__ = [
     "Gpus",
     "Hami",
     "Http",
+    "IdleRuns",
     "Ingress",
     "Layout",
     "Limits",

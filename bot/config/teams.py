@@ -69,6 +69,25 @@ class Limits(Section):
     """A session whose GPUs did nothing for so long is stopped, after a notice; null: never."""
 
 
+class IdleRuns(Section):
+    """What happens with training runs whose GPUs all do nothing; sessions have a limit of theirs.
+
+    It counts only what is known: GPUs of which nobody knows what they do are not idle.
+    """
+
+    notice_after: Keep = timedelta(hours=1)
+    """After this the owner is told, once for each idleness; or off."""
+
+    remind_after: Keep = timedelta(hours=3)
+    """After this they are reminded once; or off."""
+
+    stop_after: Keep = "off"
+    """After this the run is stopped, half an hour after its owner was told so; or off."""
+
+    exclude: tuple[Annotated[str, StringConstraints(min_length=1, max_length=80)], ...] = ()
+    """Names of runs that are let be, as patterns like debug-*."""
+
+
 class Admission(Section):
     """What a team's runs may be. No run ever mounts a path of its node."""
 
@@ -126,6 +145,9 @@ class Team(Section):
 
     presets: dict[Name, Preset] = Field(default_factory=dict)
     """Presets of its own, which win over those for every team."""
+
+    idle: IdleRuns = IdleRuns()
+    """What happens with training runs whose GPUs do nothing."""
 
     admission: Admission = Admission()
     """What its runs may be."""

@@ -1,0 +1,121 @@
+"""Training runs whose GPUs all do nothing: the owner is told, and in some teams the run ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+
+from sqlmodel import Session
+
+from bot.config import IdleRuns, Settings
+from bot.durations import format_duration
+from bot.slack.card import Button
+from bot.slack.markup import join, person, plain, when
+from bot.slack.messages import Note, is_coming, say_once
+from bot.training.card import stop_button
+from bot.training.idling import NOTICE, Stop
+from bot.training.lasting import is_session
+from bot.training.spec import spec_of
+from bot.training.tables import Phase, Run, Wanted
+
+SNOOZE = "gpu.snooze"
+_STOPS = "idle-stop-"
+# So often somebody looks; a notice that is not in Slack at one look may be there right after.
+_LOOK = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class IdleRun:
+    """A run whose GPUs all are known to do nothing since a moment."""
+
+    run_id: str
+    since: datetime
+
+
+class IdleRunService:
+    """What those call who know which runs are idle; `stop` has the runs behind uids stopped."""
+
+    def __init__(self, settings: Callable[[], Settings], stop: Stop) -> None:
+        self._settings = settings
+        self._stop = stop
+
+    def seen(self, session: Session, idle: IdleRun, now: datetime) -> None:
+        """Tells the owner, reminds them, or stops the run, as its team has it."""
+        run = session.get(Run, idle.run_id)
+        if run is None or is_session(run) or not _is_running(run, idle):
+            return
+        team = self._settings().teams.get(run.team)
+        if team is None or any(fnmatchcase(run.name, each) for each in team.idle.exclude):
+            return
+        if run.kept_until is not None and run.kept_until > now:
+            return
+        self._tell(session, run, team.idle, (idle.since, now))
+
+    def _tell(
+        self, session: Session, run: Run, policy: IdleRuns, times: tuple[datetime, datetime]
+    ) -> None:
+        since, now = times
+        if isinstance(policy.notice_after, timedelta) and now >= since + policy.notice_after:
+            _say(session, run, "idle", times)
+        if isinstance(policy.remind_after, timedelta) and now >= since + policy.remind_after:
+            _say(session, run, "idle-again", times)
+        if isinstance(policy.stop_after, timedelta):
+            self._warn_or_stop(session, run, policy.stop_after, times)
+
+    def _warn_or_stop(
+        self, session: Session, run: Run, after: timedelta, times: tuple[datetime, datetime]
+    ) -> None:
+        """Nobody is stopped who was not told so half an hour before, of this idleness."""
+        since, now = times
+        ends_at = max(since + after, run.kept_until or since)
+        notice_at = max(ends_at - NOTICE, since)
+        if run.warned_at is None or run.warned_at < notice_at:
+            if now >= notice_at:
+                run.warned_at = now
+                session.add(run)
+                _warn(session, run, times, max(ends_at, now + NOTICE))
+        elif is_coming(session, run.subject, _STOPS):
+            run.warned_at = now + _LOOK
+            session.add(run)
+        elif now >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
+            why = f"Its GPUs did nothing for {format_duration(now - since)}."
+            self._stop(session, [run.job_uid], why, now)
+
+
+def _is_running(run: Run, idle: IdleRun) -> bool:
+    """Whether it runs since before it was idle; what was pushed out runs anew."""
+    is_wanted = run.phase == Phase.RUNNING and run.wanted != Wanted.STOP
+    return is_wanted and idle.since >= run.since
+
+
+def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, datetime]) -> None:
+    since, now = times
+    still = " still" if purpose != "idle" else ""
+    said = (
+        join(person(run.person), plain(f" the GPUs of {run.reference}{still} do nothing, since "),
+             when(since), plain(". Memory that is held is no work. Others may wait for them.")),
+    )  # fmt: skip
+    note = Note(_purpose(purpose, since), said, owner=run.person, buttons=_buttons(run))
+    say_once(session, run.subject, run.channel, note, now)
+
+
+def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at: datetime) -> None:
+    since, now = times
+    said = (
+        join(person(run.person), plain(f" the GPUs of {run.reference} do nothing since "),
+             when(since), plain(". It is stopped "), when(stops_at),
+             plain(" unless they work again before. What it computed since its last checkpoint"
+                   " is then lost.")),
+    )  # fmt: skip
+    purpose = f"{_STOPS}{stops_at:%Y%m%d%H%M}"
+    note = Note(purpose, said, owner=run.person, buttons=_buttons(run))
+    say_once(session, run.subject, run.channel, note, now)
+
+
+def _buttons(run: Run) -> tuple[Button, ...]:
+    keep = Button(SNOOZE, "Leave it alone for 4h", run.id)
+    return keep, stop_button(run, spec_of(run))
+
+
+def _purpose(purpose: str, since: datetime) -> str:
+    return f"{purpose}-{since:%Y%m%d%H%M}"
