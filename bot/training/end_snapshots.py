@@ -8,6 +8,7 @@ from sqlmodel import Session
 from bot.access import Caller
 from bot.config import Team
 from bot.errors import UsageError
+from bot.slack.container_parameters import NewVolume
 from bot.snapshots.of_runs import RunEnd, RunSnapshots
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, asked_spec
@@ -28,6 +29,7 @@ def wished(asked: Submission) -> EndSnapshot | None:
                 "Say of which PVC: `--snapshot results`.",
             )
         return None
+    _refuse_class(asked, target)
     paths = [each.path.rstrip("/") for each in asked.pvc]
     if target.startswith("/") and target.rstrip("/") not in paths:
         there = f"PVCs are mounted at: {', '.join(paths)}." if paths else "It mounts none."
@@ -37,6 +39,17 @@ def wished(asked: Submission) -> EndSnapshot | None:
     keep = asked.snapshot_keep
     seconds = None if keep is None else int(keep.total_seconds()) if keep != "off" else 0
     return EndSnapshot(target=target, on=asked.snapshot_on or SUCCESS, keep_seconds=seconds)
+
+
+def _refuse_class(asked: Submission, target: str) -> None:
+    """UsageError where a volume that is made for the run is named by its storage class."""
+    made = (e for e in asked.pvc if isinstance(e, NewVolume) and e.storage_class == target)
+    path = next((each.path for each in made), None)
+    if path is not None:
+        raise UsageError(
+            f"{target} is a storage class, of which a volume is made for the run.",
+            f"Name that by its path: `--snapshot {path}`.",
+        )
 
 
 def refuse_unfit(spec: RunSpec, caller: Caller, team: Team, snapshots: RunSnapshots) -> None:

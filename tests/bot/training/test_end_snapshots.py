@@ -202,6 +202,13 @@ def test_what_the_view_lacks_is_found(keeping: SnapshotRig) -> None:
             ),
         ),
         (
+            {"pvc": (NewVolume("disks", "1Gi", "/out"),), "snapshot": "disks"},
+            (
+                "disks is a storage class, of which a volume is made for the run.",
+                "Name that by its path: `--snapshot /out`.",
+            ),
+        ),
+        (
             {"snapshot": None, "snapshot_on": "always"},
             (
                 "`--snapshot-on` says more of a snapshot, and none is asked for.",
