@@ -61,9 +61,19 @@ def refuse(caller: Caller, row: Restore) -> None:
 def cancel(session: Session, caller: Caller, row: Restore, now: datetime) -> Restore:
     """Has a PVC not made that is being made; what has its volume already stays."""
     refuse(caller, row)
-    row.cancelled_by, row.obstacle = caller.person, ""
-    session.add(row)
     actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+    return _cancel(session, row, caller.person, actor, now)
+
+
+def cancel_for_run(session: Session, row: Restore, person: str, now: datetime) -> Restore:
+    """Has the PVC not made that a run waited for which has ended; `person` ended it."""
+    actor = Actor(row.workspace_id, person, row.channel, row.team)
+    return _cancel(session, row, person, actor, now)
+
+
+def _cancel(session: Session, row: Restore, person: str, actor: Actor, now: datetime) -> Restore:
+    row.cancelled_by, row.obstacle = person, ""
+    session.add(row)
     facts = {"pvc": row.claim_name, "from": row.source}
     record(session, actor, "snapshot.cancel", (RESTORE, row.id), facts, at=now)
     refresh_cards(session, row.subject, live=True)

@@ -12,7 +12,7 @@ def standing(session: Session, run_id: str) -> Standing:
     row = finding.for_run(session, run_id)
     if row is None:
         return Standing(failed="The PVC that it was to start on is not known any more.")
-    if row.phase == RestorePhase.FAILED:
+    if row.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
         said = f"PVC {row.claim_name} was not made from {row.source}. {row.reason}"
         return Standing(failed=said, advice=row.unblock)
     if row.phase == RestorePhase.CANCELLED:

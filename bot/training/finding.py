@@ -1,6 +1,6 @@
 """Finds runs by what people call them, and what was kept of their logs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import bindparam, func, select
 from sqlmodel import Session, col
@@ -39,6 +39,24 @@ def numbered(session: Session, team: str, reference: Reference) -> Run | None:
             col(Run.number) == reference.number,
         )
     ).first()
+
+
+def unknown(
+    session: Session, team: str, reference: Reference, words: Callable[[str], str]
+) -> NotFoundError:
+    """That there is no such run, with those there are."""
+    missing = f"{team} has no run {reference.spelled}"
+    last = newest(session, team, reference.name)
+    if last is not None:
+        return NotFoundError(
+            f"{missing}: the newest is {last.reference}.",
+            f"`{words(f'train show {last.reference}')}` shows it.",
+        )
+    known = names(session, team)
+    if known:
+        return NotFoundError(f"{missing}.", f"It has: {', '.join(known[:10])}.")
+    example = words("train submit lane --image ghcr.io/acme/lane:3.1 -- python train.py")
+    return NotFoundError(f"{missing}.", f"Start one: `{example}`.")
 
 
 def get(session: Session, run_id: str) -> Run:

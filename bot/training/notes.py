@@ -91,11 +91,14 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
     say_once(session, run.subject, run.channel, note, now)
 
 
-def leaves(session: Session, run: Run, claim: str, now: datetime) -> None:
-    """That a PVC stays which was made for a run that never began."""
+def leaves(session: Session, run: Run, claim: str, now: datetime, *, is_there: bool) -> None:
+    """What becomes of a PVC that was made for a run which never began."""
+    if not is_there:
+        said = [join("PVC ", code(claim), " was not there yet, so it is not made any more.")]
+        _say(session, run, "leaves", said, now)
+        return
     said = [
-        join("PVC ", code(claim), plain(", which was made for it, stays; the run never began."
-                                        " Its card says how far it is.")),
+        join("PVC ", code(claim), ", which was made for it, stays; the run never began."),
         join(code(f"--pvc {claim}:/mnt"), " mounts it in another run, and ",
              code(f"kubectl delete pvc -n {run.namespace} {claim}"), " removes it."),
     ]  # fmt: skip

@@ -9,9 +9,9 @@ from sqlmodel import Session
 from bot.access import Caller
 from bot.errors import NotFoundError, UsageError
 from bot.slack.container_parameters import VolumeMount
-from bot.snapshots import finding
+from bot.snapshots import cancelling, finding
 from bot.snapshots.objects import name_for_run
-from bot.snapshots.tables import RestorePhase, Snapshot
+from bot.snapshots.tables import Restore, RestorePhase, Snapshot
 from bot.training import notes
 from bot.training.end_snapshots import began
 from bot.training.kinds.volumes import mounts_of
@@ -97,9 +97,26 @@ def with_claim(spec: RunSpec, run_id: str) -> RunSpec:
 
 
 def leave(session: Session, run: Run, now: datetime) -> None:
-    """Says what becomes of the PVC that was made for a run which has ended before it mounted it."""
-    if run.spec.get("origin") is None or began(run):
+    """Sees to the PVC of a run that has ended before it began, and says what becomes of it.
+
+    One that is there stays; one that is still being made is not made any more.
+    """
+    made = _unused(session, run)
+    if made is None or made.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
         return
-    made = finding.for_run(session, run.id)
-    if made is not None and made.phase != RestorePhase.FAILED:
-        notes.leaves(session, run, made.claim_name, now)
+    if made.is_live:
+        cancelling.cancel_for_run(session, made, run.stop_by or run.person, now)
+    notes.leaves(session, run, made.claim_name, now, is_there=not made.is_live)
+
+
+def is_owed(session: Session, run: Run) -> bool:
+    """Whether a run that has ended never got the PVC on which it was to start."""
+    made = _unused(session, run)
+    return made is not None and made.phase != RestorePhase.READY
+
+
+def _unused(session: Session, run: Run) -> Restore | None:
+    """The PVC that was to be made from a snapshot for a run that never began."""
+    if run.spec.get("origin") is None or began(run):
+        return None
+    return finding.for_run(session, run.id)

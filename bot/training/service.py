@@ -13,7 +13,7 @@ from bot.cluster.resources import ROOTS, root_named
 from bot.config import ClusterSettings, Settings, Team
 from bot.database.columns import new_id
 from bot.due import wake
-from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.errors import ConflictError, NotAllowedError
 from bot.quotas import Engine
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
@@ -36,7 +36,7 @@ from bot.training.new_run import (
     refuse_many,
     row_of,
 )
-from bot.training.origins import meant, started_on, with_claim
+from bot.training.origins import is_owed, meant, started_on, with_claim
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.strangers import Stranger, Strangers
 from bot.training.submission import (
@@ -98,6 +98,8 @@ class TrainingService:
         """Records the same run anew, as the caller's; ConflictError while one is live."""
         spec, team = self._again(caller, run)
         spec = replace(spec, nodes=nodes) if nodes else spec
+        if is_owed(session, run):
+            spec = self._on_snapshot(session, (caller, team), run, spec, "")
         return self._record(session, (caller, team), run.name, spec, now)
 
     def restart(
@@ -105,9 +107,8 @@ class TrainingService:
     ) -> Submitted:
         """Records a run anew, on a PVC made from a snapshot: of its end unless one is named."""
         spec, team = self._again(caller, run)
-        row = meant(session, caller, run, wanted, self._words)
-        self._snapshots.refuse_restoring(caller, team, row)
-        return self._record(session, (caller, team), run.name, started_on(spec, run, row), now)
+        spec = self._on_snapshot(session, (caller, team), run, spec, wanted)
+        return self._record(session, (caller, team), run.name, spec, now)
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
         """Records a run that was refused before for want of a cache only."""
@@ -177,7 +178,7 @@ class TrainingService:
         """The run that a reference means; NotFoundError names those there are."""
         run = finding.numbered(session, team, reference)
         if run is None:
-            raise self._unknown(session, team, reference)
+            raise finding.unknown(session, team, reference, self._words)
         return run
 
     def find_stranger(self, team: str, name: str) -> Stranger | None:
@@ -221,6 +222,18 @@ class TrainingService:
         if engine is None:
             return spec, team
         return reused(spec, run.job_name, Site(team, engine.queues.view, self._cluster(team))), team
+
+    def _on_snapshot(
+        self,
+        session: Session,
+        whose: tuple[Caller, Team],
+        run: Run,
+        spec: RunSpec,
+        wanted: str = "",
+    ) -> RunSpec:
+        row = meant(session, whose[0], run, wanted, self._words)
+        self._snapshots.refuse_restoring(*whose, row)
+        return started_on(spec, run, row)
 
     def _record(
         self, session: Session, whose: tuple[Caller, Team], name: str, spec: RunSpec, now: datetime
@@ -266,20 +279,6 @@ class TrainingService:
             refresh_cards(session, run.subject, live=True)
         wake(session, KIND, run.id, lane(run.cluster), now)
         return run
-
-    def _unknown(self, session: Session, team: str, reference: Reference) -> NotFoundError:
-        missing = f"{team} has no run {reference.spelled}"
-        last = finding.newest(session, team, reference.name)
-        if last is not None:
-            return NotFoundError(
-                f"{missing}: the newest is {last.reference}.",
-                f"`{self._words(f'train show {last.reference}')}` shows it.",
-            )
-        known = finding.names(session, team)
-        if known:
-            return NotFoundError(f"{missing}.", f"It has: {', '.join(known[:10])}.")
-        example = self._words("train submit lane --image ghcr.io/acme/lane:3.1 -- python train.py")
-        return NotFoundError(f"{missing}.", f"Start one: `{example}`.")
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]

@@ -25,8 +25,17 @@ from tests.bot.training.keeping import CLAIMS, MOUNTS, SnapshotRig
 MAKE = "create persistentvolumeclaims"
 
 
+SLOW = (VolumeMount("slow", "/data", read_only=False),)
+
+
 def ended(keeping: SnapshotRig, **more: Any) -> str:
     """A run whose end is kept, when imagenet said monday; it says tuesday now."""
+    if more.get("pvc") == SLOW:
+        keeping.world.create("storageclasses", storage_class("slow", seconds=30))
+        slow = claim("slow")
+        slow["spec"]["storageClassName"] = "slow"
+        keeping.world.create(CLAIMS, slow, "team-a")
+        keeping.pass_time(minutes=1)
     keeping.write("monday")
     run_id = keeping.train(**more)
     keeping.pass_time(minutes=5)
@@ -161,29 +170,52 @@ def test_a_failed_restore_ends_the_run(keeping: SnapshotRig) -> None:
     assert keeping.job(again) is None
 
 
-def test_stopping_the_wait_names_the_pvc(keeping: SnapshotRig) -> None:
-    ended(keeping)
+def test_stopping_the_wait_ends_the_restore(keeping: SnapshotRig) -> None:
+    ended(keeping, pvc=SLOW, snapshot="slow")
     again = keeping.start_on()
-    keeping.do(keeping.controller.step(again).save)
-    assert keeping.get(again).phase == Phase.DATA
+    keeping.pass_time(seconds=10)
+    made = keeping.made(again)
+    assert (keeping.get(again).phase, made.phase) == (Phase.DATA, RestorePhase.MAKING)
+    assert made.claim_name in keeping.objects(CLAIMS)
     keeping.stop(again)
     keeping.pass_time(minutes=1)
-    made = keeping.made(again)
-    assert (keeping.get(again).phase, made.phase) == (Phase.STOPPED, RestorePhase.READY)
-    assert keeping.read(made.claim_name) == "monday"
+    assert (keeping.get(again).phase, keeping.made(again).phase) == (
+        Phase.STOPPED, RestorePhase.CANCELLED,
+    )  # fmt: skip
+    assert made.claim_name not in keeping.objects(CLAIMS)
     assert keeping.job(again) is None
+    assert keeping.notes(again)["leaves"] == (
+        f"PVC `{made.claim_name}` was not there yet, so it is not made any more."
+    )
+    third = keeping.resubmit("lane")
+    assert keeping.fact(third, "From").endswith("of run `lane`")
+    keeping.pass_time(minutes=5)
+    assert keeping.get(third).phase == Phase.SUCCEEDED
+
+
+def test_a_pvc_that_is_there_stays(keeping: SnapshotRig) -> None:
+    ended(keeping)
+    for gpus in (8, 4):
+        keeping.submit(f"busy-{gpus}", gpus=gpus, command=("sleep", "infinity"))
+    keeping.pass_time(minutes=1)
+    again = keeping.start_on()
+    keeping.pass_time(minutes=1)
+    assert (keeping.get(again).phase, keeping.made(again).phase) == (
+        Phase.PENDING, RestorePhase.READY,
+    )  # fmt: skip
+    keeping.stop(again)
+    keeping.pass_time(minutes=1)
+    made = keeping.made(again).claim_name
+    assert (keeping.get(again).phase, keeping.read(made)) == (Phase.STOPPED, "monday")
     assert keeping.notes(again)["leaves"].splitlines() == [
+        f"PVC `{made}`, which was made for it, stays; the run never began.",
         (
-            f"PVC `{made.claim_name}`, which was made for it, stays; the run never began. Its"
-            " card says how far it is."
-        ),
-        (
-            f"`--pvc {made.claim_name}:/mnt` mounts it in another run, and"
-            f" `kubectl delete pvc -n team-a {made.claim_name}` removes it."
+            f"`--pvc {made}:/mnt` mounts it in another run, and"
+            f" `kubectl delete pvc -n team-a {made}` removes it."
         ),
     ]
-    third = keeping.start_on()
-    assert keeping.fact(third, "From").endswith("of run `lane`")
+    third = asked_spec(keeping.get(keeping.resubmit("lane")))
+    assert (third.origin, third.mounts[0].claim) == (None, made)
 
 
 def test_late_volumes_are_not_waited_for(keeping: SnapshotRig) -> None:
