@@ -196,7 +196,8 @@ def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
 def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterator[Markup]:
     for cluster, share in figures.sampled.items():
         if share < _ALL:
-            yield plain(f"Of {cluster} there are samples of {percent(share)} of the time;"
+            part = percent(share) if share > 1 - _ALL or not share else "less than 1 %"
+            yield plain(f"Of {cluster} there are samples of {part} of the time;"
                         " the rest is in no figure.")  # fmt: skip
     if figures.known is not None and figures.known < _ALL:
         yield plain(f"What allocated GPUs did is known of {percent(figures.known)} of their time.")

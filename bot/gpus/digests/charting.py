@@ -22,7 +22,7 @@ def day_figures(session: Session, day: date, time_zone: str, teams: frozenset[st
     windows = [_day_before(day, back, time_zone) for back in range(_DAYS - 1, -1, -1)]
     uses = [(window, use(session, window)) for window in windows]
     names = {each.series.team for _, found in uses for each in found.parts} & teams
-    capacities = [found.capacity_gpu_hours for _, found in uses if found.capacity_gpu_hours]
+    there = max((sum(_gpus_by_cluster(found).values()) for _, found in uses), default=0.0)
     held = [found.by(lambda series: series.team) if found.sampled else None for _, found in uses]
     return Days(
         tuple(_label(window, time_zone, "%b") for window in windows),
@@ -33,7 +33,7 @@ def day_figures(session: Session, day: date, time_zone: str, teams: frozenset[st
             )
             for name in sorted(names)
         },
-        float(max(capacities)) if capacities else None,
+        there * _DAY_HOURS or None,
     )
 
 
@@ -49,7 +49,7 @@ def hour_figures(session: Session, day: date, time_zone: str) -> Hours:
 def charts_of(figures: Figures) -> tuple[Chart, ...]:
     """The charts of a digest, those that would show nothing left out."""
     found: list[Chart] = []
-    if len(figures.teams) > 1:
+    if len(figures.teams) > 1 and any(each.used for each in figures.teams):
         found.append(_by_team(figures.teams))
     if figures.days is not None and figures.days.teams:
         found.append(_by_day(figures.days))
@@ -64,9 +64,16 @@ def _by_team(teams: tuple[TeamFigures, ...]) -> Bars:
     shown = teams[:_MOST_BARS]
     series = (
         Series("allocated", tuple(round(each.used, 1) for each in shown)),
-        Series("busy", tuple(None if (b := each.busy) is None else round(b, 1) for each in shown)),
+        Series("busy", tuple(map(_busy, shown))),
     )
     return Bars("GPU-hours by team", tuple(each.team for each in shown), series, "GPU-hours")
+
+
+def _busy(team: TeamFigures) -> float | None:
+    """Who held nothing was not busy, whatever is known."""
+    if not team.used:
+        return 0.0
+    return None if team.busy is None else round(team.busy, 1)
 
 
 def _by_day(days: Days) -> Bars:

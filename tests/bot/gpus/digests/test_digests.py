@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session, select
 
+from bot.charts.values import Bars, described
 from bot.config import Settings
 from bot.controller import Loop
 from bot.database.database import Database
@@ -222,3 +223,19 @@ def test_skipped_digest_says_only_that(told: Telling) -> None:
 
 def _without_charts(card: Card) -> Card:
     return replace(card, charts=())
+
+
+def test_capacity_is_that_of_whole_days(told: Telling) -> None:
+    def an_hour(session: Session) -> None:
+        begin(session)
+        fill(session, DAY, DAY + HOUR, {"lane": (2.0, 1.0, 1.0, 0.0)})
+
+    told.database.transaction(an_hour)
+    by_team, by_day, _ = told.card().charts
+    assert described(by_team) == (
+        "GPU-hours by team, in GPU-hours. team-a: allocated 2, busy 2; team-b: 0."
+    )
+    assert isinstance(by_day, Bars)
+    assert (by_day.line, by_day.series[0].values[-1]) == (192.0, 2.0)
+    footer = [str(line) for line in told.card(number="1").footer]
+    assert footer[0].startswith("Of default there are samples of 4 % of the time")
