@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.cluster.holders import Holder
 from bot.cluster.resources import ROOTS
 from bot.cluster.view import View
 from bot.config import Settings
+from bot.database.upsert import Upsert
 from bot.gpus.holding import controller_of
 from bot.gpus.nodes import Place
 from bot.gpus.tables import Series, What
@@ -18,6 +19,10 @@ from bot.training.strangers import OWNER_LABELS
 from bot.training.tables import Run
 
 _REPLICA_SET = "ReplicaSet"
+
+
+# Two looks may meet the same at once.
+_UPSERT = Upsert(Series, ("key",), lambda new: {"name": new.name})
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,10 @@ def ids_of(session: Session, owners: Collection[Owner]) -> dict[Owner, int]:
     """The id of the series of each; series that are new are made."""
     keys = {each.key: each for each in owners}
     found = _known(session, keys)
-    rows = [{"key": key, **asdict(each)} for key, each in keys.items() if key not in found]
-    if rows:
-        session.connection().execute(insert(Series), rows)
-        found = _known(session, keys)
+    new = {key: each for key, each in keys.items() if key not in found}
+    for key, each in new.items():
+        _UPSERT(session, {"key": key, **asdict(each)})
+    found |= _known(session, new)
     return {each: found[each.key] for each in owners}
 
 

@@ -82,14 +82,8 @@ def life_card(life: Life) -> Card:
     if not life.parts:
         said = "No sample has seen it hold a GPU."
         return Card(f"GPUs of {run.reference}", lines=(plain(said),))
-    facts = [
-        ("GPU-hours", plain(hours(whole.gpu_hours))),
-        ("Busy", plain(share(whole.efficiency))),
-        ("Known", plain(f"of {share(whole.known)} of that")),
-        ("At 0 %", plain(f"{hours(whole.idle_gpu_hours)} GPU-hours")),
-        ("Memory", plain(_memory(life, whole))),
-        *_per_kind(life.parts),
-    ]
+    facts = [("GPU-hours", plain(hours(whole.gpu_hours))), *_did(life, whole)]
+    facts.extend(_per_kind(life.parts))
     if life.idle_since is not None and run.is_live:
         facts.append(("Idle since", when(life.idle_since)))
     chart = _chart(life)
@@ -99,6 +93,17 @@ def life_card(life: Life) -> Card:
         facts=tuple(facts),
         charts=(chart,) if chart else (),
     )
+
+
+def _did(life: Life, whole: Amounts) -> Iterator[tuple[str, Markup]]:
+    """What its GPUs did, as far as is known."""
+    if not whole.measured:
+        yield "Busy", plain("unknown: nobody measured its GPUs")
+        return
+    yield "Busy", plain(share(whole.efficiency))
+    yield "Known", plain(f"of {share(whole.known)} of that")
+    yield "At 0 %", plain(f"{hours(whole.idle_gpu_hours)} GPU-hours")
+    yield "Memory", plain(_memory(life, whole))
 
 
 def _top_row(each: Ranked) -> tuple[str, ...]:

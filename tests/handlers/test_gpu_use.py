@@ -155,6 +155,17 @@ def test_what_gpus_of_a_run_did(office: Office) -> None:
     assert said[-1].endswith(": busy 75, memory 75.")
 
 
+def test_a_run_nobody_measured_is_unknown(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    begun_half_an_hour_ago(office, run_id)
+    sampled(office, 29, {held(office, "lane", person=ALICE, run_id=run_id): HELD})
+    assert lines(office.says(ALICE, TEAM_A, "/gpu show lane")) == [
+        "GPUs of lane · asked",
+        "  GPU-hours  2.00",
+        "  Busy       unknown: nobody measured its GPUs",
+    ]
+
+
 def test_a_run_nobody_sampled_is_said(office: Office) -> None:
     submitted(office, "lane")
     assert lines(office.says(ALICE, TEAM_A, "/gpu show lane")) == [
