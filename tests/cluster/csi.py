@@ -18,11 +18,12 @@ _LOOK_SECONDS = 0.3
 
 
 @contextmanager
-def driving(api: Api, site: Site, namespace: str) -> Iterator[None]:
+def driving(api: Api, site: Site, namespace: str, driver: str = DRIVER) -> Iterator[None]:
     """Plays the driver of storage class `snappy` in a namespace, and removes what it made."""
-    install(site)
+    install(site, driver)
     stopped = Event()
-    thread = Thread(target=_drive, args=(api, namespace, stopped), name="csi", daemon=True)
+    parts = (api, namespace, driver, stopped)
+    thread = Thread(target=_drive, args=parts, name="csi", daemon=True)
     thread.start()
     try:
         yield
@@ -32,50 +33,50 @@ def driving(api: Api, site: Site, namespace: str) -> Iterator[None]:
         clear(api, namespace)
 
 
-def install(site: Site) -> None:
+def install(site: Site, driver: str = DRIVER) -> None:
     """Adds the storage class of the driver, and the class that its snapshots are taken by."""
-    site.add("storageclasses.storage", {"metadata": {"name": CLASS}, "provisioner": DRIVER})
-    kind = {"metadata": {"name": CLASS}, "driver": DRIVER, "deletionPolicy": "Delete"}
+    site.add("storageclasses.storage", {"metadata": {"name": CLASS}, "provisioner": driver})
+    kind = {"metadata": {"name": CLASS}, "driver": driver, "deletionPolicy": "Delete"}
     site.add(f"volumesnapshotclasses.{GROUP}", kind)
 
 
-def play(api: Api, namespace: str) -> None:
+def play(api: Api, namespace: str, driver: str = DRIVER) -> None:
     """Binds the claims of the class that wait, and makes snapshots ready."""
     for claim in api.list(_CLAIMS, namespace):
         name = f"pvc-{claim['metadata']['uid']}"
         is_ours = claim["spec"].get("storageClassName") == CLASS
         waits = is_ours and claim["status"].get("phase") == "Pending"
         if waits and api.get(_VOLUMES, name) is None:
-            api.create(_VOLUMES, _volume(name, claim))
+            api.create(_VOLUMES, _volume(name, claim, driver))
     for taken in api.list(TAKEN, namespace):
         if not taken.get("status", {}).get("readyToUse"):
-            _take(api, taken, namespace)
+            _take(api, taken, namespace, driver)
 
 
 def clear(api: Api, namespace: str) -> None:
     """Removes the snapshots of a namespace, and all volumes of the driver."""
     api.delete(TAKEN, "", namespace)
     for content in api.list(CONTENTS):
-        if content["spec"]["driver"] == DRIVER:
+        if content["spec"].get("volumeSnapshotClassName") == CLASS:
             api.delete(CONTENTS, content["metadata"]["name"])
     for volume in api.list(_VOLUMES):
         if volume["spec"].get("storageClassName") == CLASS:
             api.delete(_VOLUMES, volume["metadata"]["name"])
 
 
-def _drive(api: Api, namespace: str, stopped: Event) -> None:
+def _drive(api: Api, namespace: str, driver: str, stopped: Event) -> None:
     while not stopped.wait(_LOOK_SECONDS):
         try:
-            play(api, namespace)
+            play(api, namespace, driver)
         except (ApiError, httpx.HTTPError):
             continue  # somebody was faster: looked at again
 
 
-def _take(api: Api, taken: Object, namespace: str) -> None:
+def _take(api: Api, taken: Object, namespace: str, driver: str) -> None:
     name = f"of-{taken['metadata']['uid']}"
     claim = api.get(_CLAIMS, taken["spec"]["source"]["persistentVolumeClaimName"], namespace)
     if claim is not None and api.get(CONTENTS, name) is None:
-        api.create(CONTENTS, _content(name, taken, claim))
+        api.create(CONTENTS, _content(name, taken, claim, driver))
     status = {
         "boundVolumeSnapshotContentName": name,
         "creationTime": TAKEN_AT,
@@ -86,7 +87,7 @@ def _take(api: Api, taken: Object, namespace: str) -> None:
     api.patch(TAKEN, place, {"status": status}, namespace, subresource="status")
 
 
-def _volume(name: str, claim: Object) -> Object:
+def _volume(name: str, claim: Object, driver: str) -> Object:
     metadata, spec = claim["metadata"], claim["spec"]
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     return {
@@ -97,18 +98,18 @@ def _volume(name: str, claim: Object) -> Object:
             "accessModes": spec["accessModes"],
             "claimRef": {**reference, **{k: metadata[k] for k in ("namespace", "name", "uid")}},
             "persistentVolumeReclaimPolicy": "Retain",
-            "csi": {"driver": DRIVER, "volumeHandle": name},
+            "csi": {"driver": driver, "volumeHandle": name},
         },
     }
 
 
-def _content(name: str, taken: Object, claim: Object) -> Object:
+def _content(name: str, taken: Object, claim: Object, driver: str) -> Object:
     place = {key: taken["metadata"][key] for key in ("namespace", "name", "uid")}
     return {
         "metadata": {"name": name},
         "spec": {
             "deletionPolicy": "Delete",
-            "driver": DRIVER,
+            "driver": driver,
             "source": {"volumeHandle": claim["spec"]["volumeName"]},
             "volumeSnapshotClassName": CLASS,
             "volumeSnapshotRef": place,
