@@ -30,6 +30,7 @@ from tests.bot.volumes.conftest import identity
 from tests.bot.volumes.settings import settings_for
 from tests.cluster.api import Object, wait_for
 from tests.cluster.control_plane import DEPLOYED, ControlPlane
+from tests.cluster.definitions import define
 from tests.cluster.site import Site
 from tests.cluster.test_datasets import cluster_of
 from tests.databases import create_tables
@@ -37,28 +38,6 @@ from tests.databases import create_tables
 __all__ = ["identity"]
 HOME, PV, CLAIM = "trident", "pvc-moved", "lane-data"
 RECORDS, DEPLOYMENTS = "tridentvolumes.trident.netapp.io", "deployments.apps"
-CRDS = "customresourcedefinitions.apiextensions.k8s.io"
-CRD: Object = {
-    "metadata": {"name": RECORDS},
-    "spec": {
-        "group": "trident.netapp.io",
-        "scope": "Namespaced",
-        "names": {"plural": "tridentvolumes", "singular": "tridentvolume", "kind": "TridentVolume"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
-    },
-}
 
 
 class Rig:
@@ -66,8 +45,7 @@ class Rig:
 
     def __init__(self, plane: ControlPlane, site: Site, database: Database, arm: Arm) -> None:
         self.api, self.database = plane.api, database
-        site.add(CRDS, CRD)
-        wait_for(lambda: self.api.serves(RECORDS), "Trident's kind")
+        define(self.api, site, "trident.netapp.io", "tridentvolumes", "TridentVolume")
         site.add_namespace(HOME)
         for body in yaml.safe_load_all((DEPLOYED / "18-trident.yaml").read_text("utf-8")):
             self.api.apply(body)
