@@ -1,0 +1,106 @@
+"""/anf level and /anf throughput as people type them: who may, what is asked, what is refused."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bot.slack.text import as_text
+from bot.volumes.changes.card import GIVE_BACK, GO
+from tests.arm import Arm, served
+from tests.handlers.anf_desk import Desk, _arrange, settings
+from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, TEAM_B, opened
+from tests.playground.cluster.served import Runner, Served
+
+ASKING = "Asking Azure about `models`…"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Desk]:
+    """One whose bot may change volumes."""
+    folder = tmp_path_factory.mktemp("anf")
+    with (
+        Served(runner).serving() as world,
+        served(Arm()) as arm,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for key, value in arm.identity.items():
+            patch.setenv(key, value)
+        _arrange(world.cluster, arm)
+        more = settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
+        with opened(folder, f"sqlite:///{folder}/test.db", world, more) as office:
+            yield Desk(office, arm, world.cluster)
+
+
+def button(desk: Desk, words: str) -> str:
+    """What the question's button carries."""
+    incoming = desk.office.incoming(ERIN, TEAM_A, command="anf", words=words)
+    reply = desk.office.application.desk.answer(incoming)
+    assert reply is not None
+    assert reply.later is not None, as_text(reply)
+    asked = reply.later()
+    assert asked.card is not None, as_text(asked)
+    (found,) = asked.card.buttons
+    return found.value
+
+
+@pytest.mark.parametrize("words", ["level models ultra", "throughput models 100"])
+def test_members_and_strangers_are_refused_at_once(desk: Desk, words: str) -> None:
+    asked = len(desk.arm.asked())
+    assert desk.says(ALICE, TEAM_A, f"/anf {words}") == (
+        "This takes the right anf.change, which you do not have here.\nIt belongs to: admin, lead."
+    )
+    for person, channel in ((DAN, TEAM_A), (ERIN, TEAM_B)):
+        assert "Asking Azure" not in desk.says(person, channel, f"/anf {words}")
+    assert "There is no PVC models in namespace team-b." in desk.says(BOB, TEAM_B, f"/anf {words}")
+    assert len(desk.arm.asked()) == asked
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("level models premum", "one of `standard`, `premium`, `ultra`, `flexible`, not `premum`."),
+        ("level models premium --for 1m", "from 10m"),
+        ("level models premium --for 90d", "At most 30 days: `--for 30d`."),
+        ("level models premium --pool a/b", "the name of a capacity pool"),
+        ("level modles premium", "Did you mean models?"),
+        ("throughput models fast", "a whole number"),
+        ("throughput models 0", "a whole number from 1"),
+    ],
+)
+def test_wrong_words_are_told_what_is_right(desk: Desk, words: str, told: str) -> None:
+    assert told in desk.says(ERIN, TEAM_A, f"/anf {words}")
+
+
+def test_what_does_not_fit_follows_alone(desk: Desk) -> None:
+    assert desk.says(ERIN, TEAM_A, "/anf throughput models 500") == ASKING
+    assert desk.learns(ERIN, TEAM_A, "throughput models 500") == (
+        "Pool tuned has 131.1 MiB/s for this volume, of 131.1 MiB/s: the others have the rest.\n"
+        "Ask for less, or for less of another volume first."
+    )
+    assert desk.learns(ERIN, TEAM_A, "level models flexible").startswith(
+        "Account ml has no other pool of level Flexible."
+    )
+
+
+def test_click_begins_it_once(desk: Desk) -> None:
+    value = button(desk, "throughput models 100 --for 12h --reason fill")
+    assert "anf.change" in desk.office.clicks(ALICE, TEAM_A, GO, value)
+    told = desk.office.clicks(ERIN, TEAM_A, GO, value)
+    assert told.endswith("Its card in this channel follows it.")
+    number = told.split("`")[1]
+    for again in (
+        desk.office.clicks(ERIN, TEAM_A, GO, value),
+        desk.says(CAROL, TEAM_A, "/anf level models ultra"),
+    ):
+        assert again == (
+            "<@U0ERIN> asked for another change of this volume: models to 100 MiB/s. It has not"
+            " ended.\nIts card in <#C0TEAMA> follows it; withdraw it there first, or put it back."
+        ).replace("<@U0ERIN>", "@U0ERIN").replace("<#C0TEAMA>", "#C0TEAMA")
+    assert len(number) == 6
+
+
+def test_buttons_of_another_time_are_refused(desk: Desk) -> None:
+    assert desk.office.clicks(ERIN, TEAM_A, GO, "{}") == ("This button is out of date.\nAsk again.")
+    assert desk.office.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == (
+        "This change is not known any more."
+    )
