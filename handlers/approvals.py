@@ -9,6 +9,7 @@ from bot.slack.card import Reply
 from bot.slack.declarations import Command
 from bot.slack.markup import plain
 from bot.snapshots.revert_answers import waiting as reverts_waiting
+from bot.volumes.changes.notes import waiting as changes_waiting
 from handlers.context import Context
 
 approval = Command("approval", "Requests that wait for a decision")
@@ -17,9 +18,16 @@ approval = Command("approval", "Requests that wait for a decision")
 @approval.verb("list", "What waits for a decision now", right=Right.DECIDE, examples=("list",))
 def waiting(ctx: Context) -> Reply:
     """The requests that nobody has decided yet, oldest first."""
-    card = requests_card(ctx.quotas.undecided(ctx.session))
-    others = reverts_waiting(ctx.reverts.undecided(ctx.session))
-    return Reply(card=replace(card, lines=(*card.lines, *others)) if others else card)
+    overrides = ctx.quotas.undecided(ctx.session)
+    card = requests_card(overrides)
+    others = (
+        *reverts_waiting(ctx.reverts.undecided(ctx.session)),
+        *changes_waiting(ctx.changes.undecided(ctx.session)),
+    )
+    if not others:
+        return Reply(card=card)
+    lines = card.lines if overrides else ()
+    return Reply(card=replace(card, lines=(*lines, *others)))
 
 
 @approval.button("approval.approve", right=Right.VOTE)

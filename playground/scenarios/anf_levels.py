@@ -104,6 +104,8 @@ async def _level_for_a_day(story: Story, erin: Person, carol: Person) -> None:
     await _is_asked(story, erin, words, "Ask for it", *says)
     card = await story.card("#team-a", "team-a/models to Premium")
     request = await story.card("#gpu-approvals", "team-a/models to Premium", "296.96 more a month")
+    await carol.types("#gpu-approvals", "/approval list")
+    await carol.is_told("Requests that wait", "team-a: models to Premium (pool premium-1)")
     await carol.clicks(request, "Approve")
     await carol.is_told("You approved this.")
     await erin.is_mentioned("#team-a", "approved by carol.", thread=card)

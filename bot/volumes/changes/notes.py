@@ -20,6 +20,15 @@ def change_of(row: VolumeChange) -> str:
     return f"{row.claim_name} to {row.wanted_level}" + (f" (pool {pool})" if pool else "")
 
 
+def waiting(rows: Sequence[VolumeChange]) -> tuple[Markup, ...]:
+    """Those that wait for a decision."""
+    return tuple(
+        join(code(row.number), plain(f" {row.team}: {change_of(row)}, asked by "),
+             person(row.person), " ", when(row.asked_at))
+        for row in rows
+    )  # fmt: skip
+
+
 def approved(session: Session, row: VolumeChange, deciders: Sequence[str], now: datetime) -> None:
     """That it was approved, and by whom: names, as they know it."""
     by = " and ".join(name_of(session, row.workspace_id, each) for each in deciders)

@@ -168,6 +168,11 @@ class ChangeService:
             raise NotFoundError("This change is not known any more.")
         return row
 
+    def undecided(self, session: Session) -> list[VolumeChange]:
+        """Those that wait for a decision, the oldest first."""
+        asked = select(VolumeChange).where(col(VolumeChange.phase) == Phase.ASKED)
+        return list(session.scalars(asked.order_by(col(VolumeChange.id))))
+
     def give_back(
         self, session: Session, caller: Caller, row: VolumeChange, now: datetime
     ) -> VolumeChange:
