@@ -126,6 +126,7 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
     wanted = {channel: name for name, team in settings.teams.items() for channel in team.channels}
     wanted |= {c: "approvals" for c in (settings.approvals.channel,) if c}
     wanted |= {c: "admins" for c in (settings.slack.admin_channel,) if c}
+    wanted |= {c: "digest of GPUs" for c in settings.digests if c not in wanted}
     for channel, whose in wanted.items():
         about = f"channel {channel} ({whose})"
         try:
