@@ -1,22 +1,24 @@
 """/gpu status, nodes, top, idle, show and report, as people read them."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from sqlmodel import Session
 
-from bot.cluster.resources import HOLDERS
-from bot.gpus import keeping
-from bot.gpus.amounts import Amounts
-from bot.gpus.minutes import minute_of
-from bot.gpus.sampling import SampleController
-from bot.gpus.tables import Series, What
-from bot.slack.parameters import Reference
-from bot.training.tables import Run
 from playground.cluster.story import training_job
 from tests.bot.cluster.api_server import eventually
+from tests.handlers.gpu_past import (
+    BUSY,
+    HELD,
+    IDLE,
+    MINUTE,
+    begun_half_an_hour_ago,
+    held,
+    held_pods,
+    lines,
+    sample,
+    sampled,
+    submitted,
+)
 from tests.handlers.office import (
     ALICE,
     BOB,
@@ -29,76 +31,6 @@ from tests.handlers.office import (
     Office,
 )
 from tests.playground.cluster.served import Served
-
-MINUTE = timedelta(minutes=1)
-HELD, BUSY, IDLE = Amounts(4000), Amounts(4000, 4000, 3000, 0, 60, 80), Amounts(2000, 2000, 0, 2000)
-
-
-def sample(office: Office) -> None:
-    """What the clock does every minute, done now."""
-    app = office.application
-    sampler = SampleController(app.database, app.clock, app.settings, app.clusters, app.engines.of)
-    app.database.transaction(sampler.step("default").save)
-
-
-def held(office: Office, name: str, team: str = "team-a", **more: Any) -> int:
-    """A series of a run of somebody, or what others started where it has no run."""
-    kind = What.RUN if more.get("run_id") else What.OTHER
-    fields: dict[str, Any] = {
-        "what": kind,
-        "cluster": "default",
-        "key": name,
-        "team": team,
-        "name": name,
-    }
-
-    def work(session: Session) -> int:
-        row = Series(**{**fields, "gpu_type": "h100", **more})
-        session.add(row)
-        session.flush()
-        assert row.id is not None
-        return row.id
-
-    return office.application.database.transaction(work)
-
-
-def sampled(office: Office, minutes: int, entries: Mapping[int, Amounts]) -> None:
-    """So many minutes up to now in which the same was seen."""
-    now = minute_of(datetime.now(UTC))
-
-    def work(session: Session) -> None:
-        clock = Series(what=What.SAMPLED, cluster="default", key="clock")
-        session.add(clock)
-        session.flush()
-        keeping.begin(session, "default", now - minutes - 60)
-        for minute in range(now - minutes, now + 1):
-            one = {clock.id or 0: Amounts(1000)}
-            keeping.keep(session, "default", minute, {**entries, **one}, is_measured=True)
-
-    office.application.database.transaction(work)
-
-
-def submitted(office: Office, name: str) -> str:
-    """The id of a run of alice's."""
-    office.says(ALICE, TEAM_A, f"/train submit {name} --image acme/lane:1 --gpus 4 -- python x.py")
-    app = office.application
-    found = app.database.read(
-        lambda session: app.training.find(session, "team-a", Reference(name, None))
-    )
-    return found.id
-
-
-def begun_half_an_hour_ago(office: Office, run_id: str) -> None:
-    def work(session: Session) -> None:
-        run = session.get_one(Run, run_id)
-        run.started_at = datetime.now(UTC) - 30 * MINUTE
-        session.add(run)
-
-    office.application.database.transaction(work)
-
-
-def lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines()]
 
 
 def test_status_before_any_sample_says_so(office: Office) -> None:
@@ -129,11 +61,6 @@ def test_status_tells_allocated_and_busy_apart(office: Office, served: Served) -
         "  gpu-1  h100  -     3 of 8     team-b 3  ready",
         "  gpu-2  h100  -     0 of 8     -         ready",
     ]
-
-
-def held_pods(office: Office) -> int:
-    [cluster] = office.application.clusters.values()
-    return sum(1 for pod in cluster.view.all(HOLDERS) if pod.spec.node_name)
 
 
 def test_what_gpus_of_a_run_did(office: Office) -> None:
@@ -243,38 +170,6 @@ def test_others_change_nothing_about_idle_runs(office: Office) -> None:
     assert office.clicks(ALICE, TEAM_A, "gpu.mine", "999").splitlines()[0] == (
         "This is not known any more."
     )
-
-
-def test_report_adds_up_and_says_gaps(office: Office) -> None:
-    run_id = submitted(office, "lane")
-    lane = held(office, "lane", person=ALICE, run_id=run_id)
-    stranger = held(office, "by-hand", gpu_type="a100")
-    other = held(office, "other", team="team-b")
-    sampled(office, 29, {lane: BUSY, stranger: HELD, other: HELD})
-    today = datetime.now(UTC).date()
-    days = f"{today - timedelta(days=1)} to {today}"
-    asked = f"/gpu report --from {today - timedelta(days=1)}"
-    title, gaps, *rest = lines(office.says(ALICE, TEAM_A, f"{asked} --by run"))
-    assert title == f"GPUs of team-a, {days}"
-    assert gaps.startswith("Samples of default cover ")
-    assert gaps.endswith(" % of the time; nothing is said of the rest.")
-    assert rest == [
-        "What GPUs did is known of 50 % of the GPU-hours.",
-        "  Run             GPU-hours  Busy         At 0 %   Known  Borrowed  Runs  Wait",
-        "  team-a/by-hand  2.00       unknown      unknown  0 %    -         0     -",
-        "  team-a/lane     2.00       1.50 (75 %)  0.00     100 %  -         1     0s",
-        "  total           4.00       1.50 (75 %)  0.00     50 %   -         1     0s",
-    ]
-    names = ",".join(str(today - timedelta(days=each)) for each in (1, 0))
-    assert lines(office.says(CAROL, TEAM_A, f"{asked} --all --csv"))[3:] == [
-        (
-            "team,gpu_hours,busy_gpu_hours,idle_gpu_hours,measured_gpu_hours,borrowed_gpu_hours,runs,"
-            "waited_hours,cost,currency,from,to"
-        ),
-        f"team-a,4.000,1.500,0.000,2.000,,1,0.000,,,{names}",
-        f"team-b,2.000,,,0.000,,0,0.000,,,{names}",
-        f"total,6.000,1.500,0.000,2.000,,1,0.000,,,{names}",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Samples of GPUs as an office has them: taken now, or written as if they had been."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.cluster.resources import HOLDERS
+from bot.gpus import keeping
+from bot.gpus.amounts import Amounts
+from bot.gpus.minutes import minute_of
+from bot.gpus.sampling import SampleController
+from bot.gpus.tables import Series, What
+from bot.slack.parameters import Reference
+from bot.training.tables import Run
+from tests.handlers.office import (
+    ALICE,
+    TEAM_A,
+    Office,
+)
+
+MINUTE = timedelta(minutes=1)
+HELD, BUSY, IDLE = Amounts(4000), Amounts(4000, 4000, 3000, 0, 60, 80), Amounts(2000, 2000, 0, 2000)
+
+
+def sample(office: Office) -> None:
+    """What the clock does every minute, done now."""
+    app = office.application
+    sampler = SampleController(app.database, app.clock, app.settings, app.clusters, app.engines.of)
+    app.database.transaction(sampler.step("default").save)
+
+
+def held(office: Office, name: str, team: str = "team-a", **more: Any) -> int:
+    """A series of a run of somebody, or what others started where it has no run."""
+    kind = What.RUN if more.get("run_id") else What.OTHER
+    fields: dict[str, Any] = {
+        "what": kind,
+        "cluster": "default",
+        "key": name,
+        "team": team,
+        "name": name,
+    }
+
+    def work(session: Session) -> int:
+        row = Series(**{**fields, "gpu_type": "h100", **more})
+        session.add(row)
+        session.flush()
+        assert row.id is not None
+        return row.id
+
+    return office.application.database.transaction(work)
+
+
+def sampled(office: Office, minutes: int, entries: Mapping[int, Amounts]) -> None:
+    """So many minutes up to now in which the same was seen."""
+    now = minute_of(datetime.now(UTC))
+
+    def work(session: Session) -> None:
+        clock = Series(what=What.SAMPLED, cluster="default", key="clock")
+        session.add(clock)
+        session.flush()
+        keeping.begin(session, "default", now - minutes - 60)
+        for minute in range(now - minutes, now + 1):
+            one = {clock.id or 0: Amounts(1000)}
+            keeping.keep(session, "default", minute, {**entries, **one}, is_measured=True)
+
+    office.application.database.transaction(work)
+
+
+def submitted(office: Office, name: str) -> str:
+    """The id of a run of alice's."""
+    office.says(ALICE, TEAM_A, f"/train submit {name} --image acme/lane:1 --gpus 4 -- python x.py")
+    app = office.application
+    found = app.database.read(
+        lambda session: app.training.find(session, "team-a", Reference(name, None))
+    )
+    return found.id
+
+
+def begun_half_an_hour_ago(office: Office, run_id: str) -> None:
+    def work(session: Session) -> None:
+        run = session.get_one(Run, run_id)
+        run.started_at = datetime.now(UTC) - 30 * MINUTE
+        session.add(run)
+
+    office.application.database.transaction(work)
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def held_pods(office: Office) -> int:
+    [cluster] = office.application.clusters.values()
+    return sum(1 for pod in cluster.view.all(HOLDERS) if pod.spec.node_name)
