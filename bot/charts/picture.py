@@ -12,7 +12,7 @@ _STYLES = ("Lato-Regular.ttf", "Lato-Bold.ttf")
 
 
 def as_png(chart: Chart) -> bytes:
-    """The chart as a PNG of some 10 to 40 kB; it takes about a tenth of a second."""
+    """The chart as a PNG of some 25 to 110 kB; it takes about a tenth of a second."""
     from resvg_py import svg_to_bytes  # noqa: PLC0415  # 3 MB that only charts need
 
     return svg_to_bytes(
