@@ -72,6 +72,7 @@ from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.controller import Deciding
 from bot.volumes.changes.service import ChangeService
+from bot.volumes.growing import GrowthService
 from bot.volumes.parts import controllers as volume_controllers
 from bot.volumes.parts import renderers as volume_renderers
 from bot.volumes.reads import VolumeReads
@@ -250,6 +251,7 @@ class Application:
             changes=ChangeService(
                 self.netapp_files, self.clusters, self.database, self.approvals, self.clock
             ),
+            growing=GrowthService(self.netapp_files, self.clusters),
             repairs=RepairService(settings, self.approvals, self.netapp_files, self.clusters),
         )
 

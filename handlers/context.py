@@ -30,6 +30,7 @@ from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
 from bot.volumes.changes.service import ChangeService
+from bot.volumes.growing import GrowthService
 from bot.volumes.reads import VolumeReads
 from bot.volumes.repair import RepairService
 
@@ -63,6 +64,7 @@ class Services:
     volume_reads: VolumeReads
     changes: ChangeService
     repairs: RepairService
+    growing: GrowthService
     digests: DigestService
 
 
@@ -170,6 +172,11 @@ class Context:
     def repairs(self) -> RepairService:
         """Repairs of what Trident keeps."""
         return self.services.repairs
+
+    @property
+    def growing(self) -> GrowthService:
+        """PVCs that get more room."""
+        return self.services.growing
 
     @property
     def snapshots(self) -> SnapshotService:

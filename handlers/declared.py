@@ -1,6 +1,6 @@
 """Everything that people can say."""
 
-from handlers.anf_repair import anf
+from handlers.anf_grow import anf
 from handlers.approvals import approval
 from handlers.dataset_usage import dataset
 from handlers.gpu_digest import gpu

@@ -182,6 +182,7 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
     reclaim_policy: str = ""
     parameters: Mapping[str, str] = {}
     volume_binding_mode: str = "Immediate"
+    allow_volume_expansion: bool = False
     allowed_topologies: tuple[TopologyTerm, ...] = ()
 
     @property

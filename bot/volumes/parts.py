@@ -10,6 +10,8 @@ from bot.slack.messages import Renderer
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.controller import Deciding, VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
+from bot.volumes.growth_card import GrowthRenderer
+from bot.volumes.growth_controller import GrowthController
 from bot.volumes.repair_card import RepairRenderer
 from bot.volumes.repair_controller import RepairController
 from bot.volumes.sightings import PoolController
@@ -21,14 +23,19 @@ def controllers(
     clusters: Mapping[str, Cluster],
     settings: Callable[[], Settings],
 ) -> Sequence[Controller]:
-    """What keeps pools, moved volumes, changes of volumes, and repairs."""
+    """What keeps pools, moved volumes, changes of volumes, repairs and growths."""
     return (
         PoolController(deciding.clock, files, settings, clusters),
         VolumeChangeController(files, deciding, clusters, settings),
         RepairController(files, deciding, clusters, settings),
+        GrowthController(files, deciding, clusters, settings),
     )
 
 
 def renderers(settings: Callable[[], Settings], approvals: Approvals) -> Sequence[Renderer]:
     """What renders their cards."""
-    return (ChangeRenderer(settings, approvals), RepairRenderer(settings, approvals))
+    return (
+        ChangeRenderer(settings, approvals),
+        RepairRenderer(settings, approvals),
+        GrowthRenderer(settings, approvals),
+    )

@@ -2,12 +2,16 @@
 
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from playground.arm.errors import ArmError
 from playground.arm.estate import GIB, Estate, Pool, Volume
+from playground.arm.rules import LEAST_VOLUME, refuse_quota
 from playground.cluster.cluster import Cluster
 from playground.cluster.control.training import Training
+from playground.cluster.objects.kinds import POD, TRIDENT_VOLUME
 
 DRIVER = "csi.trident.netapp.io"
 HOME, CONTROLLER = "trident", "trident-controller"
@@ -50,11 +54,51 @@ def provision(cluster: Cluster, estate: Estate, pool: Pool, wanted: Wanted) -> V
     }
     csi = {"driver": DRIVER, "volumeHandle": name, "volumeAttributes": told}
     _bind(cluster, (name, {"csi": csi}), wanted)
-    _keep(cluster, name, {**told, "size": str(wanted.gibibytes * GIB)})
+    _keep(cluster, name, {**told, "size": str(wanted.gibibytes * GIB)}, Growing(cluster, estate))
     return made
 
 
-def _keep(cluster: Cluster, name: str, config: dict[str, str]) -> None:
+class Growing:
+    """Makes volumes larger, where Trident knows that they are.
+
+    It reads its records when its controller starts, and never again.
+    """
+
+    def __init__(self, cluster: Cluster, estate: Estate) -> None:
+        self._cluster = cluster
+        self._estate = estate
+        self._read_by = ""
+        self._known: dict[str, str] = {}
+
+    def __call__(self, name: str, size: int) -> str:
+        """Grows a volume; why it cannot, in Trident's words, or nothing."""
+        self._read()
+        place = self._known.get(name, "").lower()
+        for each in self._estate.volumes:
+            if self._estate.volume_id(each).lower() == place:
+                try:
+                    refuse_quota(self._estate, each, max(size, LEAST_VOLUME))
+                except ArmError as error:
+                    return error.message
+                each.quota = max(size, LEAST_VOLUME)
+                return ""
+        return f"could not find volume {name}"
+
+    def _read(self) -> None:
+        """What its controller read when it started, if another one runs by now."""
+        inside = self._cluster.inside
+        pods = inside.store.all(POD, HOME)
+        running = next((p for p in pods if p.get("status", {}).get("phase") == "Running"), None)
+        uid = running["metadata"]["uid"] if running is not None else "none yet"
+        if uid != self._read_by:
+            self._read_by = uid
+            rows = inside.store.all(TRIDENT_VOLUME, HOME)
+            self._known = {r["metadata"]["name"]: r["config"].get("internalID", "") for r in rows}
+
+
+def _keep(
+    cluster: Cluster, name: str, config: dict[str, str], grower: Callable[[str, int], str]
+) -> None:
     """Trident's own record of a volume that it made."""
     install(cluster)
     body = {
@@ -66,6 +110,7 @@ def _keep(cluster: Cluster, name: str, config: dict[str, str]) -> None:
         "state": "online",
     }
     cluster.create("tridentvolumes", body, HOME)
+    cluster.inside.claims.growers[DRIVER] = grower
 
 
 def install(cluster: Cluster) -> None:

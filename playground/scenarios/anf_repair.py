@@ -22,6 +22,7 @@ def _arranged(cluster: Cluster, estate: Estate) -> None:
 SETUP = Setup(
     azure=_arranged,
     settings={
+        "anf": {"changes": {"approve_above": 200}},
         "admins": {"people": ["U0CAROL", "U0ERIN"]},
         "approvals": {"anf_change": {"approvers": {"people": ["U0CAROL"]}}},
     },
@@ -30,7 +31,7 @@ _RUN = "/train submit lane --image ghcr.io/acme/lane:3.1 --pvc lane-data:/data -
 
 
 async def play(story: Story) -> None:
-    """The move, what is refused meanwhile, the repair, and that all is well then."""
+    """The move, what is refused meanwhile, the repair, and that all is well then: it even grows."""
     alice, carol, erin = (story.person(name) for name in ("Alice", "Carol", "Erin"))
     volume = story.azure.volumes[0]
     volume.pool = story.azure.pools[1]
@@ -53,6 +54,22 @@ async def play(story: Story) -> None:
     lane = await story.card("#team-a", "lane")
     await is_admitted(story, lane)
     await ends_well(alice, "#team-a", lane, "lane")
+    await _grows(story, erin)
+
+
+async def _grows(story: Story, erin: Person) -> None:
+    """Trident finds the volume again, so it can be made larger."""
+    story.allowed_writes |= {"patch persistentvolumeclaims"}
+    await erin.types("#team-a", "/anf grow lane-data 1536Gi")
+    await erin.is_told("Asking Azure about lane-data…")
+    says = ("lane-data to 1.5 TiB?", "65.5 MiB/s → about 98.3 MiB/s", "148.48 more a month")
+    offer = await erin.is_told(*says)
+    if offer is not None:
+        await erin.clicks(offer, "Grow it")
+    await erin.is_told("Asked. Its card in this channel follows it.")
+    card = await story.card("#team-a", "lane-data to 1.5 TiB")
+    await card.shows("has grown", "1 TiB → 1.5 TiB")
+    await erin.is_mentioned("#team-a", "lane-data has 1.5 TiB now.", thread=card)
 
 
 async def _is_repaired(story: Story, erin: Person, carol: Person) -> None:

@@ -2,30 +2,25 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from playground.cluster.control.contents import Contents
-from playground.cluster.control.loop import moment_of, seconds
+from playground.cluster.control.growing import SOURCE, USUAL_SECONDS, Growers, Growing
+from playground.cluster.control.loop import seconds
 from playground.cluster.control.sources import attributes, fill, source_problem
 from playground.cluster.control.trident import DRIVER
 from playground.cluster.control.world import World
-from playground.cluster.objects.conditions import condition
 from playground.cluster.objects.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME, Object
-from playground.cluster.objects.operations import stamp
 from playground.cluster.objects.quantities import parse_quantity
 from playground.cluster.objects.storage_rules import (
     CLAIM_PROTECTION,
     claims_of,
-    volume_of,
 )
 from playground.cluster.objects.store import Change, Key, key_of
 
-SOURCE = "persistentvolume-controller"
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 # A class of the playground may say how long its provisioner takes.
 SECONDS = "playground/seconds"
-USUAL_SECONDS = 5.0
 ZONE = "topology.kubernetes.io/zone"
 _NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
 
@@ -37,6 +32,7 @@ class Claims:
         self._world = world
         self._contents = contents
         self.failures: dict[str, str] = {}
+        self._growing = Growing(world)
         self._asked: dict[str, datetime] = {}
 
     def wants(self, change: Change) -> Iterable[Key]:
@@ -49,6 +45,11 @@ class Claims:
             before = change.before["spec"].get("nodeName") if change.before else None
             if change.type != "MODIFIED" or before != change.obj["spec"].get("nodeName"):
                 yield from ((change.key[0], name) for _, name in claims_of(change.obj))
+
+    @property
+    def growers(self) -> Growers:
+        """What drivers do to make a volume larger, by the name of the driver."""
+        return self._growing.growers
 
     def retry(self) -> None:
         """Looks at unbound claims again, after a provisioner was mended."""
@@ -65,7 +66,7 @@ class Claims:
             if not self._used(key):
                 self._world.deletion.drop_finalizer(CLAIM, key, CLAIM_PROTECTION)
         elif _bound(claim):
-            self._grow(key, claim)
+            self._growing.reconcile(self, key, claim)
         else:
             self._bind(key, claim)
 
@@ -210,29 +211,6 @@ class Claims:
         taken = self._world.change(VOLUME, key_of(volume), take) or volume
         self._world.change(CLAIM, key, lambda obj: _bind(obj, taken))
 
-    def _grow(self, key: Key, claim: Object) -> None:
-        volume = volume_of(self._world.store, claim)
-        wanted = claim["spec"]["resources"]["requests"]["storage"]
-        if volume is None or parse_quantity(wanted) <= parse_quantity(_capacity(claim)):
-            return
-        driver = (volume["spec"].get("csi") or {}).get("driver", SOURCE)
-        row = condition(claim, "Resizing")
-        if row is None:
-            words = f"External resizer is resizing volume {volume['metadata']['name']}"
-            self._world.record(CLAIM, claim, ("Resizing", words), f"external-resizer {driver}")
-            self._world.change(CLAIM, key, lambda obj: _resizing(obj, stamp(self._world.now)))
-            self._world.loop.wake(self, key, self._world.now + seconds(USUAL_SECONDS))
-            return
-        if self._world.now < moment_of(row["lastTransitionTime"]) + seconds(USUAL_SECONDS):
-            return
-        size = {"storage": wanted}
-        self._world.change(
-            VOLUME, key_of(volume), lambda obj: obj["spec"].update({"capacity": size})
-        )
-        self._world.change(CLAIM, key, lambda obj: _grown(obj, size))
-        why = ("VolumeResizeSuccessful", "Resize volume succeeded")
-        self._world.record(CLAIM, claim, why, f"external-resizer {driver}")
-
 
 def _bound(claim: Object) -> bool:
     return bool(claim.get("status", {}).get("phase") == "Bound")
@@ -254,11 +232,6 @@ def _fits(volume: Object, claim: Object) -> bool:
     )
 
 
-def _capacity(claim: Object) -> str:
-    size: str = claim["status"].get("capacity", {}).get("storage", "0")
-    return size
-
-
 def _note(claim: Object, provisioner: str) -> None:
     notes = claim["metadata"].setdefault("annotations", {})
     notes |= {PROVISIONER: provisioner, f"volume.beta{PROVISIONER[6:]}": provisioner}
@@ -276,16 +249,6 @@ def _bind(claim: Object, volume: Object) -> None:
         "accessModes": volume["spec"]["accessModes"],
         "capacity": dict(volume["spec"]["capacity"]),
     }
-
-
-def _resizing(claim: Object, now: str) -> None:
-    row = {"type": "Resizing", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-    claim["status"]["conditions"] = [row]
-
-
-def _grown(claim: Object, size: dict[str, Any]) -> None:
-    claim["status"] |= {"capacity": size}
-    claim["status"].pop("conditions", None)
 
 
 def _waiting(provisioner: str) -> str:

@@ -16,23 +16,26 @@ Amounts = Mapping[str, Decimal]
 
 
 class NamespaceQuotas:
-    """Refuses new objects for which a quota of their namespace has no room."""
+    """Refuses new objects, and claims that ask for more, for which a quota has no room."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def __call__(self, kind: Kind, obj: Object, old: Object | None) -> None:
         """Looks at one write."""
-        if old is not None or not kind.namespaced:
+        if not kind.namespaced or (old is not None and kind != CLAIM):
             return
         space, wanted = obj["metadata"]["namespace"], _usage(kind, obj)
+        if old is not None:
+            before = _usage(kind, old)
+            more = {name: amount - before[name] for name, amount in wanted.items()}
+            wanted = defaultdict(Decimal, {name: each for name, each in more.items() if each > 0})
         for quota in self._store.all(RESOURCE_QUOTA, space):
             hard = {name: parse_quantity(each) for name, each in quota["spec"]["hard"].items()}
             self._refuse_unsaid(kind, obj, quota, hard)
             used = self._used(kind, space)
-            over = sorted(
-                name for name in hard if wanted.get(name) and used[name] + wanted[name] > hard[name]
-            )
+            counted = [name for name in hard if wanted.get(name)]
+            over = sorted(name for name in counted if used[name] + wanted[name] > hard[name])
             if over:
                 told = ", ".join(
                     f"{word}: {_shown(over, amounts)}"

@@ -10,6 +10,7 @@ from bot.database.database import Database
 from bot.volumes.anf import NetAppFiles
 from tests.arm import Arm
 from tests.bot.ground import Outside
+from tests.bot.volumes.growths import Growing
 from tests.bot.volumes.repairs import Workshop
 from tests.bot.volumes.rig import Rig
 from tests.bot.volumes.settings import settings_for
@@ -54,6 +55,20 @@ def shop(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Workshop]:  # noq
     database = Database(url)
     outside = Outside(tmp_path)
     built = Workshop(database, outside, arm)
+    yield built
+    built.close()
+    outside.close()
+    database.close()
+
+
+@pytest.fixture
+def growing(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Growing]:  # noqa: ARG001 - it has to be there
+    """The same, with those who have PVCs grow."""
+    url = f"sqlite:///{tmp_path}/test.db"
+    create_tables(url)
+    database = Database(url)
+    outside = Outside(tmp_path)
+    built = Growing(database, outside, arm)
     yield built
     built.close()
     outside.close()

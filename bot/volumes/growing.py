@@ -1,0 +1,97 @@
+"""Has PVCs made larger: checked, shown, and written down; nothing is changed here."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.access import Caller
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import STORAGE_CLASSES
+from bot.config import Anf
+from bot.due import wake
+from bot.errors import ConflictError
+from bot.slack.messages import show_card
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.growth_plan import Asked, Plan, plan_growth, refuse_growing, refuse_lost, size_of
+from bot.volumes.growth_tables import GROWTH, Growth
+from bot.volumes.matching import Claimed
+from bot.volumes.reads import DEADLINE_SECONDS
+from bot.volumes.records import ClaimPlace, refuse_stale
+from bot.volumes.wording import capacity
+
+
+class GrowthService:
+    """What handlers call; only `plan` looks outside, and it changes nothing."""
+
+    def __init__(self, files: NetAppFiles, clusters: Mapping[str, Cluster]) -> None:
+        self._files = files
+        self._clusters = clusters
+
+    def check(self, session: Session, asked: Asked, of: Claimed) -> None:
+        """UserError at once for what needs no look at Azure."""
+        if self._files.configured.changes is None:
+            raise ConflictError(
+                "Volumes are not changed by the bot here.",
+                "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+            )
+        claim = of.claim
+        kind = self._clusters[asked.cluster].view.get(
+            STORAGE_CLASSES, claim.spec.storage_class_name or ""
+        )
+        refuse_growing(of, kind, asked.size_bytes)
+        refuse_stale(session, ClaimPlace(asked.cluster, claim.namespace, claim.name), "grown")
+        other = _live(session, asked.cluster, claim.namespace, claim.name)
+        if other is not None:
+            raise ConflictError(
+                f"<@{other.person}> asked for {claim.name} to grow to"
+                f" {capacity(other.size_bytes)} already.",
+                f"Its card in <#{other.channel}> follows it.",
+            )
+
+    def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
+        """What it would do, asked of Azure now; UserError says why it cannot be."""
+        anf = self._files.configured
+        estate = self._files.estate(Deadline(DEADLINE_SECONDS))
+        refuse_lost(self._clusters[asked.cluster], estate, of, anf)
+        return plan_growth(estate, of, asked.size_bytes, anf), anf
+
+    def begin(
+        self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
+    ) -> Growth:
+        """Has it checked once more and done; its card follows it."""
+        self.check(session, asked, of)
+        row = Growth(
+            workspace_id=caller.workspace_id,
+            team=asked.team,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=asked.cluster,
+            namespace=of.claim.namespace,
+            claim_name=asked.claim,
+            claim_uid=of.claim.uid,
+            size_bytes=asked.size_bytes,
+            from_bytes=size_of(of.claim),
+            asked_at=now,
+            since=now,
+        )
+        session.add(row)
+        session.flush()
+        facts = {"pvc": row.claim_name, "from": str(row.from_bytes), "to": str(row.size_bytes)}
+        actor = Actor(row.workspace_id, row.person, row.channel, row.team)
+        record(session, actor, "anf.grow", (GROWTH, row.id), facts, at=now)
+        show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+        wake(session, GROWTH, row.id, row.lane, now)
+        return row
+
+
+def _live(session: Session, cluster: str, namespace: str, claim: str) -> Growth | None:
+    return session.exec(
+        select(Growth).where(
+            col(Growth.cluster) == cluster,
+            col(Growth.namespace) == namespace,
+            col(Growth.claim_name) == claim,
+            col(Growth.ended_at).is_(None),
+        )
+    ).first()

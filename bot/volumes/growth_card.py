@@ -1,0 +1,140 @@
+"""What growing a volume does, and how far it is, as cards."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.approvals import ApprovalPhase, Approvals
+from bot.config import Settings
+from bot.people import name_of
+from bot.slack.card import Button, Card, Reply, Tone
+from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
+from bot.volumes.growth_plan import SMALLEST, Asked, Plan, written
+from bot.volumes.growth_tables import GROWTH, Growth, Phase
+from bot.volumes.wording import capacity, money, throughput
+
+GO = "anf.grow"
+_MOST_DECIDERS = 10
+_FOR_GOOD = "This is for good: PVCs do not shrink."
+_STATES = {
+    Phase.CHECKING: ("being checked", Tone.WORKING),
+    Phase.ASKED: ("waits for approval", Tone.WAITING),
+    Phase.PATCHING: ("about to be asked for", Tone.WORKING),
+    Phase.WAITING: ("growing", Tone.WORKING),
+    Phase.DONE: ("has grown", Tone.GOOD),
+    Phase.FAILED: ("failed", Tone.BAD),
+    Phase.DENIED: ("denied", Tone.BAD),
+    Phase.EXPIRED: ("expired", Tone.STOPPED),
+}
+
+
+def question(asked: Asked, plan: Plan) -> Reply:
+    """What it does and costs, with the button that has it done."""
+    lines = [plain(_FOR_GOOD)]
+    if asked.size_bytes < SMALLEST:
+        lines.append(plain(f"Azure makes and bills {capacity(SMALLEST)} at least."))
+    if plan.needs_approval:
+        lines.append(plain("Somebody else of the approvers has to approve it."))
+    facts = (
+        ("Size", plain(f"{capacity(plan.from_bytes)} → {capacity(plan.size_bytes)}")),
+        ("Pool", plain(f"{plan.pool}: {capacity(plan.free_after_bytes)} free then")),
+        ("Throughput", plain(_throughput(plan.mibps_before, plan.mibps_after))),
+        ("Bill", plain(_bill(plan.cost))),
+    )
+    label = "Ask for it" if plan.needs_approval else "Grow it"
+    button = Button(GO, label, written(asked), "primary")
+    title = f"{asked.claim} to {capacity(asked.size_bytes)}?"
+    return Reply(
+        card=Card(title, lines=tuple(lines), facts=facts, buttons=(button,)), is_question=True
+    )
+
+
+@dataclass(frozen=True)
+class Deciders:
+    """How its approval stands in words, who can decide it, and by which buttons."""
+
+    lines: tuple[Markup, ...] = ()
+    people: Sequence[str] = ()
+    buttons: tuple[Button, ...] = ()
+
+
+def growth_card(row: Growth, asker: str, deciding: Deciders) -> Card:
+    """How a growth stands."""
+    state, tone = _STATES[Phase(row.phase)]
+    is_hindered = row.is_live and bool(row.trouble or row.obstacle)
+    return Card(
+        title=f"{row.claim_name} to {capacity(row.size_bytes)}",
+        state=state,
+        tone=Tone.WARNING if is_hindered else tone,
+        lines=tuple(_lines(row, deciding)),
+        facts=tuple(_facts(row, asker)),
+        buttons=deciding.buttons,
+    )
+
+
+def _lines(row: Growth, deciding: Deciders) -> Iterator[Markup]:
+    yield from deciding.lines
+    if deciding.people:
+        yield join(" or ".join(person(each) for each in deciding.people), " can decide it.")
+    if row.phase == Phase.ASKED:
+        yield plain(_FOR_GOOD)
+    if row.is_live and row.obstacle:
+        yield join("Kubernetes says: ", sentence(row.obstacle))
+    if row.is_live and row.trouble:
+        yield join("*Late*: ", sentence(row.trouble), " It is tried again.")
+    for line in (row.reason, row.unblock):
+        if line:
+            yield sentence(line)
+
+
+def _facts(row: Growth, asker: str) -> Iterator[tuple[str, Markup]]:
+    yield "PVC", code(f"{row.namespace}/{row.claim_name}")
+    yield "Size", plain(f"{capacity(row.from_bytes)} → {capacity(row.size_bytes)}")
+    if row.pool:
+        yield "Pool", plain(row.pool)
+        yield "Throughput", plain(_throughput(row.mibps_before, row.mibps_after))
+        yield "Bill", plain(_bill(row.cost))
+    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    if row.ended_at is not None:
+        yield "Ended", when(row.ended_at)
+
+
+def _throughput(before: float | None, after: float | None) -> str:
+    if before == after:
+        return f"{throughput(before)}, as before"
+    return f"{throughput(before)} → about {throughput(after)}"
+
+
+def _bill(cost: float | None) -> str:
+    return f"{money(cost)} more a month of what the pool costs anyway"
+
+
+class GrowthRenderer:
+    """Renders growths; they have buttons only where they are decided."""
+
+    kind = GROWTH
+
+    def __init__(self, settings: Callable[[], Settings], approvals: Approvals) -> None:
+        self._settings = settings
+        self._approvals = approvals
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """What the card says now in this channel; None when there is no such growth."""
+        row = session.get(Growth, subject_id)
+        if row is None:
+            return None
+        asker = name_of(session, row.workspace_id, row.person)
+        return growth_card(row, asker, self._deciding(session, row, channel))
+
+    def _deciding(self, session: Session, row: Growth, channel: str) -> Deciders:
+        approval = self._approvals.of(session, GROWTH, row.id)
+        if approval is None:
+            return Deciders()
+        lines, settings = self._approvals.lines(session, approval), self._settings()
+        where = settings.approvals.channel or settings.slack.admin_channel
+        is_there = channel == where if where else channel != row.channel
+        if approval.phase != ApprovalPhase.ASKED or not is_there:
+            return Deciders(lines)
+        deciders = self._approvals.deciders(session, approval)[:_MOST_DECIDERS]
+        return Deciders(lines, deciders, self._approvals.buttons(approval))

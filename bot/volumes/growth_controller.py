@@ -1,0 +1,281 @@
+"""Makes growths so: looks once more, waits for the approval, asks the PVC for more, and waits."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from sqlmodel import Session
+
+from bot.access import Right
+from bot.approvals import Approval, ApprovalPhase, Request
+from bot.audit import Actor
+from bot.audit import record as record_audit
+from bot.cluster.claims import PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
+from bot.cluster.quantities import format_quantity
+from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
+from bot.config import Settings
+from bot.controller import Step, Trouble
+from bot.durations import format_duration
+from bot.errors import ClusterError, ConflictError, UserError
+from bot.slack.markup import code, join, person, plain, sentence
+from bot.slack.messages import Note, refresh_cards, say_once, show_card
+from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.changes.controller import Deciding
+from bot.volumes.growth_plan import Plan, plan_growth, refuse_growing, refuse_lost, size_of
+from bot.volumes.growth_tables import GROWTH, Growth, Phase
+from bot.volumes.matching import Claimed, named_by
+from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
+from bot.volumes.wording import capacity
+
+POLICY = "anf_change"
+SOON, _LONGEST = timedelta(seconds=2), timedelta(minutes=1)
+_WITHIN = timedelta(days=1)
+_WORTH_SAYING = 2
+_REFUSED = {"Forbidden", "Invalid", "BadRequest"}
+_ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending", "Resizing")
+_ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED}
+_NOTHING = "Nothing was changed."
+
+
+class GrowthController:
+    """Keeps growths."""
+
+    kind = GROWTH
+
+    def __init__(
+        self,
+        files: NetAppFiles,
+        deciding: Deciding,
+        clusters: Mapping[str, Cluster],
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._files = files
+        self._world = deciding
+        self._clusters = clusters
+        self._settings = settings
+
+    def step(self, row_id: str) -> Step:
+        """Takes the next step of a growth; OutsideError when the world did not let it."""
+        row = self._world.database.read(lambda session: session.get(Growth, row_id))
+        if row is None or not row.is_live:
+            return Step(None)
+        now = self._world.clock.now()
+        if row.phase == Phase.ASKED:
+            return self._decided(row, now)
+        cluster = self._clusters.get(row.cluster)
+        if cluster is None:
+            raise ClusterError(f"Cluster {row.cluster} is not in quartermaster.yaml any more.")
+        claim = cluster.get(PVCS, row.claim_name, row.namespace)
+        if claim is None or claim.uid != row.claim_uid:
+            return _end(row, Phase.FAILED, (f"PVC {row.claim_name} is gone.", ""), now)
+        if row.phase == Phase.WAITING:
+            return _wait(row, claim, now)
+        try:
+            plan = self._plan(cluster, row, claim)
+        except UserError as error:
+            return _end(row, Phase.FAILED, (error.message, error.hint), now)
+        if row.phase == Phase.CHECKING:
+            return Step(now + SOON, lambda session: self._checked(session, row, plan, now))
+        return self._patch(cluster, row, claim, now)
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """Says on the card what goes wrong again and again."""
+        row = session.get(Growth, row_id)
+        if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
+            row.trouble = trouble.sentence
+            session.add(row)
+            refresh_cards(session, row.subject, live=True)
+
+    def _plan(self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim) -> Plan | None:
+        """What it does as things are now; UserError where it cannot be. None: it is asked for."""
+        if _wants(claim) >= row.size_bytes:
+            return None
+        anf = self._files.configured
+        named = f"metadata.name={claim.spec.volume_name}"
+        pv = next(iter(cluster.list(VOLUMES, fields=named)), None)
+        told = named_by(pv) if pv is not None else None
+        if pv is None or told is None:
+            raise ConflictError(f"PVC {claim.name} has no volume of Azure NetApp Files any more.")
+        of = Claimed(claim, pv, told)
+        kind = cluster.view.get(STORAGE_CLASSES, claim.spec.storage_class_name or "")
+        refuse_growing(of, kind, row.size_bytes)
+        place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
+        moved = self._world.database.read(lambda session: stale(session, place))
+        if moved is not None:
+            raise ConflictError(why(moved, "grown"), UNBLOCK)
+        estate = self._files.estate(Deadline(20.0))
+        refuse_lost(cluster, estate, of, anf)
+        return plan_growth(estate, of, row.size_bytes, anf)
+
+    def _checked(self, session: Session, seen: Growth, plan: Plan | None, now: datetime) -> None:
+        row = _same(session, seen)
+        if row is None:
+            return
+        row.phase, row.since, row.trouble = Phase.PATCHING, now, ""
+        if plan is not None:
+            row.pool, row.cost = plan.pool, plan.cost
+            row.mibps_before, row.mibps_after = plan.mibps_before, plan.mibps_after
+            if plan.needs_approval:
+                self._ask(session, row, now)
+        session.add(row)
+        refresh_cards(session, row.subject, live=True)
+
+    def _ask(self, session: Session, row: Growth, now: datetime) -> None:
+        """Asks the approvers, as who somebody is now; a request that is hopeless ends it."""
+        world, settings = self._world, self._settings()
+        try:
+            caller = world.access.caller(session, row.person, row.channel, team=row.team)
+            world.access.require(caller, Right.ANF_CHANGE)
+            why_ = f"{row.claim_name} to {capacity(row.size_bytes)}"
+            request = Request(GROWTH, row.id, row.lane, POLICY, digest_of(row), caller, why_)
+            approval = world.approvals.ask(session, request, now)
+        except UserError as error:
+            _finish(session, row, (Phase.FAILED, error.message, error.hint), now)
+            return
+        row.phase = Phase.ASKED
+        deciders = world.approvals.deciders(session, approval)
+        channel = settings.approvals.channel or settings.slack.admin_channel
+        for place in (channel,) if channel else deciders:
+            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+
+    def _decided(self, row: Growth, now: datetime) -> Step:
+        """Spends the approval, after asking who the approvers are now; or ends."""
+        world = self._world
+        approval = world.database.read(lambda session: world.approvals.of(session, GROWTH, row.id))
+        if approval is None or approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.USED}:
+            return Step(None)
+        if approval.phase != ApprovalPhase.APPROVED:
+            return _refused(row, approval, now)
+        users, groups = world.database.read(
+            lambda session: world.approvals.concerned(session, approval)
+        )
+        world.read_anew(row.workspace_id, users, groups)
+        return Step(now + SOON, lambda session: self._spend(session, row, now))
+
+    def _spend(self, session: Session, seen: Growth, now: datetime) -> None:
+        row, approvals = _same(session, seen), self._world.approvals
+        approval = approvals.of(session, GROWTH, seen.id)
+        if row is None or approval is None:
+            return
+        if approvals.use(session, approval, digest_of(row), now):
+            row.phase, row.since = Phase.PATCHING, now
+            session.add(row)
+        refresh_cards(session, row.subject, live=True)
+
+    def _patch(
+        self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim, now: datetime
+    ) -> Step:
+        """Asks for more storage, unless anybody changes the PVC meanwhile."""
+        if _wants(claim) < row.size_bytes:
+            wanted = {"storage": format_quantity(Decimal(row.size_bytes), binary=True)}
+            body = {
+                "metadata": {"resourceVersion": claim.metadata.resource_version},
+                "spec": {"resources": {"requests": wanted}},
+            }
+            try:
+                cluster.patch_merge(PVCS, row.claim_name, body, row.namespace)
+            except ClusterError as error:
+                if error.reason == "Conflict":
+                    return Step(now + SOON)
+                if error.reason in _REFUSED:
+                    return _end(row, Phase.FAILED, _in_words(error), now)
+                raise
+        return Step(now + SOON, lambda session: _waits(session, row, "", now))
+
+
+def digest_of(row: Growth) -> str:
+    """A digest of what the deciders are shown."""
+    shown = [row.cluster, row.namespace, row.claim_name, row.claim_uid, row.size_bytes, row.pool]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+
+
+def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
+    """Looks whether the PVC has what it asks for, and what keeps it."""
+    if size_of(claim) >= row.size_bytes:
+        return _end(row, Phase.DONE, ("", ""), now)
+    if now - row.since > _WITHIN:
+        lasted = format_duration(_WITHIN)
+        said = f"It did not grow within {lasted}. {row.obstacle}".strip()
+        asks = f"The PVC goes on asking for {capacity(row.size_bytes)}, which nobody can take back."
+        return _end(row, Phase.FAILED, (said, f"{asks} An admin looks at Trident's log."), now)
+    told = [each for kind in _ERRORS for each in claim.status.conditions if each.type == kind]
+    obstacle = next((f"{each.type}: {each.message}" for each in told if each.message), "")
+    again = now + min(max(timedelta(seconds=5), (now - row.since) / 10), _LONGEST)
+    return Step(again, lambda session: _waits(session, row, obstacle, now))
+
+
+def _waits(session: Session, seen: Growth, obstacle: str, now: datetime) -> None:
+    row = _same(session, seen)
+    if row is None:
+        return
+    if row.phase != Phase.WAITING:
+        row.phase, row.since = Phase.WAITING, now
+    row.obstacle, row.trouble = obstacle, ""
+    session.add(row)
+    refresh_cards(session, row.subject, live=True)
+
+
+def _refused(row: Growth, approval: Approval, now: datetime) -> Step:
+    match approval.phase:
+        case ApprovalPhase.DENIED:
+            return _end(row, Phase.DENIED, ("", ""), now)
+        case ApprovalPhase.EXPIRED:
+            return _end(row, Phase.EXPIRED, ("", ""), now)
+        case _:
+            return _end(row, Phase.FAILED, (approval.note, ""), now)
+
+
+def _in_words(error: ClusterError) -> tuple[str, str]:
+    if "exceeded quota" in error.message:
+        return (
+            f"The namespace's ResourceQuota has no room for it. {error.message}",
+            "Ask for less, or ask a platform admin for more storage in that quota.",
+        )
+    return error.message, error.hint
+
+
+def _end(row: Growth, phase: Phase, why_: tuple[str, str], now: datetime) -> Step:
+    def save(session: Session) -> None:
+        there = _same(session, row)
+        if there is not None:
+            _finish(session, there, (phase, *why_), now)
+
+    return Step(None, save)
+
+
+def _finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: datetime) -> None:
+    was_asked_for = row.phase == Phase.WAITING
+    row.phase, row.reason, row.unblock = end
+    row.since = row.ended_at = now
+    row.trouble = row.obstacle = ""
+    session.add(row)
+    actor = Actor(row.workspace_id, team=row.team)
+    facts = {"pvc": row.claim_name, "outcome": row.phase}
+    facts |= {"reason": row.reason} if row.reason else {}
+    record_audit(session, actor, "anf.grow_ended", (GROWTH, row.id), facts, at=now)
+    name, size = code(row.claim_name), capacity(row.size_bytes)
+    match row.phase:
+        case Phase.DONE:
+            said = join(name, plain(f" has {size} now."))
+        case Phase.DENIED | Phase.EXPIRED:
+            how = "was denied" if row.phase == Phase.DENIED else "was decided by nobody in time"
+            said = join("more room for ", name, plain(f" {how}. {_NOTHING}"))
+        case _:
+            nothing = "" if was_asked_for else f" {_NOTHING}"
+            said = join(name, " does not grow. ", sentence(row.reason), plain(nothing))
+    lines = (join(person(row.person), " ", said), *([sentence(row.unblock)] if row.unblock else ()))
+    say_once(session, row.subject, row.channel, Note("ended", lines, owner=row.person), now)
+    refresh_cards(session, row.subject, live=False)
+
+
+def _same(session: Session, seen: Growth) -> Growth | None:
+    """The row, unless somebody else took it on since it was seen."""
+    row = session.get(Growth, seen.id)
+    return row if row is not None and row.is_live and row.phase == seen.phase else None
+
+
+def _wants(claim: PersistentVolumeClaim) -> int:
+    return int(claim.spec.resources.requests.get("storage") or 0)

@@ -1,0 +1,153 @@
+"""What growing a volume would do, from what the cluster, Trident and Azure show now."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from bot.cluster.claims import PersistentVolumeClaim, StorageClass
+from bot.cluster.cluster import Cluster
+from bot.cluster.quantities import parse_quantity
+from bot.config import Anf
+from bot.errors import ConflictError, LimitError, UsageError
+from bot.volumes.levels import estimated_throughput, monthly_price
+from bot.volumes.matching import Claimed, match
+from bot.volumes.moves import Records
+from bot.volumes.records import UNBLOCK
+from bot.volumes.resources import Estate
+from bot.volumes.wording import GIB, capacity
+
+_MANUAL = "Manual"
+_LARGEST, SMALLEST = 100 * 1024 * GIB, 50 * GIB
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A growth as somebody asks for it: the value of a button, so its keys are short."""
+
+    team: str = msgspec.field(name="t")
+    cluster: str = msgspec.field(name="c")
+    claim: str = msgspec.field(name="p")
+    size_bytes: int = msgspec.field(name="s")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What it does: `cost` is what the added size is of the pool's bill a month."""
+
+    from_bytes: int
+    size_bytes: int
+    pool: str
+    free_after_bytes: int
+    mibps_before: float | None
+    mibps_after: float | None
+    cost: float | None
+    needs_approval: bool
+
+
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+_DECODER = msgspec.json.Decoder(Asked)
+
+
+def written(asked: Asked) -> str:
+    """The value of a button."""
+    return msgspec.json.encode(asked).decode()
+
+
+def read(value: str) -> Asked:
+    """What a button says; UsageError when it is of another time."""
+    try:
+        return _DECODER.decode(value)
+    except msgspec.MsgspecError:
+        again = "Ask again: `/anf grow PVC SIZE`."
+        raise UsageError("This button is out of date.", again) from None
+
+
+def bytes_of(size: str) -> int:
+    """How many bytes a size like 2Ti is."""
+    return int(parse_quantity(size))
+
+
+def size_of(claim: PersistentVolumeClaim) -> int:
+    """What a PVC has."""
+    return int(claim.status.capacity.get("storage") or 0)
+
+
+def refuse_growing(of: Claimed, kind: StorageClass | None, size_bytes: int) -> None:
+    """UserError for what the cluster alone tells; nothing is asked."""
+    claim, now = of.claim, size_of(of.claim)
+    if not of.named.id:
+        raise ConflictError(
+            f"The PV of PVC {claim.name} was written by hand, and Kubernetes does not grow those.",
+            "An admin makes the volume larger in Azure; whoever mounts it sees that at once.",
+        )
+    if kind is None or not kind.allow_volume_expansion:
+        raise ConflictError(
+            f"Storage class {claim.spec.storage_class_name or 'none'} does not let PVCs grow.",
+            "A platform admin sets allowVolumeExpansion: true in it.",
+        )
+    if size_bytes <= now:
+        raise UsageError(
+            f"PVC {claim.name} has {capacity(now)}, and PVCs do not shrink.",
+            f"Ask for more, as `/anf grow {claim.name} {_larger(now)}`.",
+        )
+    asked = int(claim.spec.resources.requests.get("storage") or 0)
+    if asked > now:
+        raise ConflictError(
+            f"PVC {claim.name} is growing already, from {capacity(now)} to {capacity(asked)}.",
+            "Ask again when it has that.",
+        )
+    if size_bytes > _LARGEST:
+        raise LimitError(f"A volume has at most {capacity(_LARGEST)}.", "Ask for less.")
+
+
+def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None:
+    """ConflictError where it was moved since anybody looked, and Trident does not know."""
+    found = match(of.named, estate.volumes)
+    if found is None or not found.is_moved:
+        return
+    record = Records(cluster, anf.trident_namespace).of(of.volume.name)
+    if record.is_stale(found.volume.id):
+        raise ConflictError(
+            f"The volume of PVC {of.claim.name} was moved to pool {found.volume.place.pool}, and"
+            " Trident does not know: it cannot be grown now. What runs on it goes on.",
+            UNBLOCK,
+        )
+
+
+def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
+    """What it would do; UserError says why it cannot be."""
+    name, changes = of.claim.name, anf.changes
+    found = match(of.named, estate.volumes)
+    pool = None
+    if found is not None:
+        pool = next((p for p in estate.pools if found.volume in estate.inside(p)), None)
+    if found is None or pool is None or changes is None:
+        raise ConflictError(
+            f"The volume of PVC {name} is not among those that Azure shows the bot.",
+            "Look with `/anf volumes`.",
+        )
+    volume = found.volume
+    wanted = max(size_bytes, SMALLEST)
+    more = max(wanted - volume.quota_bytes, 0)
+    free = pool.size_bytes - estate.taken_bytes(pool)
+    if more > free:
+        raise LimitError(
+            f"Pool {pool.name} has {capacity(max(free, 0))} free, and {name} would take"
+            f" {capacity(more)} more.",
+            "Ask for less, or have an admin make the pool larger in Azure.",
+        )
+    before = volume.throughput_mibps
+    is_manual = pool.qos == _MANUAL
+    after = (
+        before if is_manual else estimated_throughput(pool.level, max(wanted, volume.quota_bytes))
+    )
+    cost = monthly_price(anf, pool.level, more) if more else 0.0
+    costs = cost is None or cost > changes.approve_above
+    return Plan(
+        size_of(of.claim), size_bytes, pool.name, free - more, before, after, cost,
+        needs_approval=changes.approve == "always" or costs,
+    )  # fmt: skip
+
+
+def _larger(size_bytes: int) -> str:
+    gibibytes = -(-size_bytes // GIB) * 2
+    return f"{gibibytes // 1024}Ti" if gibibytes % 1024 == 0 else f"{gibibytes}Gi"

@@ -1,0 +1,89 @@
+"""Growths of volumes through their PVCs, as rows."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import BigInteger, Index, text
+from sqlmodel import Field, SQLModel
+
+from bot.database.columns import Moment, new_id
+from bot.slack.messages import Subject
+
+GROWTH = "anf-growth"
+
+
+class Phase(StrEnum):
+    """How far a growth is; those from DONE on are ends."""
+
+    CHECKING = "checking"
+    ASKED = "asked"
+    PATCHING = "patching"
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    DENIED = "denied"
+    EXPIRED = "expired"
+
+
+class Growth(SQLModel, table=True):
+    """A PVC that is made larger, for good.
+
+    `size_bytes` is what somebody wants, `from_bytes` what it had. The figures of the plan are of
+    when Azure was looked at last: throughput, and what the added size is of the pool's bill, None
+    where nobody knows. `obstacle` is what keeps it, as Kubernetes says.
+    """
+
+    __tablename__: ClassVar[Any] = "anf_growths"
+    __table_args__ = (
+        Index(
+            "ix_anf_growths_live",
+            "cluster",
+            "namespace",
+            "claim_name",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    channel: str
+    cluster: str
+    namespace: str
+    claim_name: str
+    claim_uid: str
+    size_bytes: int = Field(sa_type=BigInteger)
+    from_bytes: int = Field(sa_type=BigInteger)
+    asked_at: datetime = Field(sa_type=Moment)
+
+    pool: str = ""
+    mibps_before: float | None = None
+    mibps_after: float | None = None
+    cost: float | None = None
+
+    phase: str = Phase.CHECKING
+    since: datetime = Field(sa_type=Moment)
+    trouble: str = ""
+    obstacle: str = ""
+    reason: str = ""
+    unblock: str = ""
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def subject(self) -> Subject:
+        """What its messages are about."""
+        return Subject(self.workspace_id, GROWTH, self.id)
+
+    @property
+    def lane(self) -> str:
+        """What its steps wait for."""
+        return f"cluster:{self.cluster}"

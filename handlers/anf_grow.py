@@ -1,0 +1,60 @@
+"""/anf grow: a PVC on Azure NetApp Files gets more room, for good."""
+
+from bot.access import Right, bound
+from bot.slack.card import Reply
+from bot.slack.container_parameters import MemoryQuantity
+from bot.slack.markup import code, join, plain
+from bot.slack.parameters import ClusterName, TeamName
+from bot.volumes.growth_card import GO, question
+from bot.volumes.growth_plan import Asked, bytes_of, read
+from handlers.anf import ClaimName
+from handlers.anf_repair import anf
+from handlers.context import Context
+from handlers.dataset_caches import acting_for
+
+__all__ = ["anf"]
+
+
+@anf.verb(
+    "grow",
+    "Make a PVC on Azure NetApp Files larger, for good; says first what that does and costs",
+    right=Right.ANF_CHANGE,
+    mutates=True,
+    repeats=True,
+    examples=("grow lane-data 2Ti",),
+)
+@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.argument("size", MemoryQuantity(), help="How large it is to be")
+@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
+@anf.option("--team", TeamName(), help="Another team than the channel's")
+def grow(
+    ctx: Context,
+    claim: str,
+    size: str,
+    cluster: str | None,
+    team: str | None,  # noqa: ARG001 - the caller acts for that team already
+) -> Reply:
+    """What it does and costs, with a button, once Azure has answered."""
+    name, found = ctx.team()
+    ctx.volume_reads.configured()
+    where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
+    asked = Asked(team=name, cluster=where, claim=claim, size_bytes=bytes_of(size))
+    growing = ctx.growing
+    growing.check(ctx.session, asked, mine)
+
+    def later() -> Reply:
+        plan, _ = growing.plan(asked, mine)
+        return question(asked, plan)
+
+    return Reply((join("Asking Azure about ", code(claim), "…"),), later=later, is_question=True)
+
+
+@anf.button(GO, right=Right.ANF_CHANGE)
+def click_grow(ctx: Context, value: str) -> Reply:
+    """Has it done, or asks for it; its card in the channel follows it."""
+    asked = read(value)
+    caller = acting_for(ctx, asked.team, Right.ANF_CHANGE)
+    team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
+    _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
+    ctx.growing.begin(ctx.session, caller, asked, mine, ctx.now)
+    return Reply((plain("Asked. Its card in this channel follows it."),))

@@ -1,0 +1,51 @@
+"""/anf grow as people type it: who may, and what is wrong with the words."""
+
+import pytest
+
+from tests.handlers.anf_desk import Desk, desk, opened_desk
+from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B
+
+__all__ = ["desk", "opened_desk"]
+OFF = (
+    "Volumes are not changed by the bot here.\n"
+    "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how."
+)
+
+
+@pytest.mark.parametrize("person", [ERIN, CAROL])
+def test_without_changes_it_is_refused_at_once(desk: Desk, person: str) -> None:
+    assert desk.says(person, TEAM_A, "/anf grow lane-data 2Ti") == OFF
+    assert desk.arm.asked() == []
+
+
+@pytest.mark.parametrize(
+    ("person", "channel"),
+    [(ALICE, TEAM_A), (DAN, TEAM_A), (BOB, TEAM_A), (CAROL, APPROVALS), (ERIN, ELSEWHERE)],
+)
+def test_others_may_not_grow_anything(desk: Desk, person: str, channel: str) -> None:
+    told = desk.says(person, channel, "/anf grow lane-data 2Ti")
+    assert told != OFF
+    assert "Asking Azure" not in told
+    assert "Asked." not in desk.office.clicks(person, channel, "anf.grow", "{}")
+
+
+def test_size_without_a_unit_is_explained(desk: Desk) -> None:
+    told = desk.says(ERIN, TEAM_A, "/anf grow lane-data 2000")
+    assert "an amount with its unit such as `512Mi`, `64Gi` or `1.5Ti`" in told
+
+
+def test_claims_of_others_are_not_found(desk: Desk) -> None:
+    told = desk.says(BOB, TEAM_B, "/anf grow lane-data 2Ti")
+    assert told.startswith("There is no PVC lane-data in namespace team-b.")
+
+
+def test_claim_that_is_on_none_is_refused(desk: Desk) -> None:
+    told = desk.says(ERIN, TEAM_A, "/anf grow imagenet 2Ti")
+    assert "imagenet" in told
+    assert "Asking Azure" not in told
+
+
+def test_old_button_is_out_of_date(desk: Desk) -> None:
+    assert desk.office.clicks(ERIN, TEAM_A, "anf.grow", "nonsense") == (
+        "This button is out of date.\nAsk again: `/anf grow PVC SIZE`."
+    )
