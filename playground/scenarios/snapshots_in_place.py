@@ -1,0 +1,100 @@
+"""A PVC gets a schedule; a bad run is undone in place, by Trident, once that is approved."""
+
+from playground.cluster.cluster import Cluster
+from playground.cluster.story import claim, snapshot_class, storage_class
+from playground.person import Person
+from playground.settings import Setup
+from playground.slack.workspace import Workspace
+from playground.story import Story
+
+CLAIM, TRIDENT = "results", "csi.trident.netapp.io"
+ACTIONS, CLAIMS, TAKEN = (
+    "tridentactionsnapshotrestores",
+    "persistentvolumeclaims",
+    "volumesnapshots",
+)
+
+
+def arrange(cluster: Cluster, _workspace: Workspace) -> None:
+    """A PVC on Trident, which takes snapshots."""
+    cluster.install("snapshots", "trident")
+    kind = storage_class("anf", seconds=1)
+    cluster.create("storageclasses", kind | {"provisioner": TRIDENT})
+    cluster.create("volumesnapshotclasses", snapshot_class("trident", TRIDENT, seconds=1))
+    body = claim(CLAIM)
+    body["spec"]["storageClassName"] = "anf"
+    cluster.create(CLAIMS, body, "team-a")
+
+
+SETUP = Setup(
+    arrange=arrange,
+    settings={"approvals": {"snapshot_restore": {"approvers": {"people": ["U0CAROL"]}}}},
+)
+
+
+async def play(story: Story) -> None:
+    """Scheduled, taken, overwritten, saved in a clone, and put back."""
+    story.allowed_writes |= {
+        f"create {TAKEN}", f"create {CLAIMS}", f"create {ACTIONS}", f"delete {ACTIONS}",
+    }  # fmt: skip
+    alice = story.person("Alice")
+    write(story, "monday")
+    await _is_scheduled(story, alice)
+    write(story, "tuesday")
+    await _is_put_back(story, alice)
+
+
+def write(story: Story, text: str) -> None:
+    """Has the PVC hold this."""
+    folder = story.world.cluster.programs.volume("team-a", CLAIM)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "labels.csv").write_text(text, encoding="utf-8")
+
+
+def held(story: Story, name: str = CLAIM) -> str:
+    """What a PVC holds."""
+    path = story.world.cluster.programs.volume("team-a", name) / "labels.csv"
+    return path.read_text(encoding="utf-8")
+
+
+async def _is_scheduled(story: Story, alice: Person) -> None:
+    await alice.types("#team-a", '/snapshot schedule results "every night"')
+    await alice.is_told("does not have five fields", "is daily at 02:00 in UTC")
+    await alice.types("#team-a", '/snapshot schedule results "0 2 * * *" --keep 7d --max 14')
+    await alice.is_told("Snapshots of results are taken at", "7d, 14 at most")
+    card = await story.card("#team-a", "Snapshots of results")
+    await card.shows("On a schedule", "0 ready")
+    await alice.types("#team-a", "/snapshot create results")
+    await alice.is_told("A snapshot of results is being taken: results-")
+    taken = await story.card("#team-a", "Snapshot results-")
+    await taken.shows("Ready", "team-a/results")
+    await alice.is_mentioned("#team-a", "The snapshot of results is ready", thread=taken)
+    await alice.types("#team-a", "/snapshot unschedule results")
+    await alice.is_told("No more snapshots of results are taken on a schedule.")
+    await card.shows("Stopped", "@Alice stopped it.")
+
+
+async def _is_put_back(story: Story, alice: Person) -> None:
+    """Asked for with a clone, approved by Carol, and done."""
+    await alice.types("#team-a", '/snapshot restore results --in-place --reason "a bad run"')
+    offer = await alice.is_told("PVC results itself would hold what results-", "cannot be undone")
+    if offer is None:
+        story.fail("the question has no buttons")
+    await alice.clicks(offer, "Clone it first, and ask")
+    await alice.is_told("It is asked to put results back to results-")
+    card = await story.card("#team-a", "PVC results back to results-")
+    await card.shows("Waits for approval", "a bad run")
+    asked = await story.card("#gpu-approvals", "PVC results back to results-")
+    carol = story.person("Carol")
+    await carol.clicks(asked, "Approve")
+    await carol.is_told("You approved this.")
+    await card.shows("Put back", "in PVC results-")
+    await alice.is_mentioned("#team-a", "PVC results holds what results-", thread=card)
+    clone = await story.card("#team-a", "PVC results-", "from results")
+    await clone.shows("Ready", "--pvc results-")
+    await alice.is_mentioned("#team-a", "holds what results held", thread=clone)
+    there = [each["metadata"]["name"] for each in story.world.cluster.list(CLAIMS, "team-a")]
+    saved = [held(story, name) for name in there if name.startswith(f"{CLAIM}-")]
+    if (held(story), saved) != ("monday", ["tuesday"]):
+        story.fail(f"results holds {held(story)}, and what was saved is {saved}")
+    await story.cluster_has(ACTIONS, "team-a", CLAIM, count=0)
