@@ -172,7 +172,7 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
         ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
         return Reply((plain("It is posted here in a moment."),))
     read = ctx.digests.show(ctx.session, ctx.caller, wanted, ctx.now)
-    return Reply(later=lambda: Reply(card=read()))
+    return Reply((plain("Adding up what GPUs did…"),), later=lambda: Reply(card=read()))
 
 
 def _list(ctx: Context) -> Reply:
