@@ -17,6 +17,8 @@ from tests.cluster.site import CLUSTER_QUEUES, Site
 
 # What is not told here, and why.
 EXCEPTED = {
+    "anf-levels": "its PVCs stand for volumes of the playground's own Azure",
+    "anf-repair": "as anf-levels; test_repairs tells Trident's record on this control plane",
     "anf-volumes": "its PVCs stand for volumes of the playground's own Azure",
     "dataset-versions": "no pod really runs here, so nothing surveys its bucket",
     "elastic-kai": "no KAI scheduler runs here",
@@ -29,6 +31,7 @@ EXCEPTED = {
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
     "snapshot-runs": "no pod really runs here, so it would read nothing; test_snapshots tells it",
     "snapshots": "no pod really runs here, so nothing is in its volumes; test_snapshots tells it",
+    "snapshots-in-place": "no pod really runs here; test_in_place tells it with a played Trident",
     "things-break": "it breaks nodes and volumes inside the playground (story.nature, story.pod)",
     "train-job": "no Trainer runs here; test_operators shows that Kueue admits its runs",
     "two-clusters": "there is one control plane; its second cluster is one with KAI",
