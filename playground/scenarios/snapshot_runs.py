@@ -60,7 +60,7 @@ async def _is_kept(story: Story, alice: Person) -> tuple[Card, Card]:
     options = f"--pvc {CLAIM}:/out --snapshot {CLAIM} --snapshot-keep 30d"
     await alice.types("#team-a", f"/train submit fit --image {TRAINER} {options}")
     await alice.is_told("Recorded: fit with", "/train stop fit stops it.")
-    # Where the bot was dead for a while the card of the snapshot, which names the run, may be first.
+    # Where the bot was dead meanwhile the snapshot's card, which names the run, may be first.
     run = await story.card("#team-a", "fit", "Image")
     await _passes(story, run, f"of {CLAIM} when it succeeds")
     await is_admitted(story, run)
