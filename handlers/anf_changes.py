@@ -27,6 +27,7 @@ __all__ = ["anf"]
 
 _SHORTEST = timedelta(minutes=10)
 _TEAM = "Another team than the channel's"
+_LEVELS = ("standard", "premium", "ultra", "flexible")
 _CLUSTER = "Which of the team's clusters, where it has several"
 _YES = "Have it done without being asked first; what has to be approved still is"
 _FOR = "Put back after so long; without it, it stays"
@@ -82,7 +83,7 @@ class ThroughputOptions:
     ),
 )
 @anf.argument("claim", ClaimName(), help="Which PVC")
-@anf.argument("level", Choice("standard", "premium", "ultra", "flexible"), help="Which level")
+@anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Which level")
 @anf.option("--pool", PoolName(), help="Into which pool; the one with most room otherwise")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
 @anf.option("--reason", Words(), default="", help="Why, for those who approve")

@@ -262,10 +262,9 @@ class Words:
 class Choice:
     """One word of a few."""
 
-    word = "WORD"
-
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, word: str = "WORD") -> None:
         self.words = words
+        self.word = word
 
     @property
     def form(self) -> str:
