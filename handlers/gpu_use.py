@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from bot.access import Right, Role
-from bot.errors import UsageError
+from bot.errors import NotAllowedError
 from bot.gpus.node_list import age_of, nodes_card
 from bot.gpus.ranking import By
 from bot.gpus.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
@@ -116,7 +116,7 @@ def whose(ctx: Context, *, everybody: bool) -> str | None:
     if not everybody and not (ctx.caller.team is None and Role.ADMIN in ctx.caller.roles):
         return ctx.team()[0]
     if Role.ADMIN not in ctx.caller.roles:
-        raise UsageError(
+        raise NotAllowedError(
             "Admins alone see the runs of every team.", "Leave `--all` out to see your team's."
         )
     return None

@@ -99,10 +99,9 @@ class GpuService:
         series = session.get(Series, int(series_id)) if series_id.isdecimal() else None
         if series is None or series.what != What.OTHER:
             raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
-        if caller.team is not None and series.team not in {"", caller.team}:
-            raise NotFoundError(
-                f"{series.name} is not of {caller.team}.", "Use the channel of its team."
-            )
+        if series.team not in {"", caller.team}:
+            mine = caller.team or "a team that you act for here"
+            raise NotFoundError(f"{series.name} is not of {mine}.", "Use the channel of its team.")
         if series.person and series.person != caller.person:
             raise ConflictError(
                 f"{series.name} is <@{series.person}>'s already.", "Ask them about it."

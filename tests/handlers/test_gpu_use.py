@@ -167,6 +167,9 @@ def test_others_change_nothing_about_idle_runs(office: Office) -> None:
     assert office.clicks(BOB, TEAM_B, "gpu.mine", stranger).splitlines()[0] == (
         "by-hand is not of team-b."
     )
+    assert office.clicks(CAROL, "D0DIRECT", "gpu.mine", stranger).splitlines()[0] == (
+        "by-hand is not of a team that you act for here."
+    )
     assert office.clicks(ALICE, TEAM_A, "gpu.mine", "999").splitlines()[0] == (
         "This is not known any more."
     )
