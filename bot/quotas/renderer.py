@@ -6,7 +6,8 @@ from decimal import Decimal
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.approvals import Approval, ApprovalPhase, Approvals
+from bot.approvals import Approvals
+from bot.approvals.deciding import Asked, deciding
 from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import NotFoundError
@@ -18,8 +19,6 @@ from bot.quotas.service import QuotaService
 from bot.quotas.tables import LIVE, OVERRIDE, Leg, ManagedQuota, Override, OverridePhase
 from bot.quotas.wording import amount
 from bot.slack.card import Card
-
-_MOST_DECIDERS = 10
 
 
 class OverrideRenderer:
@@ -40,29 +39,23 @@ class OverrideRenderer:
         if row is None:
             return None
         settings = self._settings()
-        teams = (channel for team in settings.teams.values() for channel in team.channels)
-        decides = channel != row.channel and channel not in teams
-        approval = self._approvals.of(session, OVERRIDE, row.id)
+        asked = Asked(OVERRIDE, row.id, row.channel)
+        found = deciding(session, self._approvals, settings, asked, channel)
         quotas = tuple(_in_hand(session, row))
         words = self._quotas.words(row.cluster)
         standing = Standing(
-            approval=self._approvals.lines(session, approval) if approval else (),
-            buttons=self._approvals.buttons(approval) if approval else (),
-            effect=self._effect(row) if decides else None,
+            approval=found.lines,
+            buttons=found.buttons,
+            effect=self._effect(row) if found.is_there else None,
             asker=name_of(session, row.workspace_id, row.requester),
-            deciders=self._deciders(session, approval) if decides and approval else (),
+            deciders=found.deciders,
             after_end=words.after_end,
             quarrels=tuple(
                 _quarrel(session, each, words.queue) for each in quotas if each.stopped_because
             ),
             troubles=tuple(each.trouble for each in quotas if each.trouble),
         )
-        return override_card(row, standing, settings.quotas, for_deciders=decides)
-
-    def _deciders(self, session: Session, approval: Approval) -> tuple[str, ...]:
-        if approval.phase != ApprovalPhase.ASKED:
-            return ()
-        return tuple(self._approvals.deciders(session, approval)[:_MOST_DECIDERS])
+        return override_card(row, standing, settings.quotas, for_deciders=found.is_there)
 
     def _effect(self, row: Override) -> Effect | None:
         if row.phase != OverridePhase.ASKED:

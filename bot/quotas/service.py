@@ -10,6 +10,7 @@ from sqlmodel import col
 
 from bot.access import Access, Caller, Right, Role, bound
 from bot.approvals import ApprovalPhase, Approvals, Request
+from bot.approvals.deciding import places
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.database.database import Session
@@ -217,9 +218,7 @@ class QuotaService:
                 show_card(session, subject, channel, now, live=False)
 
     def _deciding(self, deciders: Sequence[str]) -> Sequence[str]:
-        settings = self._settings()
-        channel = settings.approvals.channel or settings.slack.admin_channel
-        return (channel,) if channel else deciders
+        return places(self._settings(), deciders)
 
     def _alert(self, session: Session, row: Override, now: datetime) -> None:
         text = join("*Break-glass*: ", person(row.requester), " approved alone: ",

@@ -1,9 +1,9 @@
 """PVCs that are put back in place, as their cards: pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.approvals.deciding import Deciding
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
@@ -22,17 +22,7 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Who asked, how the request stands in words, who can decide it, and the buttons for them."""
-
-    asker: str
-    approval: tuple[Markup, ...] = ()
-    deciders: tuple[str, ...] = ()
-    buttons: tuple[Button, ...] = ()
-
-
-def revert_card(row: Revert, standing: Standing, now: datetime, *, for_deciders: bool) -> Card:
+def revert_card(row: Revert, asker: str, deciding: Deciding, now: datetime) -> Card:
     """What the card says at this moment; those who decide have the buttons for it."""
     state, tone = _STATES[RevertPhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
@@ -40,9 +30,9 @@ def revert_card(row: Revert, standing: Standing, now: datetime, *, for_deciders:
         title=f"PVC {row.claim_name} back to {row.snapshot}",
         state=state,
         tone=Tone.WARNING if is_hindered else tone,
-        lines=tuple(_lines(row, standing, now)),
-        facts=tuple(_facts(row, standing.asker)),
-        buttons=standing.buttons if for_deciders else tuple(_own_buttons(row)),
+        lines=tuple(_lines(row, deciding, now)),
+        facts=tuple(_facts(row, asker)),
+        buttons=deciding.buttons if deciding.is_there else tuple(_own_buttons(row)),
     )
 
 
@@ -52,12 +42,12 @@ def lost(row: Revert, now: datetime) -> str:
     return f"What was written to {row.claim_name} in the last {lasted} is lost there."
 
 
-def _lines(row: Revert, standing: Standing, now: datetime) -> Iterator[Markup]:
+def _lines(row: Revert, deciding: Deciding, now: datetime) -> Iterator[Markup]:
     if row.phase == RevertPhase.ASKED:
         yield plain(lost(row, now))
-    yield from standing.approval
-    if row.is_live and standing.deciders:
-        yield join(" or ".join(person(each) for each in standing.deciders), " can decide it.")
+    yield from deciding.lines
+    if row.is_live and deciding.deciders:
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
     for line in (row.reason, row.unblock, row.obstacle):
         if line:
             yield sentence(line)

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from sqlmodel import Session
 
-from bot.approvals import ApprovalPhase, Approvals
+from bot.approvals import Approvals
+from bot.approvals.deciding import Asked, deciding
 from bot.clock import Clock
 from bot.config import Settings
 from bot.datasets.wording import name_of
 from bot.slack.card import Card
-from bot.snapshots.revert_card import Standing, revert_card
+from bot.snapshots.revert_card import revert_card
 from bot.snapshots.revert_tables import REVERT, Revert
 
 
@@ -30,19 +31,7 @@ class RevertRenderer:
         row = session.get(Revert, subject_id)
         if row is None:
             return None
-        standing = self._standing(session, row)
-        for_deciders = channel != row.channel
-        return revert_card(row, standing, self._clock.now(), for_deciders=for_deciders)
-
-    def _standing(self, session: Session, row: Revert) -> Standing:
         asker = name_of(session, row.workspace_id, row.person)
-        approval = self._approvals.of(session, REVERT, row.id)
-        if approval is None:
-            return Standing(asker)
-        is_open = approval.phase == ApprovalPhase.ASKED
-        return Standing(
-            asker,
-            self._approvals.lines(session, approval),
-            tuple(self._approvals.deciders(session, approval)) if is_open else (),
-            self._approvals.buttons(approval),
-        )
+        asked = Asked(REVERT, row.id, row.channel)
+        found = deciding(session, self._approvals, self._settings(), asked, channel)
+        return revert_card(row, asker, found, self._clock.now())

@@ -9,6 +9,7 @@ from sqlmodel import Session, col, select
 from bot import holds
 from bot.access import Access, Caller, Right
 from bot.approvals import Approvals, Request
+from bot.approvals.deciding import places
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
@@ -189,8 +190,7 @@ class RevertService:
         settings = self._settings()
         circle = settings.approvals.snapshot_restore.approvers
         deciders = sorted(self._access.people_in(session, circle) - {row.person})
-        channel = settings.approvals.channel or settings.slack.admin_channel
-        for each in (channel,) if channel else deciders:
+        for each in places(settings, deciders):
             show_card(session, row.subject, each, now, live=False, owner=deciders[0])
 
 

@@ -1,11 +1,12 @@
 """What growing a volume does, and how far it is, as cards."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 from sqlmodel import Session
 
-from bot.approvals import ApprovalPhase, Approvals
+from bot.approvals import Approvals
+from bot.approvals.deciding import Asked as Requested
+from bot.approvals.deciding import Deciding, deciding
 from bot.config import Settings
 from bot.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
@@ -15,7 +16,6 @@ from bot.volumes.growth_tables import GROWTH, Growth, Phase
 from bot.volumes.wording import capacity, money, throughput
 
 GO = "anf.grow"
-_MOST_DECIDERS = 10
 _FOR_GOOD = "This is for good: PVCs do not shrink."
 _STATES = {
     Phase.CHECKING: ("being checked", Tone.WORKING),
@@ -50,16 +50,7 @@ def question(asked: Asked, plan: Plan) -> Reply:
     )
 
 
-@dataclass(frozen=True)
-class Deciders:
-    """How its approval stands in words, who can decide it, and by which buttons."""
-
-    lines: tuple[Markup, ...] = ()
-    people: Sequence[str] = ()
-    buttons: tuple[Button, ...] = ()
-
-
-def growth_card(row: Growth, asker: str, deciding: Deciders) -> Card:
+def growth_card(row: Growth, asker: str, deciding: Deciding) -> Card:
     """How a growth stands."""
     state, tone = _STATES[Phase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
@@ -73,10 +64,10 @@ def growth_card(row: Growth, asker: str, deciding: Deciders) -> Card:
     )
 
 
-def _lines(row: Growth, deciding: Deciders) -> Iterator[Markup]:
+def _lines(row: Growth, deciding: Deciding) -> Iterator[Markup]:
     yield from deciding.lines
-    if deciding.people:
-        yield join(" or ".join(person(each) for each in deciding.people), " can decide it.")
+    if deciding.deciders:
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
     if row.phase == Phase.ASKED:
         yield plain(_FOR_GOOD)
     if row.is_live and row.obstacle:
@@ -125,16 +116,6 @@ class GrowthRenderer:
         if row is None:
             return None
         asker = name_of(session, row.workspace_id, row.person)
-        return growth_card(row, asker, self._deciding(session, row, channel))
-
-    def _deciding(self, session: Session, row: Growth, channel: str) -> Deciders:
-        approval = self._approvals.of(session, GROWTH, row.id)
-        if approval is None:
-            return Deciders()
-        lines, settings = self._approvals.lines(session, approval), self._settings()
-        where = settings.approvals.channel or settings.slack.admin_channel
-        is_there = channel == where if where else channel != row.channel
-        if approval.phase != ApprovalPhase.ASKED or not is_there:
-            return Deciders(lines)
-        deciders = self._approvals.deciders(session, approval)[:_MOST_DECIDERS]
-        return Deciders(lines, deciders, self._approvals.buttons(approval))
+        asked = Requested(GROWTH, row.id, row.channel)
+        found = deciding(session, self._approvals, self._settings(), asked, channel)
+        return growth_card(row, asker, found)

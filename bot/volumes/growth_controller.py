@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Request
+from bot.approvals.deciding import places
 from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.cluster.claims import PersistentVolumeClaim
@@ -125,7 +126,7 @@ class GrowthController:
 
     def _ask(self, session: Session, row: Growth, now: datetime) -> None:
         """Asks the approvers, as who somebody is now; a request that is hopeless ends it."""
-        world, settings = self._world, self._settings()
+        world = self._world
         try:
             caller = world.access.caller(session, row.person, row.channel, team=row.team)
             world.access.require(caller, Right.ANF_CHANGE)
@@ -137,8 +138,7 @@ class GrowthController:
             return
         row.phase = Phase.ASKED
         deciders = world.approvals.deciders(session, approval)
-        channel = settings.approvals.channel or settings.slack.admin_channel
-        for place in (channel,) if channel else deciders:
+        for place in places(self._settings(), deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
     def _decided(self, row: Growth, now: datetime) -> Step:

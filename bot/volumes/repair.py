@@ -10,6 +10,7 @@ from sqlmodel import Session, col, select
 
 from bot.access import Caller
 from bot.approvals import Approvals, Request
+from bot.approvals.deciding import places
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Anf, Settings
@@ -114,8 +115,7 @@ class RepairService:
         )
         approval = self._approvals.ask(session, request, now)
         deciders = self._approvals.deciders(session, approval)
-        channel = settings.approvals.channel or settings.slack.admin_channel
-        for place in (channel,) if channel else deciders:
+        for place in places(settings, deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
         return row
 

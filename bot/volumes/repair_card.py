@@ -1,11 +1,11 @@
 """What a repair would change, and how far it is, as cards."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 from sqlmodel import Session
 
-from bot.approvals import ApprovalPhase, Approvals
+from bot.approvals import Approvals
+from bot.approvals.deciding import Asked, Deciding, deciding
 from bot.config import Anf, Settings
 from bot.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
@@ -16,7 +16,6 @@ from bot.volumes.repair_plan import Plan, written
 from bot.volumes.repair_tables import REPAIR, Phase, Repair
 
 GO = "anf.repair"
-_MOST_DECIDERS = 10
 _MEANS = (
     "Trident's controller reads its records only when it starts. While it starts anew, for about a"
     " minute, nothing is mounted on further nodes, made, grown, snapshotted or deleted on Trident"
@@ -69,15 +68,6 @@ def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
             f"    + {moment}",
         )
     )
-
-
-@dataclass(frozen=True)
-class Deciding:
-    """How its approval stands in words, who can decide it, and by which buttons."""
-
-    lines: tuple[Markup, ...] = ()
-    deciders: Sequence[str] = ()
-    buttons: tuple[Button, ...] = ()
 
 
 def repair_card(row: Repair, asker: str, deciding: Deciding) -> Card:
@@ -133,20 +123,6 @@ class RepairRenderer:
         if row is None:
             return None
         asker = name_of(session, row.workspace_id, row.person)
-        return repair_card(row, asker, self._deciding(session, row, channel))
-
-    def _deciding(self, session: Session, row: Repair, channel: str) -> Deciding:
-        approval = self._approvals.of(session, REPAIR, row.id)
-        if approval is None:
-            return Deciding()
-        lines = self._approvals.lines(session, approval)
-        if approval.phase != ApprovalPhase.ASKED or not self._decides(row, channel):
-            return Deciding(lines)
-        deciders = self._approvals.deciders(session, approval)[:_MOST_DECIDERS]
-        return Deciding(lines, deciders, self._approvals.buttons(approval))
-
-    def _decides(self, row: Repair, channel: str) -> bool:
-        """Whether approvers look there: where requests are shown, or at what they got alone."""
-        settings = self._settings()
-        where = settings.approvals.channel or settings.slack.admin_channel
-        return channel == where if where else channel != row.channel
+        asked = Asked(REPAIR, row.id, row.channel)
+        found = deciding(session, self._approvals, self._settings(), asked, channel)
+        return repair_card(row, asker, found)

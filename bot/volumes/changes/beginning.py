@@ -10,6 +10,7 @@ from sqlmodel import Session, col, func, select
 
 from bot.access import Access, Caller, Right
 from bot.approvals import Approvals, Request
+from bot.approvals.deciding import places
 from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
@@ -148,9 +149,7 @@ class Beginning:
         )
         approval = self._approvals.ask(session, request, now)
         deciders = self._approvals.deciders(session, approval)
-        settings = self._settings()
-        channel = settings.approvals.channel or settings.slack.admin_channel
-        for place in (channel,) if channel else deciders:
+        for place in places(self._settings(), deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
 

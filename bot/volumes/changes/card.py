@@ -1,11 +1,11 @@
 """A change of a volume as its card, and as the question before it. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
+from bot.approvals.deciding import Deciding
 from bot.config import Anf
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
@@ -39,16 +39,6 @@ _STATES = {
     Phase.EXPIRED: ("nobody decided", Tone.STOPPED),
     Phase.WITHDRAWN: ("withdrawn", Tone.STOPPED),
 }
-
-
-@dataclass(frozen=True)
-class Deciding:
-    """How the approval of a change stands; `is_there` where it is decided, not where it is from."""
-
-    lines: tuple[Markup, ...] = ()
-    buttons: tuple[Button, ...] = ()
-    deciders: tuple[str, ...] = ()
-    is_there: bool = False
 
 
 def question(asked: Asked, plan: Plan, anf: Anf) -> Card:

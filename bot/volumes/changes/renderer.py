@@ -4,14 +4,13 @@ from collections.abc import Callable
 
 from sqlmodel import Session
 
-from bot.approvals import ApprovalPhase, Approvals
+from bot.approvals import Approvals
+from bot.approvals.deciding import Asked, deciding
 from bot.config import Settings
 from bot.people import name_of
 from bot.slack.card import Card
-from bot.volumes.changes.card import Deciding, change_card
+from bot.volumes.changes.card import change_card
 from bot.volumes.changes.tables import CHANGE, VolumeChange
-
-_MOST_DECIDERS = 10
 
 
 class ChangeRenderer:
@@ -29,16 +28,6 @@ class ChangeRenderer:
         if row is None:
             return None
         asker = name_of(session, row.workspace_id, row.person)
-        return change_card(row, asker, self._deciding(session, row, channel))
-
-    def _deciding(self, session: Session, row: VolumeChange, channel: str) -> Deciding:
-        approval = self._approvals.of(session, CHANGE, row.id)
-        if approval is None:
-            return Deciding()
-        lines = self._approvals.lines(session, approval)
-        teams = (each for team in self._settings().teams.values() for each in team.channels)
-        is_there = channel != row.channel and channel not in teams
-        if not is_there or approval.phase != ApprovalPhase.ASKED:
-            return Deciding(lines, is_there=is_there)
-        deciders = tuple(self._approvals.deciders(session, approval)[:_MOST_DECIDERS])
-        return Deciding(lines, self._approvals.buttons(approval), deciders, is_there=True)
+        asked = Asked(CHANGE, row.id, row.channel)
+        found = deciding(session, self._approvals, self._settings(), asked, channel)
+        return change_card(row, asker, found)

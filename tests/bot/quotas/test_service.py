@@ -188,6 +188,11 @@ def test_card_says_what_lowering_leaves(rig: Rig, base: str, *, lowers: bool) ->
     assert (said in rig.card(rig.set_base(base, TEAM_A)).lines) is lowers
 
 
+def test_the_approvers_channel_decides_its_own_requests(rig: Rig) -> None:
+    card = rig.card(rig.set_base("6", APPROVE), APPROVE)
+    assert [button.action for button in card.buttons] == ["approval.approve", "approval.deny"]
+
+
 def test_card_of_transfer_names_the_lender(rig: Rig) -> None:
     rig.kueue.use("team-b", 7)
     rig.look()

@@ -1,0 +1,75 @@
+"""Where requests are decided, and what their cards say there."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.approvals.service import Approvals
+from bot.approvals.tables import ApprovalPhase
+from bot.config import Settings
+from bot.slack.card import Button
+from bot.slack.markup import Markup
+
+_MOST_DECIDERS = 10
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """How a request stands in words, who can decide it, and by which buttons.
+
+    `is_there` is true where it is decided; deciders and buttons are named there alone.
+    """
+
+    lines: tuple[Markup, ...] = ()
+    deciders: tuple[str, ...] = ()
+    buttons: tuple[Button, ...] = ()
+    is_there: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request is about, and the channel it was made in."""
+
+    kind: str
+    id: str
+    channel: str
+
+
+def deciding(
+    session: Session, approvals: Approvals, settings: Settings, asked: Asked, channel: str
+) -> Deciding:
+    """How the newest request about something stands, for a card in this channel."""
+    is_there = is_decided_in(settings, asked.channel, channel)
+    approval = approvals.of(session, asked.kind, asked.id)
+    if approval is None:
+        return Deciding(is_there=is_there)
+    lines = approvals.lines(session, approval)
+    if not is_there or approval.phase != ApprovalPhase.ASKED:
+        return Deciding(lines, is_there=is_there)
+    deciders = tuple(approvals.deciders(session, approval)[:_MOST_DECIDERS])
+    return Deciding(lines, deciders, approvals.buttons(approval), is_there=True)
+
+
+def places(settings: Settings, deciders: Sequence[str]) -> Sequence[str]:
+    """Where requests are shown to those who decide: in one channel, else to each of them alone."""
+    channel = _channel(settings)
+    return (channel,) if channel else deciders
+
+
+def is_decided_in(settings: Settings, asked_in: str, channel: str) -> bool:
+    """Whether a card in this channel is for those who decide, of a request made in another one.
+
+    A request that was made in the approvers' own channel has one card, which is for both.
+    """
+    return channel == _channel(settings) or (
+        channel != asked_in and channel not in _channels_of_teams(settings)
+    )
+
+
+def _channel(settings: Settings) -> str | None:
+    return settings.approvals.channel or settings.slack.admin_channel
+
+
+def _channels_of_teams(settings: Settings) -> Iterable[str]:
+    return (each for team in settings.teams.values() for each in team.channels)
