@@ -1,15 +1,19 @@
 """/approval: what waits for a decision, and the buttons that decide it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bot.access import Right
-from bot.approvals import ApprovalPhase, Verdict
+from bot.approvals import Approval, ApprovalPhase, Verdict
 from bot.quotas.answers import requests_card
+from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
-from bot.slack.markup import plain
+from bot.slack.markup import Markup, join, person, plain, when
 from bot.snapshots.revert_answers import waiting as reverts_waiting
+from bot.snapshots.revert_tables import REVERT
 from bot.volumes.changes.notes import waiting as changes_waiting
+from bot.volumes.changes.tables import CHANGE
 from handlers.context import Context
 
 approval = Command("approval", "Requests that wait for a decision")
@@ -23,11 +27,21 @@ def waiting(ctx: Context) -> Reply:
     others = (
         *reverts_waiting(ctx.reverts.undecided(ctx.session)),
         *changes_waiting(ctx.changes.undecided(ctx.session)),
+        *_otherwise(ctx.approvals.waiting(ctx.session)),
     )
     if not others:
         return Reply(card=card)
     lines = card.lines if overrides else ()
     return Reply(card=replace(card, lines=(*lines, *others)))
+
+
+def _otherwise(waiting: Sequence[Approval]) -> Iterator[Markup]:
+    """Requests of kinds that have no words of their own, so that none is left out."""
+    for each in waiting:
+        if each.subject_kind not in {OVERRIDE, REVERT, CHANGE}:
+            about = f"{each.team}: {each.reason}" if each.team else each.reason
+            by = person(each.requester)
+            yield join(plain(f"{about}, asked by "), by, " ", when(each.asked_at))
 
 
 @approval.button("approval.approve", right=Right.VOTE)

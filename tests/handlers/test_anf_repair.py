@@ -47,6 +47,16 @@ def test_click_asks_an_approver(desk: Desk) -> None:
     )
 
 
+def test_approvers_see_which_repairs_wait(desk: Desk) -> None:
+    desk.arm.estate.volumes[0].pool = desk.arm.ultra
+    desk.office.clicks(CAROL, TEAM_A, "anf.repair", desk.button(CAROL, TEAM_A, "repair lane-data"))
+    listed = desk.says(CAROL, APPROVALS, "/approval list").splitlines()
+    assert [line.rpartition(" asked by ")[0] for line in listed[1:]] == [
+        "team-a: Repair of PVC lane-data,"
+    ]
+    assert "@U0CAROL" in listed[1]
+
+
 def test_volume_in_its_place_needs_no_repair(desk: Desk) -> None:
     assert desk.learns(CAROL, TEAM_A, "repair lane-data") == (
         "The volume of PVC lane-data is where its PV says: there is nothing to repair."
