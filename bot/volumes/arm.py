@@ -7,7 +7,7 @@ from azure.core.pipeline import PipelineRequest
 from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.core.polling import PollingMethod
 from azure.identity import DefaultAzureCredential
-from azure.mgmt.netapp import NetAppManagementClient
+from azure.mgmt.netapp import NetAppManagementClient, models
 from typing_extensions import override
 
 from bot.config import Anf
@@ -56,6 +56,7 @@ class Accepted(PollingMethod[None]):
 
 def open_client(anf: Anf) -> NetAppManagementClient:
     """A client that repeats nothing by itself: its waits would outlast a step."""
+    _settle_models()
     is_playground = urlsplit(anf.endpoint).scheme == "http"
     return NetAppManagementClient(
         _identity(),
@@ -67,6 +68,16 @@ def open_client(anf: Anf) -> NetAppManagementClient:
         read_timeout=READ_SECONDS,
         retry_total=0,
     )
+
+
+def _settle_models() -> None:
+    """Makes one of each model, as the library learns a class's fields from the first it makes.
+
+    A thread that makes another one meanwhile gets plain mappings in place of models within it.
+    """
+    kinds: list[Any] = [each for each in vars(models).values() if hasattr(each, "as_dict")]
+    for kind in kinds:
+        kind.__new__(kind)
 
 
 def _identity() -> DefaultAzureCredential:
