@@ -77,13 +77,14 @@ def test_everything_is_watched_into_one_view(server: ApiServer, cluster: Cluster
     assert {each.resource for each in heard} == set(WATCHED)
 
 
-def test_only_pods_of_runs_are_watched(server: ApiServer, cluster: Cluster) -> None:
+def test_pods_of_runs_are_watched_apart(server: ApiServer, cluster: Cluster) -> None:
     serve_all(server)
     with running(cluster):
         eventually(lambda: cluster.view.synced)
-    selectors = {each.path: each.query.get("labelSelector") for each in server.asked}
-    assert selectors["/api/v1/pods"] == labels.RUN
-    assert selectors["/api/v1/nodes"] is None
+    selectors = {(each.path, each.query.get("labelSelector")) for each in server.asked}
+    pods = {selector for path, selector in selectors if path == "/api/v1/pods"}
+    assert pods == {labels.RUN, f"!{labels.RUN}"}
+    assert {selector for path, selector in selectors if path == "/api/v1/nodes"} == {None}
 
 
 def test_a_forbidden_resource_does_not_hold_up_others(server: ApiServer, cluster: Cluster) -> None:
