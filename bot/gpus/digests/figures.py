@@ -113,6 +113,11 @@ class Figures(msgspec.Struct, frozen=True):
     hours: Hours | None = None
 
 
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes;
+# so it meets this one here, while there is one thread.
+msgspec.json.Decoder(Figures)
+
+
 def kept(figures: Figures) -> dict[str, object]:
     """The figures as a row keeps them."""
     found: dict[str, object] = msgspec.to_builtins(figures)
