@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from bot.charts.values import figure, percent
 from bot.durations import format_duration
 from bot.gpus.digests.charting import charts_of
-from bot.gpus.digests.figures import Figures, Idle, Share, TeamFigures
+from bot.gpus.digests.figures import Figures, Idle, Raised, Share, TeamFigures
 from bot.slack.card import Button, Card, Confirm, Table, Tone
 from bot.slack.markup import Markup, bold, join, plain, sentence, when
 
@@ -16,6 +16,7 @@ UNKNOWN = "?"
 _DAY = timedelta(days=1)
 _ALL = 0.995
 _GIB = 1024**3
+_MOST_RAISED = 5
 
 
 def skipped_card(day: str, note: str) -> Card:
@@ -96,6 +97,7 @@ def _sections(figures: Figures) -> Iterator[Markup]:
     yield from _counts("Failed", figures.failures)
     yield from _overrides(figures)
     yield from _caches(figures)
+    yield from _raised(figures)
 
 
 def _idle(figures: Figures) -> Iterator[Markup]:
@@ -153,6 +155,25 @@ def _caches(figures: Figures) -> Iterator[Markup]:
     if kept.next_at is not None:
         goes = join(plain(f"; next goes {kept.next_name}, "), when(kept.next_at))
     yield join(bold("Caches"), plain(f" {count} cached, {_size(kept.size_bytes)}"), goes)
+
+
+def _raised(figures: Figures) -> Iterator[Markup]:
+    if figures.raised:
+        yield bold("ANF levels raised")
+    for each in figures.raised[:_MOST_RAISED]:
+        money = f", {each.cost:,.2f} more a month" if each.cost and each.cost > 0 else ""
+        yield join(plain(f"• {each.what}, {each.owner}"), _until(each), plain(money))
+    if len(figures.raised) > _MOST_RAISED:
+        yield plain(f"and {len(figures.raised) - _MOST_RAISED} more")
+
+
+def _until(each: Raised) -> Markup:
+    if each.is_returning:
+        return plain(", being put back")
+    moment = each.ended or each.until
+    if moment is None:
+        return plain(", for good")
+    return join(", ended " if each.ended else ", until ", when(moment))
 
 
 def _teams(figures: Figures) -> Table:

@@ -69,6 +69,20 @@ class Caches(msgspec.Struct, frozen=True):
     next_at: datetime | None = None
 
 
+class Raised(msgspec.Struct, frozen=True):
+    """A volume of Azure NetApp Files that can do more; `cost` is what it adds a month.
+
+    It ends at `until`, has `ended`, or is put back just now; else it is for good.
+    """
+
+    what: str
+    owner: str
+    cost: float | None = None
+    until: datetime | None = None
+    ended: datetime | None = None
+    is_returning: bool = False
+
+
 class Days(msgspec.Struct, frozen=True):
     """GPU-hours by team and day, None on days of which there is no sample."""
 
@@ -109,6 +123,7 @@ class Figures(msgspec.Struct, frozen=True):
     failures: tuple[tuple[str, int], ...] = ()
     overrides: tuple[Changed, ...] = ()
     caches: Caches | None = None
+    raised: tuple[Raised, ...] = ()
     days: Days | None = None
     hours: Hours | None = None
 

@@ -20,6 +20,7 @@ from bot.gpus.digests.figures import (
     Figures,
     Idle,
     Queue,
+    Raised,
     Share,
     TeamFigures,
 )
@@ -33,6 +34,7 @@ from bot.quotas.during import overrides_during
 from bot.quotas.wording import title
 from bot.training.daily import Daily, daily, runs_by_id
 from bot.training.lasting import is_session
+from bot.volumes.changes.during import raises_during
 
 _MOST_IDLE = 5
 _MOST_OVERRIDES = 5
@@ -87,6 +89,7 @@ class Gathering:
             failures=runs.failures if has("failures") else (),
             overrides=_overrides(session, wish, teams) if has("overrides") else (),
             caches=self._kept(session, wish.team, now) if has("caches") else None,
+            raised=self._raised(session, wish, teams) if has("anf") else (),
             days=day_figures(session, day, wish.time_zone, teams) if has("days") else None,
             hours=hour_figures(session, day, wish.time_zone) if has("hours") else None,
         )
@@ -123,9 +126,25 @@ class Gathering:
         return tuple(found_rows[:_MOST_IDLE])
 
     def _owner(self, session: Session, series: Who) -> str:
-        if not series.person:
-            return ""
-        return name_of(session, self._settings().workspace, series.person)
+        return self._name(session, series.person) if series.person else ""
+
+    def _name(self, session: Session, person: str) -> str:
+        return name_of(session, self._settings().workspace, person)
+
+    def _raised(self, session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Raised, ...]:
+        """Volumes that can do more now, or could until a moment of that time."""
+        rows = raises_during(session, teams, (wish.window.begun, wish.window.ended))
+        return tuple(
+            Raised(
+                what=row.what,
+                owner=self._name(session, row.person),
+                cost=row.cost,
+                until=row.until,
+                ended=row.ended_at,
+                is_returning=row.is_returning,
+            )
+            for row in rows
+        )
 
     def _kept(self, session: Session, team: str | None, now: datetime) -> Caches | None:
         try:

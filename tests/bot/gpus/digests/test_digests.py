@@ -24,6 +24,8 @@ from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text
 from bot.training.tables import Phase
+from bot.volumes.changes.tables import Leg, VolumeChange
+from bot.volumes.changes.tables import Phase as ChangePhase
 from tests.bot.gpus.digests.days import add_run, begin, fill, waited
 from tests.bot.quotas.people import FrozenClock
 from tests.bot.quotas.people import settings as story
@@ -31,7 +33,7 @@ from tests.bot.quotas.people import settings as story
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 NEXT = DAY + timedelta(days=1)
 NOW = NEXT + timedelta(hours=9)
-SECTIONS = ["teams", "idle", "queue", "failures", "overrides", "caches", "days", "hours"]
+SECTIONS = ["teams", "idle", "queue", "failures", "overrides", "caches", "anf", "days", "hours"]
 HOUR = timedelta(hours=1)
 
 
@@ -115,6 +117,10 @@ def a_day(session: Session) -> None:
     session.add(override("ov-1", OverridePhase.ACTIVE, ends_at=NEXT + 2 * HOUR))
     session.add(override("ov-2", OverridePhase.ENDED, ended_at=DAY + 3 * HOUR))
     session.add(override("ov-3", OverridePhase.ENDED, ended_at=DAY - HOUR))
+    session.add(raised("lane-data", ends_at=NEXT + 12 * HOUR, cost_delta=143.36))
+    session.add(raised("results", phase=ChangePhase.DONE, cost_delta=None))
+    session.add(raised("scratch", phase=ChangePhase.WORKING, leg=Leg.BACK))
+    session.add(raised("done", phase=ChangePhase.RETURNED, ended_at=DAY + 3 * HOUR))
 
 
 def override(row_id: str, phase: OverridePhase, **also: Any) -> Override:
@@ -124,6 +130,16 @@ def override(row_id: str, phase: OverridePhase, **also: Any) -> Override:
         shown_from=Decimal(4), duration_seconds=3600, reason="paper", requester="U0ALICE",
         channel="C0TEAMA", asked_at=DAY, phase=phase, starts_at=DAY, **also,
     )  # fmt: skip
+
+
+def raised(claim: str, **also: Any) -> VolumeChange:
+    fields = {
+        "workspace_id": "T0QM", "team": "team-a", "person": "U0ERIN", "channel": "C0TEAMA",
+        "cluster": "default", "namespace": "team-a", "claim_name": claim, "pv_name": claim,
+        "kind": "level", "source_level": "Standard", "target_level": "Premium", "asked_at": DAY,
+        "since": DAY, "phase": ChangePhase.HELD,
+    }  # fmt: skip
+    return VolumeChange(**{**fields, **also})
 
 
 def test_whole_day_of_two_teams(told: Telling) -> None:
@@ -151,6 +167,14 @@ def test_whole_day_of_two_teams(told: Telling) -> None:
         "Failed 3: 2 x It ran out of memory; 1 x Its image is not there",
         "Overrides Quota override for team-a: +2 h100 (paper), until 2026-11-21 02:00 UTC",
         "• Quota override for team-a: +2 h100 (paper), ended 2026-11-20 03:00 UTC",
+        "ANF levels raised",
+        "• team-a/scratch from Standard to Premium, Erin, being put back",
+        (
+            "• team-a/lane-data from Standard to Premium, Erin, until 2026-11-21 12:00 UTC, 143.36"
+            " more a month"
+        ),
+        "• team-a/results from Standard to Premium, Erin, for good",
+        "• team-a/done from Standard to Premium, Erin, ended 2026-11-20 03:00 UTC",
         "  Team    Quota  Used  Borrowed  Busy  Efficiency  Cost (USD)",
         "  team-a  96     72    0         36    50 %        180.00",
         "  team-b  48     72    24        18    50 %        180.00",

@@ -1,0 +1,94 @@
+"""Which volumes can do more by a change of the bot, or could until a moment in a time."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import and_, or_, select
+from sqlmodel import Session, col
+
+from bot.volumes.changes.plan import goes_down
+from bot.volumes.changes.tables import Kind, Leg, Phase, VolumeChange
+from bot.volumes.wording import throughput
+
+
+@dataclass(frozen=True)
+class Raise:
+    """A volume that can do more: `until` is set where that ends, `ended_at` where it has.
+
+    `is_returning` while it is being put back; none of the three: it is for good.
+    """
+
+    what: str
+    person: str
+    cost: float | None
+    until: datetime | None = None
+    ended_at: datetime | None = None
+    is_returning: bool = False
+
+
+def raises_during(
+    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+) -> list[Raise]:
+    """What is raised for these teams now: what ends soonest first, and for good last.
+
+    Behind it is what was put back in that time.
+    """
+    began, ended = times
+    is_in_force = or_(
+        col(VolumeChange.phase).in_((Phase.HELD, Phase.DONE)),
+        and_(col(VolumeChange.phase) == Phase.WORKING, col(VolumeChange.leg) == Leg.BACK),
+    )
+    is_past = and_(
+        col(VolumeChange.phase) == Phase.RETURNED,
+        col(VolumeChange.ended_at) >= began,
+        col(VolumeChange.ended_at) < ended,
+    )
+    rows = session.scalars(
+        select(VolumeChange)
+        .where(col(VolumeChange.team).in_(teams), or_(is_in_force, is_past))
+        .order_by(col(VolumeChange.id).desc())
+    )
+    found = [_raise(row) for row in _newest(rows) if _is_up(row)]
+    return sorted(found, key=_place)
+
+
+def _newest(rows: Iterable[VolumeChange]) -> Iterator[VolumeChange]:
+    """Of each volume the change that is in force, and all that are over."""
+    seen: set[tuple[str, str]] = set()
+    for row in rows:
+        if row.phase == Phase.RETURNED:
+            yield row
+        elif (row.cluster, row.pv_name) not in seen:
+            seen.add((row.cluster, row.pv_name))
+            yield row
+
+
+def _is_up(row: VolumeChange) -> bool:
+    if row.kind == Kind.LEVEL:
+        return goes_down(row.target_level, row.source_level)
+    return (row.mibps_after or 0) > (row.mibps_before or 0)
+
+
+def _raise(row: VolumeChange) -> Raise:
+    is_held = row.phase == Phase.HELD
+    return Raise(
+        what=f"{row.namespace}/{row.claim_name} from {_way(row)}",
+        person=row.person,
+        cost=row.cost_delta,
+        until=(row.not_before or row.ends_at) if is_held else None,
+        ended_at=row.ended_at if row.phase == Phase.RETURNED else None,
+        is_returning=row.phase == Phase.WORKING,
+    )
+
+
+def _way(row: VolumeChange) -> str:
+    if row.kind == Kind.LEVEL:
+        return f"{row.source_level} to {row.target_level}"
+    return f"{throughput(row.mibps_before)} to {throughput(row.mibps_after)}"
+
+
+def _place(each: Raise) -> tuple[bool, bool, float, str]:
+    is_for_good = each.until is None and not each.is_returning
+    moment = each.ended_at or each.until
+    return each.ended_at is not None, is_for_good, moment.timestamp() if moment else 0, each.what
