@@ -251,7 +251,7 @@ class Application:
             changes=ChangeService(
                 self.netapp_files, self.clusters, self.database, self.approvals, self.clock
             ),
-            growing=GrowthService(self.netapp_files, self.clusters),
+            growing=GrowthService(self.netapp_files, self.clusters, self.approvals),
             repairs=RepairService(settings, self.approvals, self.netapp_files, self.clusters),
         )
 

@@ -5,7 +5,7 @@ from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
-from bot.volumes.growth_card import GO, question
+from bot.volumes.growth_card import GO, WITHDRAW, question
 from bot.volumes.growth_plan import Asked, bytes_of, read
 from handlers.anf import ClaimName
 from handlers.anf_repair import anf
@@ -58,3 +58,12 @@ def click_grow(ctx: Context, value: str) -> Reply:
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
     ctx.growing.begin(ctx.session, caller, asked, mine, ctx.now)
     return Reply((plain("Asked. Its card in this channel follows it."),))
+
+
+@anf.button(WITHDRAW, right=Right.ANF_CHANGE)
+def click_withdraw_growth(ctx: Context, row_id: str) -> Reply:
+    """Ends a growth of which nothing was begun."""
+    row = ctx.growing.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.ANF_CHANGE)
+    ctx.growing.withdraw(ctx.session, caller, row, ctx.now)
+    return Reply((plain("Withdrawn. Nothing was changed."),))

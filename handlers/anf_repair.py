@@ -4,7 +4,7 @@ from bot.access import Right, bound
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
-from bot.volumes.repair_card import GO, question
+from bot.volumes.repair_card import GO, WITHDRAW, question
 from bot.volumes.repair_plan import read
 from handlers.anf import ClaimName
 from handlers.anf_changes import anf
@@ -55,3 +55,12 @@ def click_repair(ctx: Context, value: str) -> Reply:
     caller = acting_for(ctx, plan.team, Right.ANF_REPAIR)
     ctx.repairs.ask(ctx.session, caller, plan, ctx.now)
     return Reply((plain("Asked. Its card in this channel follows it."),))
+
+
+@anf.button(WITHDRAW, right=Right.ANF_REPAIR)
+def click_withdraw_repair(ctx: Context, row_id: str) -> Reply:
+    """Ends a repair that nobody has approved yet."""
+    row = ctx.repairs.get(ctx.session, row_id)
+    caller = acting_for(ctx, row.team, Right.ANF_REPAIR)
+    ctx.repairs.withdraw(ctx.session, caller, row, ctx.now)
+    return Reply((plain("Withdrawn. Nothing was changed."),))

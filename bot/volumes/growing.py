@@ -6,16 +6,18 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.access import Caller
+from bot.approvals import Approvals
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import Anf
 from bot.due import wake
-from bot.errors import ConflictError
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.slack.messages import show_card
 from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.growth_controller import finish
 from bot.volumes.growth_plan import Asked, Plan, plan_growth, refuse_growing, refuse_lost, size_of
-from bot.volumes.growth_tables import GROWTH, Growth
+from bot.volumes.growth_tables import GROWTH, Growth, Phase
 from bot.volumes.matching import Claimed
 from bot.volumes.reads import DEADLINE_SECONDS
 from bot.volumes.records import ClaimPlace, refuse_stale
@@ -25,9 +27,12 @@ from bot.volumes.wording import capacity
 class GrowthService:
     """What handlers call; only `plan` looks outside, and it changes nothing."""
 
-    def __init__(self, files: NetAppFiles, clusters: Mapping[str, Cluster]) -> None:
+    def __init__(
+        self, files: NetAppFiles, clusters: Mapping[str, Cluster], approvals: Approvals
+    ) -> None:
         self._files = files
         self._clusters = clusters
+        self._approvals = approvals
 
     def check(self, session: Session, asked: Asked, of: Claimed) -> None:
         """UserError at once for what needs no look at Azure."""
@@ -84,6 +89,32 @@ class GrowthService:
         show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
         wake(session, GROWTH, row.id, row.lane, now)
         return row
+
+    def get(self, session: Session, row_id: str) -> Growth:
+        """The growth of a button; NotFoundError where there is none."""
+        row = session.get(Growth, row_id)
+        if row is None:
+            raise NotFoundError("This growth is not known any more.")
+        return row
+
+    def withdraw(self, session: Session, caller: Caller, row: Growth, now: datetime) -> None:
+        """Ends one of which nothing was begun; UserError says why it cannot be."""
+        if caller.team != row.team:
+            raise NotAllowedError(f"This growth is of a PVC of {row.team}.", "Ask one of them.")
+        if not row.is_waiting:
+            stands = "begun" if row.is_live else "ended"
+            raise ConflictError(
+                f"The growth of {row.claim_name} has {stands} already.",
+                "Nothing was changed by your click.",
+            )
+        approval = self._approvals.of(session, GROWTH, row.id)
+        if approval is not None:
+            self._approvals.void(session, approval, "it was withdrawn", now)
+        row.withdrawn_by = caller.person
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
+        facts = {"pvc": row.claim_name}
+        record(session, actor, "anf.withdraw", (GROWTH, row.id), facts, at=now)
+        finish(session, row, (Phase.WITHDRAWN, "", ""), now)
 
 
 def _live(session: Session, cluster: str, namespace: str, claim: str) -> Growth | None:

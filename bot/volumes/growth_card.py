@@ -15,7 +15,7 @@ from bot.volumes.growth_plan import SMALLEST, Asked, Plan, written
 from bot.volumes.growth_tables import GROWTH, Growth, Phase
 from bot.volumes.wording import capacity, money, throughput
 
-GO = "anf.grow"
+GO, WITHDRAW = "anf.grow", "anf.grow-withdraw"
 _FOR_GOOD = "This is for good: PVCs do not shrink."
 _STATES = {
     Phase.CHECKING: ("being checked", Tone.WORKING),
@@ -26,6 +26,7 @@ _STATES = {
     Phase.FAILED: ("failed", Tone.BAD),
     Phase.DENIED: ("denied", Tone.BAD),
     Phase.EXPIRED: ("expired", Tone.STOPPED),
+    Phase.WITHDRAWN: ("withdrawn", Tone.STOPPED),
 }
 
 
@@ -50,8 +51,8 @@ def question(asked: Asked, plan: Plan) -> Reply:
     )
 
 
-def growth_card(row: Growth, asker: str, deciding: Deciding) -> Card:
-    """How a growth stands."""
+def growth_card(row: Growth, asker: str, deciding: Deciding, shown_in: str) -> Card:
+    """How a growth stands; where it was asked for it can be withdrawn."""
     state, tone = _STATES[Phase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
     return Card(
@@ -60,8 +61,13 @@ def growth_card(row: Growth, asker: str, deciding: Deciding) -> Card:
         tone=Tone.WARNING if is_hindered else tone,
         lines=tuple(_lines(row, deciding)),
         facts=tuple(_facts(row, asker)),
-        buttons=deciding.buttons,
+        buttons=(*deciding.buttons, *_buttons(row, shown_in)),
     )
+
+
+def _buttons(row: Growth, shown_in: str) -> Iterator[Button]:
+    if row.is_waiting and row.channel == shown_in:
+        yield Button(WITHDRAW, "Withdraw", row.id)
 
 
 def _lines(row: Growth, deciding: Deciding) -> Iterator[Markup]:
@@ -87,6 +93,8 @@ def _facts(row: Growth, asker: str) -> Iterator[tuple[str, Markup]]:
         yield "Throughput", plain(_throughput(row.mibps_before, row.mibps_after))
         yield "Bill", plain(_bill(row.cost))
     yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    if row.withdrawn_by is not None:
+        yield "Withdrawn by", person(row.withdrawn_by)
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
 
@@ -118,4 +126,4 @@ class GrowthRenderer:
         asker = name_of(session, row.workspace_id, row.person)
         asked = Requested(GROWTH, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)
-        return growth_card(row, asker, found)
+        return growth_card(row, asker, found, channel)

@@ -37,8 +37,12 @@ _WITHIN = timedelta(days=1)
 _WORTH_SAYING = 2
 _REFUSED = {"Forbidden", "Invalid", "BadRequest"}
 _ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending", "Resizing")
-_ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED}
 _NOTHING = "Nothing was changed."
+_UNBEGUN = {
+    Phase.DENIED: "was denied",
+    Phase.EXPIRED: "was decided by nobody in time",
+    Phase.WITHDRAWN: "was withdrawn",
+}
 
 
 class GrowthController:
@@ -134,7 +138,7 @@ class GrowthController:
             request = Request(GROWTH, row.id, row.lane, POLICY, digest_of(row), caller, why_)
             approval = world.approvals.ask(session, request, now)
         except UserError as error:
-            _finish(session, row, (Phase.FAILED, error.message, error.hint), now)
+            finish(session, row, (Phase.FAILED, error.message, error.hint), now)
             return
         row.phase = Phase.ASKED
         deciders = world.approvals.deciders(session, approval)
@@ -241,12 +245,13 @@ def _end(row: Growth, phase: Phase, why_: tuple[str, str], now: datetime) -> Ste
     def save(session: Session) -> None:
         there = _same(session, row)
         if there is not None:
-            _finish(session, there, (phase, *why_), now)
+            finish(session, there, (phase, *why_), now)
 
     return Step(None, save)
 
 
-def _finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: datetime) -> None:
+def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: datetime) -> None:
+    """Ends a growth as a phase, with why and what to do, and tells who asked for it."""
     was_asked_for = row.phase == Phase.WAITING
     row.phase, row.reason, row.unblock = end
     row.since = row.ended_at = now
@@ -260,9 +265,8 @@ def _finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: dat
     match row.phase:
         case Phase.DONE:
             said = join(name, plain(f" has {size} now."))
-        case Phase.DENIED | Phase.EXPIRED:
-            how = "was denied" if row.phase == Phase.DENIED else "was decided by nobody in time"
-            said = join("more room for ", name, plain(f" {how}. {_NOTHING}"))
+        case Phase.DENIED | Phase.EXPIRED | Phase.WITHDRAWN:
+            said = join("more room for ", name, plain(f" {_UNBEGUN[row.phase]}. {_NOTHING}"))
         case _:
             nothing = "" if was_asked_for else f" {_NOTHING}"
             said = join(name, " does not grow. ", sentence(row.reason), plain(nothing))

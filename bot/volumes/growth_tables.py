@@ -24,6 +24,7 @@ class Phase(StrEnum):
     FAILED = "failed"
     DENIED = "denied"
     EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
 
 
 class Growth(SQLModel, table=True):
@@ -71,12 +72,18 @@ class Growth(SQLModel, table=True):
     obstacle: str = ""
     reason: str = ""
     unblock: str = ""
+    withdrawn_by: str | None = None
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
 
     @property
     def is_live(self) -> bool:
         """Whether it has not ended."""
         return self.ended_at is None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing was begun, so that it can be withdrawn."""
+        return self.phase in {Phase.CHECKING, Phase.ASKED}
 
     @property
     def subject(self) -> Subject:

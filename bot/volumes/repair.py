@@ -15,10 +15,12 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Anf, Settings
 from bot.due import wake
-from bot.errors import ConflictError
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.slack.messages import show_card
+from bot.volumes import repair_recording as recording
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.matching import Claimed
+from bot.volumes.repair_course import Enter
 from bot.volumes.repair_plan import Plan, plan_repair
 from bot.volumes.repair_tables import REPAIR, Phase, Repair
 
@@ -118,6 +120,32 @@ class RepairService:
         for place in places(settings, deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
         return row
+
+    def get(self, session: Session, row_id: str) -> Repair:
+        """The repair of a button; NotFoundError where there is none."""
+        row = session.get(Repair, row_id)
+        if row is None:
+            raise NotFoundError("This repair is not known any more.")
+        return row
+
+    def withdraw(self, session: Session, caller: Caller, row: Repair, now: datetime) -> None:
+        """Ends one that waits for its approval; UserError says why it cannot be."""
+        if caller.team != row.team:
+            raise NotAllowedError(f"This repair is of a PVC of {row.team}.", "Ask one of them.")
+        if not row.is_waiting:
+            stands = "begun" if row.is_live else "ended"
+            raise ConflictError(
+                f"The repair of {row.claim_name} has {stands} already.",
+                "Nothing was changed by your click.",
+            )
+        approval = self._approvals.of(session, REPAIR, row.id)
+        if approval is not None:
+            self._approvals.void(session, approval, "it was withdrawn", now)
+        row.withdrawn_by = caller.person
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
+        facts = {"pvc": row.claim_name}
+        record(session, actor, "anf.withdraw", (REPAIR, row.id), facts, at=now)
+        recording.record(session, row, Enter(Phase.WITHDRAWN), now)
 
 
 def _row(asker: Asker, plan: Plan, anf: Anf, now: datetime) -> Repair:

@@ -15,7 +15,7 @@ from bot.volumes.repair_course import RESTARTED_AT
 from bot.volumes.repair_plan import Plan, written
 from bot.volumes.repair_tables import REPAIR, Phase, Repair
 
-GO = "anf.repair"
+GO, WITHDRAW = "anf.repair", "anf.repair-withdraw"
 _MEANS = (
     "Trident's controller reads its records only when it starts. While it starts anew, for about a"
     " minute, nothing is mounted on further nodes, made, grown, snapshotted or deleted on Trident"
@@ -31,6 +31,7 @@ _STATES = {
     Phase.FAILED: ("failed", Tone.BAD),
     Phase.DENIED: ("denied", Tone.BAD),
     Phase.EXPIRED: ("expired", Tone.STOPPED),
+    Phase.WITHDRAWN: ("withdrawn", Tone.STOPPED),
 }
 
 
@@ -70,8 +71,8 @@ def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
     )
 
 
-def repair_card(row: Repair, asker: str, deciding: Deciding) -> Card:
-    """How a repair stands."""
+def repair_card(row: Repair, asker: str, deciding: Deciding, shown_in: str) -> Card:
+    """How a repair stands; where it was asked for it can be withdrawn."""
     state, tone = _STATES[Phase(row.phase)]
     is_open = row.phase in {Phase.ASKED, Phase.FAILED} or row.is_live
     return Card(
@@ -81,8 +82,13 @@ def repair_card(row: Repair, asker: str, deciding: Deciding) -> Card:
         lines=tuple(_lines(row, deciding)),
         facts=tuple(_facts(row, asker)),
         document=document(row, row.trident_namespace, row.deployment) if is_open else "",
-        buttons=deciding.buttons,
+        buttons=(*deciding.buttons, *_buttons(row, shown_in)),
     )
+
+
+def _buttons(row: Repair, shown_in: str) -> Iterator[Button]:
+    if row.is_waiting and row.channel == shown_in:
+        yield Button(WITHDRAW, "Withdraw", row.id)
 
 
 def _lines(row: Repair, deciding: Deciding) -> Iterator[Markup]:
@@ -104,6 +110,8 @@ def _facts(row: Repair, asker: str) -> Iterator[tuple[str, Markup]]:
     yield "PV", code(row.volume_name)
     yield "Cluster", plain(row.cluster)
     yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    if row.withdrawn_by is not None:
+        yield "Withdrawn by", person(row.withdrawn_by)
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
 
@@ -125,4 +133,4 @@ class RepairRenderer:
         asker = name_of(session, row.workspace_id, row.person)
         asked = Asked(REPAIR, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)
-        return repair_card(row, asker, found)
+        return repair_card(row, asker, found, channel)

@@ -13,7 +13,7 @@ from bot.volumes.repair_course import NOTHING, Enter, Fail, Move, Wait
 from bot.volumes.repair_tables import REPAIR, Phase, Repair
 from bot.volumes.tables import MovedVolume
 
-_ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED}
+_ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED, Phase.WITHDRAWN}
 
 
 def record(session: Session, seen: Repair, move: Move, now: datetime) -> None:
@@ -80,6 +80,8 @@ def _said(row: Repair) -> tuple[Markup, ...]:
             words = join("the repair of ", name, plain(f" was denied. {NOTHING}"))
         case Phase.EXPIRED:
             words = join("nobody decided on the repair of ", name, plain(f" in time. {NOTHING}"))
+        case Phase.WITHDRAWN:
+            words = join("the repair of ", name, plain(f" was withdrawn. {NOTHING}"))
         case _:
             words = join("the repair of ", name, " failed. ", sentence(row.reason))
     more = (sentence(row.stands), sentence(row.unblock)) if row.phase == Phase.FAILED else ()

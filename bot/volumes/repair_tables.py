@@ -25,6 +25,7 @@ class Phase(StrEnum):
     FAILED = "failed"
     DENIED = "denied"
     EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
 
 
 class Repair(SQLModel, table=True):
@@ -71,6 +72,7 @@ class Repair(SQLModel, table=True):
     trouble: str = ""
     reason: str = ""
     unblock: str = ""
+    withdrawn_by: str | None = None
     stands: str = ""
     then_kind: str = ""
     then_id: str = ""
@@ -81,6 +83,11 @@ class Repair(SQLModel, table=True):
     def is_live(self) -> bool:
         """Whether it has not ended."""
         return self.ended_at is None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing was begun, so that it can be withdrawn."""
+        return self.phase == Phase.ASKED
 
     @property
     def subject(self) -> Subject:

@@ -45,6 +45,13 @@ def test_claim_that_is_on_none_is_refused(desk: Desk) -> None:
     assert "Asking Azure" not in told
 
 
+@pytest.mark.parametrize("button", ["anf.grow-withdraw", "anf.repair-withdraw"])
+def test_others_may_not_withdraw_anything(desk: Desk, button: str) -> None:
+    for person in (ALICE, DAN, BOB):
+        assert "Withdrawn" not in desk.office.clicks(person, TEAM_A, button, "0")
+    assert desk.office.clicks(CAROL, TEAM_A, button, "0").endswith("is not known any more.")
+
+
 def test_old_button_is_out_of_date(desk: Desk) -> None:
     assert desk.office.clicks(ERIN, TEAM_A, "anf.grow", "nonsense") == (
         "This button is out of date.\nAsk again: `/anf grow PVC SIZE`."

@@ -1,7 +1,9 @@
 """/anf repair as people type it: shown, asked for, and refused to most."""
 
 import pytest
+from sqlmodel import col, select
 
+from bot.volumes.repair_tables import Repair
 from tests.handlers.anf_desk import Desk, desk, opened_desk
 from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B
 
@@ -45,6 +47,22 @@ def test_click_asks_an_approver(desk: Desk) -> None:
     assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
         "@U0CAROL asked for the repair of lane-data already.\nIts card in #C0TEAMA follows it."
     )
+
+
+def test_click_withdraws_what_waits(desk: Desk) -> None:
+    desk.arm.estate.volumes[1].pool = desk.arm.ultra
+    value = desk.button(CAROL, APPROVALS, "repair budget --team team-b")
+    desk.office.clicks(CAROL, APPROVALS, "anf.repair", value)
+    listed = desk.says(CAROL, APPROVALS, "/approval list")
+    assert "Repair of PVC budget" in listed
+    database = desk.office.application.database
+    mine = select(Repair).where(col(Repair.team) == "team-b")
+    row_id = database.read(lambda s: s.exec(mine).one().id)
+    told = desk.office.clicks(CAROL, APPROVALS, "anf.repair-withdraw", row_id)
+    assert told == "Withdrawn. Nothing was changed."
+    assert "Repair of PVC budget" not in desk.says(CAROL, APPROVALS, "/approval list")
+    told = desk.office.clicks(CAROL, TEAM_A, "anf.repair-withdraw", row_id)
+    assert told.startswith("The repair of budget has ended already.")
 
 
 def test_approvers_see_which_repairs_wait(desk: Desk) -> None:

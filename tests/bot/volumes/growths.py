@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from bot.access import Caller
 from bot.approvals import Verdict
 from bot.config import Settings
 from bot.database.database import Database
@@ -26,7 +27,7 @@ class Growing(Workshop):
     def __init__(self, database: Database, outside: Outside, arm: Arm) -> None:
         super().__init__(database, outside, arm)
         self.volume.pool = arm.standard
-        self.growing = GrowthService(self.files, self.clusters)
+        self.growing = GrowthService(self.files, self.clusters, self.approvals)
         self.set(approve_above=200)
         self.look()
 
@@ -54,6 +55,16 @@ class Growing(Workshop):
         who, asked = self.caller(person), self.asked(size)
         now = self.clock.now()
         return self.do(lambda s: self.growing.begin(s, who, asked, mine, now).id)
+
+    def take_back(self, row_id: str, by: Caller | None = None) -> None:
+        """Somebody does not want it any more."""
+        who = by or self.caller(ERIN)
+
+        def work(session: Session) -> None:
+            row = self.growing.get(session, row_id)
+            self.growing.withdraw(session, who, row, self.clock.now())
+
+        self.do(work)
 
     def say(self, row_id: str, verdict: Verdict = Verdict.APPROVE) -> None:
         """Carol decides."""

@@ -77,6 +77,16 @@ class Workshop(Rig):
 
         self.do(work)
 
+    def withdraw(self, row_id: str, by: Caller | None = None) -> None:
+        """Somebody does not want it any more."""
+        who = by or self.caller(CAROL)
+
+        def work(session: Session) -> None:
+            row = self.repairs.get(session, row_id)
+            self.repairs.withdraw(session, who, row, self.clock.now())
+
+        self.do(work)
+
     def approved(self) -> str:
         """One that Erin approved; its id."""
         row_id = self.ask()
@@ -103,6 +113,12 @@ class Workshop(Rig):
 
     def deployment(self) -> Any:
         return self.world.get("deployments", CONTROLLER, HOME)
+
+    def let_approve(self, *people: str) -> None:
+        """From now on these approve."""
+        told = self.policy.model_dump()
+        told["approvals"]["anf_change"]["approvers"]["people"] = people
+        self.policy = Settings.model_validate(told)
 
     def with_row(self, row_id: str, change: Callable[[Repair], None]) -> None:
         """Changes a repair behind everybody's back."""

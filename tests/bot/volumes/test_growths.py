@@ -1,5 +1,7 @@
 """PVCs that are made larger: what it does and costs is said first, and it is for good."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.approvals import Verdict
@@ -9,7 +11,7 @@ from bot.volumes.growth_tables import Phase
 from playground.arm.estate import TIB
 from playground.arm.trident import Wanted, export
 from playground.ledger import Fault
-from tests.bot.ground import CAROL, ERIN
+from tests.bot.ground import BOB, CAROL, ERIN
 from tests.bot.volumes.growths import Growing
 from tests.bot.volumes.losing import find, lose, said
 from tests.bot.volumes.repairs import APPROVE
@@ -90,6 +92,21 @@ def test_denied_growth_asks_for_nothing(growing: Growing) -> None:
     }
 
 
+def test_approver_who_lost_the_right_is_asked_anew(growing: Growing) -> None:
+    row_id = growing.grow("3Ti")
+    growing.later(minutes=1)
+    growing.say(row_id)
+    growing.let_approve(ERIN)
+    growing.later(minutes=1)
+    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.ASKED, [])
+    said = "An approver has lost the right to approve; it is asked again."
+    assert said in growing.card_of(row_id)
+    growing.let_approve(BOB, CAROL)
+    growing.say(row_id)
+    growing.later(minutes=1)
+    assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 3 * TIB)
+
+
 def test_full_pool_refuses_before_and_at_the_act(growing: Growing) -> None:
     assert refusal(growing, "8Ti") == (
         "Pool standard has 3 TiB free, and lane-data would take 7 TiB more.",
@@ -167,7 +184,8 @@ def test_growth_that_never_comes_ends_with_words(growing: Growing) -> None:
     row_id = growing.grow()
     growing.later(minutes=2)
     assert "Kubernetes says: ControllerResizeError: no room" in growing.card_of(row_id)
-    growing.later(hours=25)
+    growing.outside.clock.moment += timedelta(hours=25)
+    growing.later(minutes=1)
     row = growing.growth(row_id)
     assert (row.phase, row.reason) == (
         Phase.FAILED, "It did not grow within 1d. ControllerResizeError: no room",

@@ -117,12 +117,7 @@ def test_nobody_decides_until_it_expires(shop: Workshop) -> None:
 
 def test_approver_who_lost_the_right_is_asked_anew(shop: Workshop) -> None:
     row_id = shop.approved()
-    approvals = shop.policy.approvals
-    circle = approvals.anf_change.approvers.model_copy(update={"people": (CAROL,)})
-    policy = approvals.anf_change.model_copy(update={"approvers": circle})
-    shop.policy = shop.policy.model_copy(
-        update={"approvals": approvals.model_copy(update={"anf_change": policy})}
-    )
+    shop.let_approve(CAROL)
     shop.later(minutes=1)
     assert (shop.found(row_id).phase, shop.effects()) == (Phase.ASKED, [])
     assert "it is asked again" in shop.shown(row_id)
