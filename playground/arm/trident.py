@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,27 +40,67 @@ class Wanted:
 
 def provision(cluster: Cluster, estate: Estate, pool: Pool, wanted: Wanted) -> Volume:
     """A volume that Trident made for a PVC, both bound to each other."""
-    name = f"pvc-{uuid.uuid4()}"
-    made = estate.add_volume(pool, f"trident-{name}", wanted.gibibytes * GIB)
+    install(cluster)
+    name, size = f"pvc-{uuid.uuid4()}", wanted.gibibytes * GIB
+    made = _made(estate, pool, name, size)
+    told = attributes(estate, made, name)
+    csi = {"driver": DRIVER, "volumeHandle": name, "volumeAttributes": told}
+    _bind(cluster, (name, {"csi": csi}), wanted)
+    cluster.create("tridentvolumes", record(name, told, size), HOME)
+    cluster.inside.claims.growers[DRIVER] = Growing(cluster, estate)
+    return made
+
+
+def employ(cluster: Cluster, estate: Estate, pool: Pool) -> None:
+    """Has Trident make the volumes of new PVCs in a pool from now on."""
+    install(cluster)
+    claims, operations = cluster.inside.claims, cluster.inside.operations
+
+    def make(name: str, size: int) -> dict[str, str]:
+        made = _made(estate, pool, name, size)
+        told = attributes(estate, made, name)
+        operations.create(TRIDENT_VOLUME, HOME, record(name, told, made.quota))
+        return told
+
+    claims.makers[DRIVER] = make
+    claims.growers[DRIVER] = Growing(cluster, estate)
+
+
+def _made(estate: Estate, pool: Pool, name: str, size: int) -> Volume:
+    """The volume for a PV of that name, at least as large as Azure makes them."""
+    made = estate.add_volume(pool, f"trident-{name}", max(size, LEAST_VOLUME))
     note = {"trident": {"version": "26.6.0", "backendUUID": BACKEND, "platform": "kubernetes"}}
     made.tags["trident"] = json.dumps(note, separators=(",", ":"))
-    told = {
+    return made
+
+
+def attributes(estate: Estate, made: Volume, name: str) -> dict[str, str]:
+    """What the PV of a volume tells of it."""
+    return {
         "backendUUID": BACKEND,
         "name": name,
         "internalName": made.path,
         "internalID": estate.volume_id(made),
         "protocol": "file",
     }
-    csi = {"driver": DRIVER, "volumeHandle": name, "volumeAttributes": told}
-    _bind(cluster, (name, {"csi": csi}), wanted)
-    _keep(cluster, name, {**told, "size": str(wanted.gibibytes * GIB)}, Growing(cluster, estate))
-    return made
+
+
+def record(name: str, told: dict[str, str], size: int) -> dict[str, Any]:
+    """Trident's own record of a volume that it made, its TridentVolume."""
+    return {
+        "metadata": {"name": name, "finalizers": ["trident.netapp.io"]},
+        "config": {"version": "1", **told, "size": str(size)},
+        "backendUUID": BACKEND,
+        "pool": "pool",
+        "orphaned": False,
+        "state": "online",
+    }
 
 
 class Growing:
     """Makes volumes larger, where Trident knows that they are.
 
-    It reads its records when its controller starts, and never again.
+    It reads its records when its controller starts, and of what it knows never again.
     """
 
     def __init__(self, cluster: Cluster, estate: Estate) -> None:
@@ -85,32 +124,15 @@ class Growing:
         return f"could not find volume {name}"
 
     def _read(self) -> None:
-        """What its controller read when it started, if another one runs by now."""
+        """What its controller read when it started, if another one runs by now; and what is new."""
         inside = self._cluster.inside
         pods = inside.store.all(POD, HOME)
         running = next((p for p in pods if p.get("status", {}).get("phase") == "Running"), None)
         uid = running["metadata"]["uid"] if running is not None else "none yet"
-        if uid != self._read_by:
-            self._read_by = uid
-            rows = inside.store.all(TRIDENT_VOLUME, HOME)
-            self._known = {r["metadata"]["name"]: r["config"].get("internalID", "") for r in rows}
-
-
-def _keep(
-    cluster: Cluster, name: str, config: dict[str, str], grower: Callable[[str, int], str]
-) -> None:
-    """Trident's own record of a volume that it made."""
-    install(cluster)
-    body = {
-        "metadata": {"name": name, "finalizers": ["trident.netapp.io"]},
-        "config": {"version": "1", **config},
-        "backendUUID": BACKEND,
-        "pool": "pool",
-        "orphaned": False,
-        "state": "online",
-    }
-    cluster.create("tridentvolumes", body, HOME)
-    cluster.inside.claims.growers[DRIVER] = grower
+        rows = inside.store.all(TRIDENT_VOLUME, HOME)
+        there = {r["metadata"]["name"]: r["config"].get("internalID", "") for r in rows}
+        self._known = there if uid != self._read_by else there | self._known
+        self._read_by = uid
 
 
 def install(cluster: Cluster) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from playground.cluster.control.contents import Contents
 from playground.cluster.control.growing import SOURCE, USUAL_SECONDS, Growers, Growing
 from playground.cluster.control.loop import seconds
-from playground.cluster.control.sources import attributes, fill, source_problem
+from playground.cluster.control.sources import Maker, attributes, fill, source_problem
 from playground.cluster.control.trident import DRIVER
 from playground.cluster.control.world import World
 from playground.cluster.objects.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME, Object
@@ -26,12 +26,16 @@ _NO_CLASS = "no persistent volumes available for this claim and no storage class
 
 
 class Claims:
-    """Binds claims; `failures` are what provisioners of some classes answer."""
+    """Binds claims; `failures` are what provisioners of some classes answer.
+
+    `makers` are what drivers make volumes by.
+    """
 
     def __init__(self, world: World, contents: Contents) -> None:
         self._world = world
         self._contents = contents
         self.failures: dict[str, str] = {}
+        self.makers: dict[str, Maker] = {}
         self._growing = Growing(world)
         self._asked: dict[str, datetime] = {}
 
@@ -174,7 +178,9 @@ class Claims:
             },
         }
         if provisioner == DRIVER:
-            body["spec"]["csi"]["volumeAttributes"] = attributes(self._world.store, claim, name)
+            maker = self.makers.get(provisioner)
+            told = attributes(self._world.store, claim, name, maker)
+            body["spec"]["csi"]["volumeAttributes"] = told
         zone = self._zone(claim)
         if zone:
             rows = [{"key": ZONE, "operator": "In", "values": [zone]}]

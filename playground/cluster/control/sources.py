@@ -1,5 +1,6 @@
 """What a new claim is to hold from the start: a snapshot, or what another claim holds now."""
 
+from collections.abc import Callable
 from typing import Any
 
 from playground.cluster.control.contents import Contents, handle_of
@@ -10,6 +11,7 @@ from playground.cluster.control.trident import (
     share_problem,
     shared_attributes,
 )
+from playground.cluster.control.trident import source_of as trident_source
 from playground.cluster.objects.kinds import (
     CLAIM,
     STORAGE_CLASS,
@@ -21,6 +23,8 @@ from playground.cluster.objects.quantities import parse_quantity
 from playground.cluster.objects.storage_rules import volume_of
 from playground.cluster.objects.store import Store
 
+# What makes a volume by its name and size: it says what the PV is to tell of it.
+Maker = Callable[[str, int], dict[str, Any]]
 READ_ONLY_CLONE = "trident.netapp.io/readOnlyClone"
 
 
@@ -45,10 +49,17 @@ def source_problem(store: Store, claim: Object, provisioner: str) -> str:
     return f"unsupported data source {source['kind']}"
 
 
-def attributes(store: Store, claim: Object, name: str) -> dict[str, Any]:
-    """What Trident says of a new volume; a read-only clone is the snapshot itself."""
+def attributes(
+    store: Store, claim: Object, name: str, maker: Maker | None = None
+) -> dict[str, Any]:
+    """What Trident says of a new volume; a read-only clone is the snapshot itself.
+
+    `maker` makes the volume, where somebody has to.
+    """
     if is_read_only_clone(claim):
         return {"internalName": source_handle(store, claim)}
+    if maker is not None and trident_source(claim) is None:
+        return maker(name, int(_size(claim)))
     return shared_attributes(store, claim, name)
 
 
