@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.access import Caller, Right, bound
+from bot.datasets.caches.fills import fills_on
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import (
@@ -163,10 +164,11 @@ def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
     changes.check(ctx.session, asked, of)
     if is_meant:
         return _begin(ctx, changes.meant(asked), ctx.caller)
+    fills = fills_on(ctx.session, asked.cluster, of.claim.namespace, asked.claim)
 
     def later() -> Reply:
         plan, anf = changes.plan(asked, of)
-        return Reply(card=question(asked, plan, anf), is_question=True)
+        return Reply(card=question(asked, plan, anf, fills), is_question=True)
 
     return Reply((join("Asking Azure about ", code(asked.claim), "…"),), later=later)
 

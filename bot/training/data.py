@@ -8,7 +8,6 @@ from datetime import datetime
 from msgspec.structs import replace
 from sqlmodel import Session
 
-from bot import holds
 from bot.config import ClusterSettings, Settings, Team
 from bot.datasets.caches import using
 from bot.datasets.caches.using import THERE, NotCachedError, Standing, Taken, User
@@ -23,6 +22,7 @@ from bot.training.reach import refuse_unreachable
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
 from bot.training.tables import KIND, Phase, Run
+from bot.volumes.changes import keeping
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 
@@ -83,6 +83,15 @@ def refuse_lost_volumes(session: Session, spec: RunSpec, team: Team) -> None:
         refuse_stale(session, place, "mounted by a new run")
 
 
+def use_volumes(session: Session, spec: RunSpec, reader: Reader) -> None:
+    """Notes which PVCs the run uses, so that what they can do is not taken back under it."""
+    team, why = reader.team, f"run {reader.reference} of {reader.team_name}"
+    claims = [each.claim for each in spec.mounts] + [each.claim for each in spec.data]
+    for claim in dict.fromkeys(each for each in claims if each):
+        place = ClaimPlace(team.cluster, team.namespace, claim)
+        keeping.use(session, place, (KIND, reader.run_id), why)
+
+
 def standing_of(session: Session, run: Run) -> Standing:
     """How far is what a run reads or starts on that has no objects yet; of others it is there."""
     needs = run.spec.get("data") or run.spec.get("origin")
@@ -105,7 +114,7 @@ def lacking(data: Standing) -> State | None:
 
 def let_go(session: Session, run: Run, now: datetime) -> None:
     """Ends all holds of a run that has ended; what it read was used until now."""
-    holds.release(session, KIND, run.id)
+    keeping.leave(session, (KIND, run.id), now)
     if run.spec.get("data"):
         using.left(session, (each.cache for each in asked_spec(run).data), now)
 

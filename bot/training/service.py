@@ -21,7 +21,7 @@ from bot.snapshots.of_runs import RunSnapshots, Use
 from bot.training import finding
 from bot.training.admission import refuse_excess, refuse_forbidden
 from bot.training.claims import reused
-from bot.training.data import Reader, refuse_lost_volumes, with_data
+from bot.training.data import Reader, refuse_lost_volumes, use_volumes, with_data
 from bot.training.end_snapshots import refuse_unfit, wished
 from bot.training.kinds.kind import Site
 from bot.training.listing import Listing, listing
@@ -253,6 +253,7 @@ class TrainingService:
         number = there.newest + 1
         reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
         spec = with_data(session, spec, reader, self._settings(), self._words, now)
+        use_volumes(session, spec, reader)
         warned = warnings(spec, team, engine) if engine else ()
         run = Submitted(run_id, team_name, name, number, spec, warned)
         if spec.origin is not None:

@@ -9,7 +9,7 @@ from sqlalchemy import CursorResult, delete, update
 from sqlmodel import Session, col
 
 from bot.audit import Actor, record
-from bot.datasets.caches import shares, telling
+from bot.datasets.caches import fills, shares, telling
 from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
 from bot.datasets.caches.users import PIN, holding
@@ -73,6 +73,7 @@ def begin(session: Session, cache_id: str, now: datetime) -> None:
     cache.called_off = cache.noticed_at = cache.leaves_at = None
     session.add(cache)
     shares.leave(session, cache_id, now)
+    fills.ends(session, cache, now)
     refresh_cards(session, cache.subject, live=True)
 
 

@@ -33,6 +33,18 @@ class Wish:
         return round(self.keep.total_seconds()) if isinstance(self.keep, timedelta) else None
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """How long a cache is to stay unused, None for ever; whether somebody said so."""
+
+    seconds: int | None
+    is_told: bool
+
+    def longer(self, other: int | None) -> int | None:
+        """The longer of both."""
+        return None if None in {self.seconds, other} else max(self.seconds or 0, other or 0)
+
+
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is made once it is confirmed: the value of a button, so its keys are short."""
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.cluster.hiding import hide_secrets
-from bot.datasets.caches import notes, shares
+from bot.datasets.caches import fills, notes, shares
 from bot.datasets.caches.decision import (
     Again,
     Arrange,
@@ -139,6 +139,7 @@ def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:
     cache.verified_by = dict(said.verified_by)
     cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
     wake_holders(session, cache, found.now)
+    fills.ends(session, cache, found.now)
 
 
 def _fail(session: Session, cache: Cache, fail: Fail, found: Findings) -> None:
@@ -149,6 +150,7 @@ def _fail(session: Session, cache: Cache, fail: Fail, found: Findings) -> None:
     cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
     shares.leave(session, cache.id, found.now)
     wake_holders(session, cache, found.now)
+    fills.ends(session, cache, found.now)
 
 
 def _clear(cache: Cache, remains: str) -> None:

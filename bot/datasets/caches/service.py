@@ -13,8 +13,8 @@ from bot.cluster.resources import ALLOWANCES
 from bot.config import Datasets, Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
+from bot.datasets.caches import fills, fsx_planning
 from bot.datasets.caches import finding as caching
-from bot.datasets.caches import fsx_planning
 from bot.datasets.caches.classes import Classes
 from bot.datasets.caches.cost import (
     Estimate,
@@ -26,7 +26,7 @@ from bot.datasets.caches.cost import (
 )
 from bot.datasets.caches.keeping import keep_seconds
 from bot.datasets.caches.lost import refuse_lost
-from bot.datasets.caches.plan import Plan, Wish
+from bot.datasets.caches.plan import Keeping, Plan, Wish
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.tables import CACHE, Cache, Wanted
 from bot.datasets.finding import Reference
@@ -128,6 +128,7 @@ class CacheService:
         imported = self._import(session, version, plan.storage_class)
         session.add(cache)
         session.flush()
+        fills.begins(session, cache)
         if imported is not None:
             imported.cache_id = cache.id
             session.add(imported)
@@ -142,7 +143,7 @@ class CacheService:
         self,
         session: Session,
         caller: Caller,
-        what: "tuple[Cache, tuple[str, ...], Keeping]",
+        what: tuple[Cache, tuple[str, ...], Keeping],
         now: datetime,
     ) -> Found:
         """The cache that is there or under way, for these teams too; asking counts as use."""
@@ -279,18 +280,6 @@ class CacheService:
 
     def _datasets(self) -> Datasets:
         return self._classes.datasets()
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """How long a cache is to stay unused, None for ever; whether somebody said so."""
-
-    seconds: int | None
-    is_told: bool
-
-    def longer(self, other: int | None) -> int | None:
-        """The longer of both."""
-        return None if None in {self.seconds, other} else max(self.seconds or 0, other or 0)
 
 
 def _actor(caller: Caller) -> Actor:

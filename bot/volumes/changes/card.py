@@ -1,12 +1,13 @@
 """A change of a volume as its card, and as the question before it. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
 from bot.approvals.deciding import Deciding
-from bot.config import Anf
+from bot.config import Anf, AnfChanges
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
@@ -41,20 +42,20 @@ _STATES = {
 }
 
 
-def question(asked: Asked, plan: Plan, anf: Anf) -> Card:
+@dataclass(frozen=True)
+class Fill:
+    """What is being filled on a volume, and how much of it is missing."""
+
+    what: str
+    left_bytes: int
+
+
+def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> Card:
     """What a change would do, before anybody does it; the button has it done."""
     changes = anf.changes
-    lines = list(_consequences(asked, plan))
-    if (
-        changes is not None
-        and asked.seconds is not None
-        and goes_down(plan.target.level, plan.source.level)
-    ):
-        wait = changes.wait_before_down
-        if timedelta(seconds=asked.seconds) < wait:
-            length = format_duration(wait)
-            lines.append(plain(f"Azure lets a volume go down {length} after it went up, not"
-                               f" sooner: it is put back after {length}."))  # fmt: skip
+    lines = [*_consequences(asked, plan), *(_rest(each, plan) for each in fills)]
+    if changes is not None and asked.seconds is not None:
+        lines += _way_back(timedelta(seconds=asked.seconds), plan, changes)
     if plan.is_trident:
         lines.append(plain(_TRIDENT))
     if plan.needs_approval:
@@ -111,13 +112,39 @@ def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
                            else "; --shrink makes it smaller."))  # fmt: skip
 
 
+def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Markup]:
+    """What may put off its end."""
+    wait, is_down = changes.wait_before_down, goes_down(plan.target.level, plan.source.level)
+    if is_down and length < wait:
+        yield plain(f"Azure lets a volume go down {format_duration(wait)} after it went up, not"
+                    f" sooner: it is put back after {format_duration(wait)}.")  # fmt: skip
+    longest = format_duration(changes.longest)
+    yield plain("Where a run or a fill uses the volume at that time, it is put back once that has"
+                f" ended, {longest} later at most.")  # fmt: skip
+
+
 def _fill(plan: Plan) -> str:
     """What it means for a fill: writing is bound by the throughput."""
-    size, before, after = plan.volume.quota_bytes, plan.volume.throughput_mibps, plan.mibps_after
-    if not before or not after:
+    size = plan.volume.quota_bytes
+    times = _times_to_write(size, plan)
+    return f"Filling all of its {capacity(size)} takes at least {times}." if times else ""
+
+
+def _rest(fill: Fill, plan: Plan) -> Markup:
+    """What it means for a fill that goes on."""
+    times = _times_to_write(fill.left_bytes, plan)
+    takes = f", which takes at least {times}" if times else ""
+    return plain(f"{fill.what} is being filled on it: {capacity(fill.left_bytes)} are missing"
+                 f"{takes}. The fill goes on meanwhile.")  # fmt: skip
+
+
+def _times_to_write(size: int, plan: Plan) -> str:
+    """`4h now, and 1h then`; empty where a throughput is unknown."""
+    both = plan.volume.throughput_mibps, plan.mibps_after
+    if not both[0] or not both[1]:
         return ""
-    now, then = (format_duration(timedelta(seconds=size / _MIB / each)) for each in (before, after))
-    return f"Filling all of its {capacity(size)} takes at least {now} now, and {then} then."
+    now, then = (format_duration(timedelta(seconds=size / _MIB / each)) for each in both if each)
+    return f"{now} now, and {then} then"
 
 
 def _plan_facts(plan: Plan) -> Iterator[tuple[str, Markup]]:
@@ -221,11 +248,19 @@ def _times(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
     elif row.ends_at is not None:
         yield "Until", when(row.ends_at)
         later = row.not_before or row.ends_at
-        if row.phase == Phase.HELD and later > row.ends_at:
+        if row.phase == Phase.HELD and row.kept_for:
+            yield "Put back", _after_use(row)
+        elif row.phase == Phase.HELD and later > row.ends_at:
             yield "Put back", join(when(later), ", when Azure lets it go down again")
     elif row.duration_seconds is not None:
         length = format_duration(timedelta(seconds=row.duration_seconds))
-        yield "Until", plain(f"{length} after it takes effect")
+        yield "Until", plain(f"{length} after it takes effect; later where a run uses it then")
+
+
+def _after_use(row: VolumeChange) -> Markup:
+    """When what somebody uses is put back."""
+    latest = join(", ", when(row.kept_until), " at the latest") if row.kept_until else Markup("")
+    return join("after ", sentence(row.kept_for), latest)
 
 
 def _buttons(row: VolumeChange, deciding: Deciding) -> Iterator[Button]:

@@ -142,8 +142,10 @@ class VolumeChangeController:
         moment = recording.due_at(row, self._settings(), now)
         if moment > now:
             return Step(moment, lambda session: recording.wait_until(session, row.id, moment))
+        settings = self._settings()
         return Step(
-            now + recording.PATIENCE, lambda session: recording.set_out(session, row.id, now)
+            now + recording.PATIENCE,
+            lambda session: recording.set_out(session, row.id, settings, now),
         )
 
     def _work(self, row: VolumeChange, now: datetime) -> Step:

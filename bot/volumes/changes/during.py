@@ -71,15 +71,19 @@ def _is_up(row: VolumeChange) -> bool:
 
 
 def _raise(row: VolumeChange) -> Raise:
-    is_held = row.phase == Phase.HELD
     return Raise(
         what=f"{row.namespace}/{row.claim_name} from {_way(row)}",
         person=row.person,
         cost=row.cost_delta,
-        until=(row.not_before or row.ends_at) if is_held else None,
+        until=_until(row) if row.phase == Phase.HELD else None,
         ended_at=row.ended_at if row.phase == Phase.RETURNED else None,
         is_returning=row.phase == Phase.WORKING,
     )
+
+
+def _until(row: VolumeChange) -> datetime | None:
+    """When it is put back; at the latest where somebody still uses it."""
+    return row.kept_until if row.kept_for else row.not_before or row.ends_at
 
 
 def _way(row: VolumeChange) -> str:

@@ -43,6 +43,15 @@ def took_effect(session: Session, row: VolumeChange, now: datetime) -> None:
     _say(session, row, "effect", said + _remains(row), now)
 
 
+def kept(session: Session, row: VolumeChange, now: datetime) -> None:
+    """That it stays at its end, for whom, and how long at most."""
+    until = row.kept_until or now
+    line = join(person(row.person), " ", code(row.claim_name), " stays as it is for now, for ",
+                sentence(row.kept_for), ". It is put back after that, ", when(until),
+                " at the latest.")  # fmt: skip
+    _say(session, row, "kept", [line], now)
+
+
 def not_returned(session: Session, row: VolumeChange, now: datetime) -> None:
     """That it could not be put back yet; once, the card says the rest."""
     line = join(person(row.person), " ", code(row.claim_name), " cannot be put back yet. ",

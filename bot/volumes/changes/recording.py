@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, or_, select
 
-from bot import holds
 from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.config import Anf, AnfChanges, Settings
@@ -24,6 +23,7 @@ from bot.volumes.changes.course import (
     Wait,
 )
 from bot.volumes.changes.course import Move as Next
+from bot.volumes.changes.keeping import keep
 from bot.volumes.changes.plan import goes_down, may_go_down
 from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
 from bot.volumes.changes.trident import note_move, tell
@@ -125,12 +125,14 @@ def due_at(row: VolumeChange, settings: Settings, now: datetime) -> datetime:
     """When it sets out: now, or at its end, which Azure's wait for the way down may put off."""
     if row.phase == Phase.APPROVED or row.ends_at is None:
         return now
-    anf = settings.anf
-    changes = (anf.changes if anf is not None else None) or AnfChanges()
     is_down = row.kind == Kind.LEVEL and goes_down(row.target_level, row.source_level)
-    earliest = may_go_down(row.went_up_at, changes) if is_down else None
+    earliest = may_go_down(row.went_up_at, _rules(settings)) if is_down else None
     wanted = now if row.returned_by else row.ends_at
     return max(wanted, earliest or wanted)
+
+
+def _rules(settings: Settings) -> AnfChanges:
+    return (settings.anf.changes if settings.anf is not None else None) or AnfChanges()
 
 
 def wait_until(session: Session, row_id: str, moment: datetime) -> None:
@@ -142,13 +144,15 @@ def wait_until(session: Session, row_id: str, moment: datetime) -> None:
         refresh_cards(session, row.subject, live=False)
 
 
-def set_out(session: Session, row_id: str, now: datetime) -> None:
+def set_out(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
     """Begins the way there or back, unless others are at work on its pools or it is needed."""
     row = session.get(VolumeChange, row_id)
     if row is None or row.phase not in {Phase.APPROVED, Phase.HELD}:
         return
-    row.trouble = _in_the_way(session, row, now)
-    if not row.trouble:
+    if row.phase == Phase.HELD:
+        _keep(session, row, _rules(settings).longest, now)
+    row.trouble = "" if row.kept_for else _in_the_way(session, row)
+    if not row.kept_for and not row.trouble:
         row.leg = Leg.THERE if row.phase == Phase.APPROVED else Leg.BACK
         row.phase, row.since, row.not_before, row.position = Phase.WORKING, now, None, 0
         _rest_act(row)
@@ -157,11 +161,15 @@ def set_out(session: Session, row_id: str, now: datetime) -> None:
     refresh_cards(session, row.subject, live=True)
 
 
-def _in_the_way(session: Session, row: VolumeChange, now: datetime) -> str:
-    if row.phase == Phase.HELD:
-        kept = holds.on(session, CHANGE, row.id, now)
-        if kept:
-            return f"It stays for now: {'; '.join(each.why for each in kept)}."
+def _keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime) -> None:
+    """Who uses the volume keeps it so, unless somebody wants it put back all the same."""
+    is_told = bool(row.kept_for)
+    row.kept_for = "" if row.returned_by else keep(session, row, longest, now)
+    if row.kept_for and not is_told:
+        notes.kept(session, row, now)
+
+
+def _in_the_way(session: Session, row: VolumeChange) -> str:
     mine = [row.source_pool, row.target_pool]
     other = session.scalars(
         select(VolumeChange).where(

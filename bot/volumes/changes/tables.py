@@ -58,7 +58,8 @@ class VolumeChange(SQLModel, table=True):
     a pool is being made. `grown_from` and `shrunk_from` are the sizes of the target and the source
     pool before they were changed, as long as they are. `went_up_at` is when the volume was seen
     on a higher level. Of a volume that `is_trident` Trident is told after each move, by the repair
-    of `repair_id`.
+    of `repair_id`. At its end it stays, until `kept_until` at most, for those that `kept_for`
+    names.
     """
 
     __tablename__: ClassVar[Any] = "volume_changes"
@@ -130,6 +131,8 @@ class VolumeChange(SQLModel, table=True):
     went_up_at: datetime | None = Field(default=None, sa_type=Moment)
     ends_at: datetime | None = Field(default=None, sa_type=Moment)
     returned_by: str | None = None
+    kept_for: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    kept_until: datetime | None = Field(default=None, sa_type=Moment)
     not_before: datetime | None = Field(default=None, sa_type=Moment)
     trouble: str = ""
     remains: str = ""

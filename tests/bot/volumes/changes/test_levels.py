@@ -4,11 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot import holds
 from bot.approvals import Verdict
 from bot.errors import UserError
-from bot.holds import Hold
-from bot.volumes.changes.tables import CHANGE, Phase
+from bot.volumes.changes.tables import Phase
 from playground.arm.estate import GIB, TIB
 from tests.bot.volumes.changes.rig import APPROVE, BOB, CAROL, ERIN, Rig, level
 
@@ -67,7 +65,7 @@ def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
         "  Bill         143.36 more a month",
         "  Target pool  premium: 2 TiB → 3 TiB",
         "  Source pool  standard: to 3 TiB",
-        "  Until        1d 12h after it takes effect",
+        "  Until        1d 12h after it takes effect; later where a run uses it then",
         "  Asked by     Erin in #C0TEAMA",
         "  [Approve] [Deny]",
         f"Change `{row_id[-6:]}`",
@@ -209,21 +207,6 @@ def test_pool_that_fills_after_the_approval(rig: Rig) -> None:
         "Pool premium has changed since it was looked at: it is 3 TiB, of which 2.5 TiB are taken."
     )
     assert rig.effects() == []
-
-
-def test_who_needs_the_level_keeps_it(rig: Rig) -> None:
-    data = rig.volume("data", rig.arm.standard)
-    row_id = rig.ask(level("data", "Premium", seconds=30 * HOUR))
-    rig.pass_time(minutes=1)
-    hold = Hold(thing_kind=CHANGE, thing_id=row_id, subject_kind="cache", subject_id="1",
-                why="chest-xray@v3 is being filled")  # fmt: skip
-    rig.do(lambda session: holds.take(session, hold))
-    rig.pass_time(hours=31)
-    assert data.pool is rig.arm.premium
-    assert "It stays for now: chest-xray@v3 is being filled." in rig.card(row_id)
-    rig.do(lambda session: holds.release(session, "cache", "1"))
-    rig.pass_time(minutes=10)
-    assert data.pool is rig.arm.standard
 
 
 def test_changes_of_one_pool_take_turns(rig: Rig) -> None:

@@ -1,0 +1,60 @@
+"""Who uses a volume keeps what it has: what is to be put back stays until they have ended."""
+
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, select
+
+from bot import holds
+from bot.due import wake
+from bot.holds import Hold
+from bot.volumes.changes.tables import CHANGE, LANE, VolumeChange
+from bot.volumes.records import ClaimPlace
+
+CLAIM = "pvc"
+
+
+def use(session: Session, claim: ClaimPlace, subject: tuple[str, str], why: str) -> None:
+    """Notes that a subject (kind, id) uses a PVC until it leaves; `why` names it."""
+    kind, subject_id = subject
+    hold = Hold(
+        thing_kind=CLAIM,
+        thing_id=_id(claim),
+        subject_kind=kind,
+        subject_id=subject_id,
+        why=why,
+    )
+    holds.take(session, hold)
+
+
+def leave(session: Session, subject: tuple[str, str], now: datetime) -> None:
+    """Ends all holds of a subject; changes that stayed for it alone are put back now."""
+    kind, subject_id = subject
+    kept = select(Hold.thing_id).where(
+        col(Hold.thing_kind) == CHANGE,
+        col(Hold.subject_kind) == kind,
+        col(Hold.subject_id) == subject_id,
+    )
+    changes = session.scalars(kept).all()
+    holds.release(session, kind, subject_id)
+    for each in changes:
+        wake(session, CHANGE, each, LANE, now)
+
+
+def keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime) -> str:
+    """Who keeps a change from being put back now; empty for nobody.
+
+    Who uses its PVC at its end does, for so long at the longest. Who comes later does not, so that
+    it is put back one day.
+    """
+    if row.kept_until is None:
+        row.kept_until = (row.ends_at or now) + longest
+        claim = ClaimPlace(row.cluster, row.namespace, row.claim_name)
+        for each in holds.on(session, CLAIM, _id(claim), now):
+            found = each.model_dump() | {"thing_kind": CHANGE, "thing_id": row.id}
+            holds.take(session, Hold(**found | {"until": row.kept_until}))
+        session.flush()
+    return " and ".join(sorted(each.why for each in holds.on(session, CHANGE, row.id, now)))
+
+
+def _id(claim: ClaimPlace) -> str:
+    return "/".join(claim)
