@@ -86,7 +86,7 @@ def main(  # noqa: PLR0913  # one argument an option
     """Try Quartermaster in an embedded Slack workspace and cluster."""
     if headless and scenario is None:
         raise click.UsageError("--headless needs a --scenario; --list names them.")
-    setup = scenario.setup if scenario else Setup()
+    setup = scenario.setup if scenario else Setup(prometheus=True)
     options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
     asked = Asked(scenario, stays=keep or not headless, page=html or out / "channels.html")
     try:

@@ -8,6 +8,7 @@ from typing import Any
 from playground.cluster.control.training import Training
 from playground.cluster.operators.catalogue import OPERATORS
 from playground.ledger import Fault
+from playground.prometheus.service import Prometheus
 from playground.slack.errors import PersonError
 from playground.slack.faults import Down
 from playground.slack.page import page
@@ -34,6 +35,9 @@ USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
   POST /nature {"do": "lose_node", "name": "gpu-1"}
        find_node; evict or preempt {"namespace", "pod"} ("by" a uid); break_mount {"claim", "words"}
        or mend_mount; break_provisioner {"storage_class", "words"} or mend_provisioner
+  POST /gpus {"run": "nb", "busy": [0.9, 0]}
+       for which share of the time they work; {"node": "gpu-1", "gpu": 3, "xid": 79} breaks one
+  POST /prometheus {"is": "down"}      down or up
   GET  /requests                       what the bot asked of the outside world
 """
 _CLOCK_WAIT_SECONDS = 20.0
@@ -60,6 +64,8 @@ class Control:
             "PUT /behaviour": self._behaviour,
             "POST /install": self._install,
             "POST /nature": self._nature,
+            "POST /gpus": self._gpus,
+            "POST /prometheus": self._prometheus,
             "GET /requests": self._requests,
         }
         self.app = application(self._answer)
@@ -179,6 +185,30 @@ class Control:
             raise WebError(f"nature does not work like this: {error}") from None
         return Told({"done": what, **words})
 
+    async def _gpus(self, asked: Asked) -> Told:
+        metrics = self._metrics()
+        try:
+            if "run" in asked.body:
+                metrics.work(_text(asked, "run"), *_shares(asked))
+            else:
+                gpu, xid = (int(asked.body.get(each, -1)) for each in ("gpu", "xid"))
+                metrics.fail(_text(asked, "node"), gpu, xid)
+        except LookupError as error:
+            raise WebError(f"{error}", NOT_FOUND) from None
+        return Told(asked.body)
+
+    async def _prometheus(self, asked: Asked) -> Told:
+        metrics, state = self._metrics(), _text(asked, "is")
+        if state not in {"down", "up"}:
+            raise WebError(f"Prometheus cannot be {state}{closest(state, ['down', 'up'])}")
+        (metrics.go_down if state == "down" else metrics.come_back)()
+        return Told({"prometheus": state})
+
+    def _metrics(self) -> Prometheus:
+        if self._world.metrics is None:
+            raise WebError("this world has no Prometheus", NOT_FOUND)
+        return next(iter(self._world.metrics.of.values()))
+
     async def _requests(self, _asked: Asked) -> Told:
         rows = self._world.ledger.requests
         listed = [{"number": r.number, "service": r.service, "name": r.name, "about": r.about}
@@ -238,6 +268,15 @@ def _text(asked: Asked, key: str) -> str:
     if not isinstance(value, str) or not value:
         raise WebError(f'"{key}" is missing; it must be a text')
     return value
+
+
+def _shares(asked: Asked) -> list[float]:
+    """How busy GPUs are; WebError says what is right."""
+    found = asked.body.get("busy")
+    known: list[Any] = found if isinstance(found, list) else [found]
+    if not known or not all(isinstance(each, int | float) and 0 <= each <= 1 for each in known):
+        raise WebError('"busy" must be shares of the time, like [0.9, 0]')
+    return [float(each) for each in known]
 
 
 def _labels(message: Message) -> list[str]:

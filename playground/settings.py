@@ -64,7 +64,7 @@ class Setup:
     clusters by name, the first of which is the story's; without it there is one with Kueue. With
     `bucket` there is an object store, for datasets; with `azure` there is Azure NetApp Files, and
     what it says is in it from the start. With `fsx` a file system of FSx for Lustre is linked to
-    the bucket.
+    the bucket. With `prometheus` each cluster has one that knows what its GPUs do.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -75,6 +75,7 @@ class Setup:
     bucket: bool = False
     azure: Callable[[Cluster, Estate], None] | None = None
     fsx: bool = False
+    prometheus: bool = False
 
 
 def configuration(at: Addresses, setup: Setup, database_url: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from playground.cluster.nature import Nature
 from playground.cluster.objects.kinds import Object
 from playground.fsx.service import Fsx
 from playground.person import Card, Person
+from playground.prometheus.service import Prometheus
 from playground.sightings import Words, says_all, spelled
 from playground.slack.faults import Down
 from playground.slack.transcript import Entry
@@ -117,6 +118,13 @@ class Story(Stage):
         if self.world.azure is None:
             self.fail("this story has no Azure: Setup(azure=...)")
         return self.world.azure.estate
+
+    @property
+    def metrics(self) -> Prometheus:
+        """What the GPUs of the story's cluster do, and who looks."""
+        if self.world.metrics is None:
+            self.fail("this story has no Prometheus: Setup(prometheus=True)")
+        return next(iter(self.world.metrics.of.values()))
 
     @property
     def fsx(self) -> Fsx:

@@ -24,6 +24,7 @@ from playground.fsx.service import Fsx
 from playground.ledger import Ledger
 from playground.loopback import App, Loopback, reserved_port
 from playground.pace import Pace
+from playground.prometheus.service import Metrics
 from playground.settings import (
     CONFIG,
     KUBECONFIG,
@@ -104,6 +105,7 @@ class World:
         self.azure = Azure(self.ledger, self.clock.now) if options.setup.azure else None
         self.fsx = self._fsx() if options.setup.fsx else None
         self._arrange(options.setup)
+        self.metrics = Metrics(self.clusters, self.clock.now) if options.setup.prometheus else None
         for cluster in self.clusters.values():
             cluster.programs.folder = options.out / PODS
             cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
@@ -164,6 +166,8 @@ class World:
             self.azure.url = self._servers.serve(self.azure.app)
         if self.fsx is not None:
             self.fsx.url = self._servers.serve(self.fsx.app)
+        if self.metrics is not None:
+            self.metrics.serve(self._servers.serve)
         token = secrets.token_hex(16)
         for name, cluster in self.clusters.items():
             if cluster is not self.cluster:
@@ -264,6 +268,8 @@ class World:
             document = merged(self.azure.settings(), document)
         if self.fsx is not None:
             document = merged(document, self.fsx.settings(out))
+        if self.metrics is not None:
+            document = merged(document, self.metrics.settings())
         del document["database"]
         write_yaml(config, document)
         credentials = self.slack.credentials

@@ -9,15 +9,20 @@ import httpx
 
 from playground.ledger import Fault
 from playground.opening import opened
+from playground.settings import Setup
 from playground.slack.people import BOT_USER, Message
 from playground.slack.posting import post
 from playground.world import Options, World
 
 
-def asked(tmp_path: Path, ask: Callable[[World, httpx.AsyncClient], Awaitable[None]]) -> None:
+def asked(
+    tmp_path: Path,
+    ask: Callable[[World, httpx.AsyncClient], Awaitable[None]],
+    setup: Setup | None = None,
+) -> None:
     async def run() -> None:
         async with (
-            opened(Options(tmp_path)) as world,
+            opened(Options(tmp_path, setup or Setup())) as world,
             httpx.AsyncClient(base_url=world.addresses.control, trust_env=False) as client,
         ):
             await ask(world, client)
@@ -137,5 +142,41 @@ def test_clock_answers_when_time_has_moved(tmp_path: Path) -> None:
         moved = (await waiting).json()["offset_seconds"]
         assert 0 < moved <= 10
         assert moved == world.clock.offset.total_seconds()
+
+    asked(tmp_path, ask)
+
+
+def test_gpus_idle_and_break_by_hand(tmp_path: Path) -> None:
+    async def ask(world: World, client: httpx.AsyncClient) -> None:
+        assert world.metrics is not None
+        for body in ({"run": "lane", "busy": [0.9, 0]}, {"node": "gpu-1", "gpu": 3, "xid": 79}):
+            assert (await client.post("/gpus", json=body)).json() == body
+        assert error_of(await client.post("/gpus", json={"run": "lane", "busy": [90]})) == (
+            400,
+            '"busy" must be shares of the time, like [0.9, 0]',
+        )
+        broken = {"node": "gpu-9", "gpu": 3, "xid": 79}
+        assert error_of(await client.post("/gpus", json=broken)) == (
+            404,
+            "there is no GPU 3 on a node gpu-9",
+        )
+        [prometheus] = world.metrics.of.values()
+        for state, is_away in (("down", True), ("up", False)):
+            assert (await client.post("/prometheus", json={"is": state})).status_code == 200
+            assert prometheus.past.is_away is is_away
+        assert error_of(await client.post("/prometheus", json={"is": "gone"})) == (
+            400,
+            "Prometheus cannot be gone; there is: down, up",
+        )
+
+    asked(tmp_path, ask, Setup(prometheus=True))
+
+
+def test_without_a_prometheus_there_is_none(tmp_path: Path) -> None:
+    async def ask(_world: World, client: httpx.AsyncClient) -> None:
+        assert error_of(await client.post("/prometheus", json={"is": "down"})) == (
+            404,
+            "this world has no Prometheus",
+        )
 
     asked(tmp_path, ask)
