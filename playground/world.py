@@ -239,10 +239,12 @@ class World:
             task.add_done_callback(self._revivals.discard)
 
     async def _revive(self) -> None:
+        kills = self.kills
         try:
             await self.bot.start()
         except Exception as error:  # noqa: BLE001  # told to whoever waits, by _check
-            self._broken = error
+            if self.kills == kills:  # else it was killed again, and is revived for that
+                self._broken = error
         self.changes.ring()
 
     def _check(self) -> None:

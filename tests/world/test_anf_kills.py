@@ -1,28 +1,33 @@
-"""The bot is killed at each thing it asks of Azure for a change; none is lost or done twice."""
+"""The bot is killed at each thing it asks of Azure or Trident; none is lost or done twice."""
 
 import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
 from playground.arm.estate import GIB, TIB, Estate
-from playground.arm.trident import Wanted, export, storage_class
+from playground.arm.trident import CONTROLLER, HOME, Wanted, export, provision, storage_class
 from playground.cluster.cluster import Cluster
 from playground.ledger import Fault
 from playground.opening import opened
+from playground.person import Person
 from playground.settings import Setup
 from playground.slack.rates import Rates
 from playground.story import Story
 from playground.world import Options, World
-from tests.world.telling import PATIENCE_SECONDS, side_by_side, told
+from tests.world.telling import PATIENCE_SECONDS
 
 GROW, MOVE, SET = "PATCH capacityPools", "POST poolChange", "PATCH volumes"
 # There: the target grows, the volume moves, the source shrinks. Back: the same the other way.
 WAY = ((GROW, 1), (MOVE, 1), (GROW, 2), (GROW, 3), (MOVE, 2), (GROW, 4))
 THROUGHPUT = ((SET, 1), (SET, 2))
+# Trident's record is written, and its controller started anew; another PVC is asked to be larger.
+TRIDENT = (("patch tridentvolumes", 1), ("patch deployments", 1))
+GROWTH = (("patch persistentvolumeclaims", 1),)
+EVERY = (*TRIDENT, *GROWTH, *WAY, *THROUGHPUT)
 
 
 def _arranged(cluster: Cluster, estate: Estate) -> None:
@@ -38,57 +43,97 @@ def _arranged(cluster: Cluster, estate: Estate) -> None:
     scratch.address = "10.0.2.5"
     export(cluster, scratch, "scratch", Wanted("team-a", "scratch", 512))
     estate.add_volume(premium, "others", 1536 * GIB)
+    moved = provision(cluster, estate, standard, Wanted("team-a", "lost", 100))
+    moved.pool = tuned
+    provision(cluster, estate, standard, Wanted("team-a", "small", 100))
 
 
 SETUP = Setup(
     azure=_arranged,
-    settings={"anf": {"changes": {"approve_above": 10_000}}},
+    settings={
+        "anf": {"changes": {"approve_above": 10_000}},
+        "admins": {"people": ["U0CAROL", "U0ERIN"]},
+        "approvals": {"anf_change": {"approvers": {"people": ["U0CAROL"]}}},
+    },
 )
 
 
-async def told_amid_kills(options: Options, fault: Fault) -> None:
-    """Changes a level and a throughput for a day; the bot dies at each request on the way."""
+async def told_amid_kills(options: Options) -> None:
+    """Repairs, grows, and changes for a day; the bot dies before and after each request."""
     async with opened(options) as world:
         world.pace.patience_seconds = PATIENCE_SECONDS
         # A bot that is killed all the time does not remember what it asked of Slack before.
         world.slack.rates = Rates(lambda: 20 * time.monotonic())
         await world.start_bots()
-        world.ledger.by_turn = dict.fromkeys(_turns(fault), fault)
+        world.ledger.by_turn = dict(_turns())
         story = Story(world, unreliable=True)
+        story.allowed_writes |= {name for name, _ in (*TRIDENT, *GROWTH)}
         erin = story.person("Erin")
+        await _repairs_and_grows(story, erin)
         words = "/anf level models premium --pool premium-1 --for 30h --shrink --yes"
         await erin.types("#team-a", words)
-        await erin.types("#team-a", "/anf throughput scratch 60 --for 30h --yes")
+        await erin.types("#team-a", "/anf throughput scratch 40 --for 30h --yes")
         level = await story.card("#team-a", "team-a/models to Premium")
-        rate = await story.card("#team-a", "team-a/scratch to 60 MiB/s")
+        rate = await story.card("#team-a", "team-a/scratch to 40 MiB/s")
         await level.shows("in force", "premium-1: 2 TiB → 3 TiB (grown)")
         await rate.shows("in force")
-        await _azure_is(story, {"premium-1 3", "standard-1 3", "models premium-1", "scratch 60"})
+        await _azure_is(story, {"premium-1 3", "standard-1 3", "models premium-1", "scratch 40"})
         await story.pass_time(timedelta(hours=31))
         await level.shows("put back")
         await rate.shows("put back")
         await _azure_is(story, {"premium-1 2", "standard-1 4", "models standard-1", "scratch 16"})
         await erin.is_mentioned("#team-a", "models is on Premium", thread=level)
         await erin.is_mentioned("#team-a", "models is put back: Standard", thread=level)
-        await erin.is_mentioned("#team-a", "scratch has 60 MiB/s", thread=rate)
+        await erin.is_mentioned("#team-a", "scratch has 40 MiB/s", thread=rate)
         await erin.is_mentioned("#team-a", "scratch is put back: 16 MiB/s.", thread=rate)
         await story.ends()
-        assert world.kills == len(WAY) + len(THROUGHPUT)
+        assert world.kills == 2 * len(EVERY)
         assert _begun(world) == len(WAY) + len(THROUGHPUT)
+        assert _starts(world) == 1
 
 
-def _turns(fault: Fault) -> list[tuple[str, int]]:
-    """The requests to die at; what had no effect is asked again, and so takes two turns each."""
-    every = (*WAY, *THROUGHPUT)
-    if fault is Fault.KILL_AFTER:
-        return list(every)
-    return [(name, 2 * turn - 1) for name, turn in every]
+def _turns() -> Iterator[tuple[tuple[str, int], Fault]]:
+    """What had no effect is asked once more; then it has one, which the bot does not hear of."""
+    for name, turn in EVERY:
+        yield (name, 2 * turn - 1), Fault.KILL_BEFORE
+        yield (name, 2 * turn), Fault.KILL_AFTER
+
+
+async def _repairs_and_grows(story: Story, erin: Person) -> None:
+    """One PVC, which somebody moved, is repaired while another one grows."""
+    story.unreliable = False
+    offers = []
+    for words, told in (("repair lost", "was moved to"), ("grow small 200Gi", "for good")):
+        await erin.types("#team-a", f"/anf {words}")
+        await erin.is_told("Asking Azure")
+        offers.append(await erin.is_told(told))
+    repair, growth = offers
+    assert repair is not None
+    assert growth is not None
+    story.unreliable = True
+    await erin.clicks(repair, "Ask for approval")
+    card = await story.card("#team-a", "Repair of PVC lost")
+    request = await story.card("#gpu-approvals", "Repair of PVC lost")
+    await story.person("Carol").clicks(request, "Approve")
+    await card.shows("Trident knows where it is")
+    await erin.is_mentioned("#team-a", "Trident knows again where the volume", thread=card)
+    await erin.clicks(growth, "Grow it")
+    grown = await story.card("#team-a", "small to 200 GiB")
+    await grown.shows("has grown")
+    await erin.is_mentioned("#team-a", "small has 200 GiB now.", thread=grown)
+    assert 200 * GIB in {each.quota for each in story.azure.volumes}
 
 
 def _begun(world: World) -> int:
     """How many operations Azure has ever begun."""
     assert world.azure is not None
     return len(world.azure.app.routes.operations.all)
+
+
+def _starts(world: World) -> int:
+    """How often Trident's controller was started anew."""
+    deployment = world.cluster.get("deployments", CONTROLLER, HOME) or {"metadata": {}}
+    return int(deployment["metadata"]["generation"]) - 1
 
 
 async def _azure_is(story: Story, facts: set[str]) -> None:
@@ -104,13 +149,4 @@ async def _azure_is(story: Story, facts: set[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_changes_outlive_kills_at_every_request(options: Options) -> None:
-    works = [
-        (
-            fault,
-            partial(told_amid_kills, replace(options, out=options.out / fault, setup=SETUP), fault),
-        )
-        for fault in (Fault.KILL_BEFORE, Fault.KILL_AFTER)
-    ]
-    ends = asyncio.run(side_by_side(works, len(works)))
-    failed = {name: end for name, end in ends.items() if isinstance(end, BaseException)}
-    assert not failed, told(failed)
+    asyncio.run(told_amid_kills(replace(options, setup=SETUP)))
