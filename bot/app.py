@@ -284,7 +284,7 @@ class Application:
     def _look_at_gpus(self, session: Session, now: datetime) -> None:
         look_around(self.settings(), session, now)
         idle = IdleRunService(self.settings, self.training.stop_jobs)
-        look_at_idle_runs(idle, session, self.clusters, now)
+        look_at_idle_runs(idle, session, self.settings().clusters, now)
 
     def _recover_quotas(self, session: Session, now: datetime) -> None:
         for cluster in self.clusters:

@@ -17,8 +17,7 @@ from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
 from bot.errors import ChatError, QuartermasterError
 from bot.findings import Finding, Findings
-from bot.gpus.exporters import REQUESTS
-from bot.gpus.prometheus import Prometheus
+from bot.gpus.sources.choice import Sources
 from bot.quotas.checking import engine_finding, queue_findings
 from bot.slack.client import SlackClient
 from bot.slack.manifest import SCOPES
@@ -157,14 +156,11 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
 
 def _gpus(settings: Settings, name: str, about: str) -> Findings:
     """Whether anybody knows what GPUs do."""
-    at = settings.clusters[name].prometheus
-    if at is None:
+    source = Sources().open(name, settings.clusters[name])
+    if source is None:
         return
-    with closing(Prometheus("Prometheus", at)) as prometheus:
-        now = datetime.now(UTC)
-        count, can_fill = prometheus.counted(now), prometheus.has(REQUESTS, "pod", now)
-    gaps = "" if can_fill else "; minutes when the bot is away stay unknown: no kube-state-metrics"
-    yield Finding(about, "ok", f"Prometheus knows {count} that pods use{gaps}")
+    with closing(source):
+        yield Finding(about, "ok", source.check(datetime.now(UTC)))
 
 
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:

@@ -115,4 +115,8 @@ class DatabaseError(OutsideError):
 
 
 class MetricsError(OutsideError):
-    """A metrics source failed."""
+    """Who knows what GPUs do failed; `retry_after_seconds` is how long we are to wait."""
+
+    def __init__(self, message: str, hint: str = "", *, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(message, hint)
+        self.retry_after_seconds = retry_after_seconds

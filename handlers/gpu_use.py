@@ -75,9 +75,9 @@ def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str 
 def idle(ctx: Context, *, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Those of the team, or of all for admins."""
     found = ctx.gpus.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
-    asked = any(each.prometheus is not None for each in ctx.settings.clusters.values())
-    hint = "" if asked else "What GPUs do is unknown here, as no cluster has a Prometheus."
-    return Reply(card=idle_card(found, hint, ctx.now))
+    asked = any(each.measures_gpus for each in ctx.settings.clusters.values())
+    unknown = "What GPUs do is unknown here, as no cluster has a source of GPU metrics."
+    return Reply(card=idle_card(found, "" if asked else unknown, ctx.now))
 
 
 @gpu.verb(

@@ -51,7 +51,7 @@ class Scraped:
 
 
 @contextmanager
-def prometheus(folder: Path, scraped: Scraped, *options: str) -> Iterator[str]:
+def prometheus(folder: Path, scraped: Scraped, *options: str, tls: bool = False) -> Iterator[str]:
     """The address of a server that knows what was scraped; skips where the program is absent."""
     server, tool = _program("prometheus"), _program("promtool")
     text, data = folder / "scraped.txt", folder / "data"
@@ -73,7 +73,8 @@ def prometheus(folder: Path, scraped: Scraped, *options: str) -> Iterator[str]:
         text=True,
     )
     try:
-        yield f"http://{_address(process)}"
+        scheme = "https" if tls else "http"
+        yield f"{scheme}://{_address(process)}"
     finally:
         process.terminate()
         process.communicate(timeout=60)

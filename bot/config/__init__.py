@@ -7,13 +7,18 @@ from bot.config.clusters import (
     GpuUnits,
     Hami,
     Ingress,
-    PrometheusSettings,
 )
 from bot.config.datasets import CacheClass, Datasets, Layout, Store
 from bot.config.digests import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
 from bot.config.fsx import FsxFolder, FsxService
+from bot.config.gpu_sources import (
+    BasicLogin,
+    ClientCertificate,
+    PrometheusSettings,
+    SigV4,
+)
 from bot.config.gpus import Gpus
 from bot.config.models import (
     Approvals,
@@ -43,8 +48,10 @@ __all__ = [
     "Anf",
     "AnfChanges",
     "Approvals",
+    "BasicLogin",
     "CacheClass",
     "Circle",
+    "ClientCertificate",
     "Clock",
     "ClusterSettings",
     "ConfigurationFile",
@@ -72,6 +79,7 @@ __all__ = [
     "RunDefaults",
     "Secrets",
     "Settings",
+    "SigV4",
     "Slack",
     "Snapshots",
     "Store",

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
+from bot.config.gpu_sources import PrometheusSettings
+from bot.config.kinds import is_loopback
 from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
 
+_LOGINS = ("token_file", "basic", "entra", "sigv4")
 _TOKENS = ("xoxb-", "xoxp-", "xoxe", "xapp-")
 _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
     lambda path: path == ("database", "url"): (
@@ -15,7 +18,8 @@ _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
         "this address has a password; keys of stores belong into a Secret."
     ),
     lambda path: path[-2:] == ("prometheus", "url"): (
-        "this address has a password; name a file with a token in token_file."
+        "this address has a password; name a file with it in basic.password_file, or with a"
+        " token in token_file."
     ),
 }
 
@@ -47,6 +51,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _shared_channels(settings)
     yield from _hopeless_policies(settings)
     yield from _two_ways_to_share(settings)
+    yield from _gpu_sources(settings)
     yield from _unknown_teams_of_stores(settings)
     yield from _misplaced_datasets(settings)
     yield from _unlinked_classes(settings)
@@ -93,6 +98,25 @@ def _two_ways_to_share(settings: Settings) -> Iterator[Mistake]:
         if len(ways) > 1:
             words = f"{' and '.join(ways)} are two ways to share GPUs; keep one of them."
             yield ("clusters", name, "fractions"), words
+
+
+def _gpu_sources(settings: Settings) -> Iterator[Mistake]:
+    for name, cluster in settings.clusters.items():
+        if cluster.prometheus is not None:
+            path = ("clusters", name, "prometheus")
+            yield from ((path, words) for words in _of_login(cluster.prometheus))
+
+
+def _of_login(prometheus: PrometheusSettings) -> Iterator[str]:
+    """What is wrong with how the bot says who it is."""
+    ways = [each for each in _LOGINS if getattr(prometheus, each)]
+    if len(ways) > 1:
+        yield f"{' and '.join(ways)} both say who asks; keep one of them."
+    is_secure = prometheus.url.startswith("https:")
+    if prometheus.client_certificate is not None and not is_secure:
+        yield "client_certificate is shown in TLS alone; url must begin with https://."
+    if (prometheus.entra or prometheus.sigv4) and not is_secure and not is_loopback(prometheus.url):
+        yield f"{ways[0]} must not go over the network in the open; url must begin with https://."
 
 
 def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.config.kinds import GpuPart, HostName, Name, PrometheusUrl, ResourceName
+from bot.config.gpu_sources import PrometheusSettings
+from bot.config.kinds import GpuPart, HostName, Name, ResourceName
 from bot.config.section import Section
 
 
@@ -62,19 +63,6 @@ class Ingress(Section):
     """The Secret with its certificate, in every team's namespace; else the controller's own."""
 
 
-class PrometheusSettings(Section):
-    """A Prometheus that scrapes DCGM's exporter, or another server that speaks its HTTP API."""
-
-    url: PrometheusUrl
-    """Its address, like http://prometheus.monitoring:9090."""
-
-    token_file: str | None = None
-    """A file with a bearer token for it."""
-
-    ca_file: str | None = None
-    """A file with its certificate's CA; without it the system's count."""
-
-
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
 
@@ -100,7 +88,12 @@ class ClusterSettings(Section):
     """By storage class, what its new volumes can be, where its driver does not tell."""
 
     prometheus: PrometheusSettings | None = None
-    """Where it is known what GPUs do; without it nobody knows, and idle sessions are let be."""
+    """Where it is known what GPUs do; without any nobody knows, and idle sessions are let be."""
 
     ingress: Ingress | None = None
     """How browsers reach interactive sessions; without it people are given a port-forward line."""
+
+    @property
+    def measures_gpus(self) -> bool:
+        """Whether anybody is named who knows what its GPUs do."""
+        return self.prometheus is not None

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from bot.config.kinds import BucketUrl, StoreUrl
+from bot.config.kinds import BucketUrl, Region, StoreUrl
 from bot.config.section import Section
 
 
 class FsxService(Section):
     """Amazon FSx, as the bot asks it; file systems there that nothing needs are reported."""
 
-    region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d+$", max_length=63)]
+    region: Region
     """The region of the cluster, like eu-central-1."""
 
     endpoint: StoreUrl | None = None

@@ -82,7 +82,8 @@ def _has_one_group(value: str) -> bool:
         return False
 
 
-def _is_loopback(value: str) -> bool:
+def is_loopback(value: str) -> bool:
+    """Whether the text is a URL of a web server on this machine."""
     return is_http(value) and urlsplit(value).hostname in _LOOPBACK
 
 
@@ -109,7 +110,7 @@ def _is_open(value: str) -> bool:
 
 
 def _is_arm(value: str) -> bool:
-    return _is_endpoint(value) and (value.startswith("https://") or _is_loopback(value))
+    return _is_endpoint(value) and (value.startswith("https://") or is_loopback(value))
 
 
 def with_slash(value: str) -> str:
@@ -179,6 +180,10 @@ PrometheusUrl = Annotated[
         Kind("the address of a Prometheus like http://prometheus.monitoring:9090", _is_open)
     ),
 ]
+Region = Annotated[
+    str, _shape("a region of AWS like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
+]
+LoginName = Annotated[str, _shape("a name without colons and spaces", r"[^:\s]{1,200}")]
 BucketUrl = Annotated[
     str,
     _shape(
@@ -189,7 +194,7 @@ BucketUrl = Annotated[
 ]
 LoopbackUrl = Annotated[
     str,
-    AfterValidator(Kind("a URL on this machine like http://127.0.0.1:9000/clock", _is_loopback)),
+    AfterValidator(Kind("a URL on this machine like http://127.0.0.1:9000/clock", is_loopback)),
 ]
 SubscriptionId = Annotated[
     str,

@@ -9,11 +9,11 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.gpus import owners
 from bot.gpus.amounts import WHOLE, Amounts
-from bot.gpus.exporters import PodName, Request, Requests
 from bot.gpus.minutes import moment_of
 from bot.gpus.nodes import Place, places
 from bot.gpus.owners import Owner
 from bot.gpus.pods import KnownPod, NewPod, keep_pods
+from bot.gpus.sources.source import PodName, Request, Requests
 from bot.gpus.tables import What
 from bot.training.tables import Run
 

@@ -1,29 +1,36 @@
 """Which runs are idle by the samples, for those who decide what follows from that."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
+from bot.config import ClusterSettings
+from bot.gpus.sources.choice import pace_of
 from bot.gpus.usage import Now, latest
 from bot.training.idle_runs import IdleRun, IdleRunService
 
-# What was measured longer ago says nothing of now.
+_MINUTE = timedelta(minutes=1)
+# What was measured longer ago than figures take to come says nothing of now.
 _FRESH = timedelta(minutes=10)
 
 
 def look_at_idle_runs(
-    idling: IdleRunService, session: Session, clusters: Iterable[str], now: datetime
+    idling: IdleRunService,
+    session: Session,
+    clusters: Mapping[str, ClusterSettings],
+    now: datetime,
 ) -> None:
     """Has each run seen of whose GPUs all are known to do nothing."""
-    for cluster in clusters:
-        for idle in idle_runs(latest(session, cluster), now):
+    for name, at in clusters.items():
+        for idle in idle_runs(latest(session, name), at, now):
             idling.seen(session, idle, now)
 
 
-def idle_runs(seen: Now, now: datetime) -> list[IdleRun]:
+def idle_runs(seen: Now, at: ClusterSettings, now: datetime) -> list[IdleRun]:
     """The runs of a cluster all of whose GPUs do nothing, and since when all of them do."""
-    if seen.measured_at is None or now - seen.measured_at > _FRESH:
+    until = seen_until(seen, at, now)
+    if until is None:
         return []
     since: dict[str, list[datetime | None]] = {}
     for part in seen.parts:
@@ -33,5 +40,14 @@ def idle_runs(seen: Now, now: datetime) -> list[IdleRun]:
     for run_id, moments in sorted(since.items()):
         known = [moment for moment in moments if moment is not None]
         if len(known) == len(moments):
-            found.append(IdleRun(run_id, max(known)))
+            found.append(IdleRun(run_id, max(known), until))
     return found
+
+
+def seen_until(seen: Now, at: ClusterSettings, now: datetime) -> datetime | None:
+    """Until when it is known what the GPUs of a cluster do; None where that is too long ago."""
+    if seen.measured_at is None:
+        return None
+    pace = pace_of(at)
+    fresh = _FRESH + (pace.late + pace.together - 2) * _MINUTE
+    return seen.measured_at + _MINUTE if now - seen.measured_at <= fresh else None

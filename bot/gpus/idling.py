@@ -16,11 +16,14 @@ _CHANGE = (
 )
 
 
-def follow(session: Session, cluster: str, minutes: Mapping[int, Mapping[int, Amounts]]) -> None:
-    """Notes it, from minutes in their order; what nobody knows counts as work."""
+def follow(
+    session: Session, cluster: str, minutes: range, known: Mapping[int, Mapping[int, Amounts]]
+) -> None:
+    """Notes it, from what is known of minutes; what nobody knows counts as work."""
     before = _idle_now(session, cluster)
     since: dict[int, datetime | None] = dict(before)
-    for minute, entries in minutes.items():
+    for minute in minutes:
+        entries = known.get(minute, {})
         for series in since.keys() - entries.keys():
             since[series] = None
         for series, amounts in entries.items():

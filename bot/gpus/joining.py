@@ -5,13 +5,13 @@ from dataclasses import replace
 from math import ceil
 
 from bot.gpus.amounts import NOTHING, WHOLE, Amounts
-from bot.gpus.exporters import Figures, PodName
 from bot.gpus.pods import KnownPod
+from bot.gpus.sources.source import Figures, PodName, Told
 
 
 def join(
     entries: Mapping[int, Amounts],
-    told: Mapping[PodName, Figures],
+    told: Told,
     pods: Mapping[PodName, KnownPod],
 ) -> dict[int, Amounts]:
     """The entries of a minute, with what is known of their pods' GPUs.
@@ -19,7 +19,7 @@ def join(
     What nobody told stays unknown; nobody is said to have used more than they held.
     """
     sums: dict[int, Amounts] = {}
-    for name, each in told.items():
+    for name, each in told.pods.items():
         pod = pods.get(name)
         if pod is not None:
             sums[pod.series] = sums.get(pod.series, NOTHING) + _of_pod(pod.amount, each)

@@ -12,16 +12,17 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.database.database import Database
+from bot.errors import MetricsError
 from bot.gpus import idling, keeping
 from bot.gpus.amounts import Amounts
-from bot.gpus.exporters import Figures, PodName, Requests, figures, requests
 from bot.gpus.filling import Filling
 from bot.gpus.joining import join
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.nodes import Counting
 from bot.gpus.packing import unpack
 from bot.gpus.pods import KnownPod, known_pods
-from bot.gpus.prometheus import NoGpusError, Prometheus
+from bot.gpus.sources.choice import Sources, pace_of
+from bot.gpus.sources.source import NoGpusError, Pace, PodName, Requests, Source, Told
 from bot.gpus.sums import samples
 from bot.gpus.tables import Sampling
 
@@ -35,16 +36,16 @@ Minutes = dict[int, dict[int, Amounts]]
 
 
 @dataclass
-class _Told:
+class _Answers:
     """What was told of some minutes; `trouble` says why nothing is known of what GPUs did."""
 
-    figures: Mapping[int, Mapping[PodName, Figures]] = field(default_factory=dict)
+    figures: Mapping[int, Told] = field(default_factory=dict)
     requests: Mapping[int, Requests] = field(default_factory=dict)
     trouble: str = ""
 
 
 class MeasureController:
-    """Asks the Prometheus of a cluster; its rows are the clusters' names."""
+    """Asks who knows what the GPUs of a cluster do; its rows are the clusters' names."""
 
     kind = KIND
 
@@ -59,28 +60,35 @@ class MeasureController:
         self._clock = clock
         self._settings = settings
         self._clusters = clusters
+        self._sources = Sources()
+        self._not_before: dict[str, datetime] = {}
 
     def step(self, row_id: str) -> Step:
         """Asks about an hour at most; MetricsError when nobody answers, then it is asked again."""
         settings, now = self._settings(), self._clock.now()
         at = settings.clusters.get(row_id)
-        if at is None or at.prometheus is None or row_id not in self._clusters:
+        if at is None or row_id not in self._clusters:
             return Step(None)
-        open_ = self._database.read(lambda session: _open(session, row_id, now))
+        pace, wanted = pace_of(at), self._not_before.get(row_id, now)
+        open_ = self._database.read(lambda session: _open(session, row_id, now, pace))
         minutes = open_[:_AT_ONCE]
-        if not minutes:
-            return Step(None)
+        source = self._sources.open(row_id, at) if minutes and wanted <= now else None
+        if source is None:
+            return Step(wanted if wanted > now else None)
         before, pods = self._database.read(lambda session: _before(session, row_id, minutes))
         counting = Counting(settings.quotas.resource, at.fractions)
-        with closing(Prometheus(f"The Prometheus of {row_id}", at.prometheus)) as prometheus:
-            told = _ask(prometheus, minutes, before, counting)
+        with closing(source):
+            try:
+                told = _ask(source, minutes, before, counting)
+            except MetricsError as error:
+                return self._wait(row_id, error, now)
 
         def save(session: Session) -> None:
             # All over again where the transaction is repeated: pods that it met are not known yet.
             filling = Filling(settings, self._clusters[row_id], pods)
             filled = filling.fill(session, told.requests)
             joined = {
-                minute: join(entries, told.figures.get(minute, {}), filling.pods)
+                minute: join(entries, told.figures.get(minute, Told()), filling.pods)
                 for minute, entries in sorted({**before, **filled}.items())
             }
             _save(session, row_id, minutes, joined, told)
@@ -89,33 +97,42 @@ class MeasureController:
 
         return Step(now + _SOON if len(open_) > len(minutes) else None, save)
 
+    def _wait(self, row_id: str, error: MetricsError, now: datetime) -> Step:
+        """Lets who is asked too much be, for as long as it wants."""
+        if not error.retry_after_seconds:
+            raise error
+        again = now + timedelta(seconds=error.retry_after_seconds)
+        self._not_before[row_id] = again
+        return Step(again, lambda session: _say(session, row_id, error.message))
+
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """What is not known any more is said."""
         _say(session, row_id, trouble.sentence)
 
 
 def _ask(
-    prometheus: Prometheus, minutes: range, before: Mapping[int, object], counting: Counting
-) -> _Told:
-    told = _Told()
+    source: Source, minutes: range, before: Mapping[int, object], counting: Counting
+) -> _Answers:
+    told = _Answers()
     missed = [each for each in minutes if each not in before]
     if missed:
-        known = requests(prometheus, range(missed[0], missed[-1] + 1), counting)
+        known = source.requests(range(missed[0], missed[-1] + 1), counting)
         told.requests = {each: known[each] for each in missed if each in known}
     try:
-        told.figures = figures(prometheus, minutes)
+        told.figures = source.figures(minutes)
     except NoGpusError as error:
         told.trouble = error.message
     return told
 
 
-def _open(session: Session, cluster: str, now: datetime) -> range:
-    """The minutes that nobody was asked about; the last one of them was over a minute ago."""
+def _open(session: Session, cluster: str, now: datetime, pace: Pace) -> range:
+    """The minutes that nobody was asked about, and of which everything has come by now."""
     state = session.get(Sampling, cluster)
     if state is None:
         return range(0)
     begun = max(state.measured, state.minutes_from, minute_of(now - _FARTHEST))
-    return range(begun, minute_of(now) - 1)
+    found = range(begun, minute_of(now) - pace.late)
+    return found if len(found) >= pace.together else range(0)
 
 
 def _before(
@@ -126,11 +143,11 @@ def _before(
     return found, known_pods(session, cluster, minutes.start)
 
 
-def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told: _Told) -> None:
+def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told: _Answers) -> None:
     state = keeping.begin(session, cluster, minutes.start)
     for minute, entries in joined.items():
         keeping.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
-    idling.follow(session, cluster, joined)
+    idling.follow(session, cluster, minutes, joined)
     hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
     keeping.again(session, cluster, [each for each in hours if each < state.rolled])
     state.measured = max(state.measured, minutes.stop)

@@ -56,8 +56,8 @@ def sample_all(settings: Settings, session: Session, now: datetime) -> None:
     """Makes every cluster due: to be looked at, and to be asked about where somebody measures."""
     for name, cluster in settings.clusters.items():
         wake(session, KIND, name, f"cluster:{name}", now)
-        if cluster.prometheus is not None:
-            wake(session, measuring.KIND, name, f"prometheus:{name}", now)
+        if cluster.measures_gpus:
+            wake(session, measuring.KIND, name, f"gpu-source:{name}", now)
 
 
 class SampleController:
@@ -87,7 +87,7 @@ class SampleController:
             return Step(None)
         minute = minute_of(self._clock.now())
         look = self._look(cluster, settings, minute)
-        is_asked = settings.clusters[row_id].prometheus is not None
+        is_asked = settings.clusters[row_id].measures_gpus
 
         def save(session: Session) -> None:
             _save(session, row_id, look)

@@ -48,7 +48,7 @@ class GpuService:
             ClusterStatus(
                 latest(session, name),
                 waiting(session, name, settings.teams, self._engine(name)),
-                settings.clusters[name].prometheus is not None,
+                settings.clusters[name].measures_gpus,
             )
             for name in self._clusters
             if name in settings.clusters

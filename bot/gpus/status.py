@@ -93,7 +93,7 @@ def _use(status: ClusterStatus, moment: datetime) -> str:
         late = f" {now.trouble}" if now.trouble else ""
         return f"Busy of allocated: {busy(use)}; measured {_age(now.measured_at, moment)}.{late}"
     if not status.is_asked:
-        return "Busy of allocated: unknown, as no Prometheus is named for this cluster."
+        return "Busy of allocated: unknown, as this cluster has no source of GPU metrics."
     return f"Busy of allocated: unknown. {now.trouble or 'It was not asked yet.'}"
 
 

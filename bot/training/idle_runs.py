@@ -26,10 +26,11 @@ _LOOK = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class IdleRun:
-    """A run whose GPUs all are known to do nothing since a moment."""
+    """A run whose GPUs all are known to do nothing since a moment, until another."""
 
     run_id: str
     since: datetime
+    until: datetime
 
 
 class IdleRunService:
@@ -49,36 +50,39 @@ class IdleRunService:
             return
         if run.kept_until is not None and run.kept_until > now:
             return
-        self._tell(session, run, team.idle, (idle.since, now))
+        self._tell(session, run, team.idle, idle, now)
 
     def _tell(
-        self, session: Session, run: Run, policy: IdleRuns, times: tuple[datetime, datetime]
+        self, session: Session, run: Run, policy: IdleRuns, idle: IdleRun, now: datetime
     ) -> None:
-        since, now = times
+        since, times = idle.since, (idle.since, now)
         if isinstance(policy.notice_after, timedelta) and now >= since + policy.notice_after:
             _say(session, run, "idle", times)
         if isinstance(policy.remind_after, timedelta) and now >= since + policy.remind_after:
             _say(session, run, "idle-again", times)
         if isinstance(policy.stop_after, timedelta):
-            self._warn_or_stop(session, run, policy.stop_after, times)
+            self._warn_or_stop(session, run, policy.stop_after, idle, now)
 
     def _warn_or_stop(
-        self, session: Session, run: Run, after: timedelta, times: tuple[datetime, datetime]
+        self, session: Session, run: Run, after: timedelta, idle: IdleRun, now: datetime
     ) -> None:
-        """Nobody is stopped who was not told so half an hour before, of this idleness."""
-        since, now = times
+        """Nobody is stopped who was not told so half an hour before, of this idleness.
+
+        Nor before it is known that the GPUs did nothing until then.
+        """
+        since = idle.since
         ends_at = max(since + after, run.kept_until or since)
         notice_at = max(ends_at - NOTICE, since)
         if run.warned_at is None or run.warned_at < notice_at:
             if now >= notice_at:
                 run.warned_at = now
                 session.add(run)
-                _warn(session, run, times, max(ends_at, now + NOTICE))
+                _warn(session, run, (since, now), max(ends_at, now + NOTICE))
         elif is_coming(session, run.subject, _STOPS):
             run.warned_at = now + _LOOK
             session.add(run)
-        elif now >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
-            why = f"Its GPUs did nothing for {format_duration(now - since)}."
+        elif idle.until >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
+            why = f"Its GPUs did nothing for {format_duration(idle.until - since)}."
             self._stop(session, [run.job_uid], why, now)
 
 

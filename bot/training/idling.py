@@ -25,8 +25,6 @@ MOST_AT_ONCE = 5
 # So often somebody looks; a notice that is not in Slack at one look may be there right after.
 _LOOK = timedelta(minutes=5)
 _MEASURED_WITHIN = timedelta(days=1)
-# Metrics arrive a little after what they are of.
-_MEASURED_AFTER = timedelta(minutes=2)
 
 Stop = Callable[[Session, Sequence[str], str, datetime], None]
 
@@ -64,15 +62,17 @@ class IdlingService:
         )
         return [run for run in found if gpus_of(spec_of(run))]
 
-    def unmeasured(self, session: Session, cluster: str, now: datetime) -> list[Run]:
-        """A few runs that ended within a day and whose use of GPUs nobody has summed up."""
+    def unmeasured(
+        self, session: Session, cluster: str, until: datetime, now: datetime
+    ) -> list[Run]:
+        """A few runs that ended within a day, until then, whose use of GPUs is not summed up."""
         return list(
             session.scalars(
                 select(Run)
                 .where(
                     col(Run.cluster) == cluster,
                     col(Run.ended_at) > now - _MEASURED_WITHIN,
-                    col(Run.ended_at) <= now - _MEASURED_AFTER,
+                    col(Run.ended_at) <= until,
                     col(Run.measured_at).is_(None),
                 )
                 .order_by(col(Run.ended_at))
@@ -101,7 +101,7 @@ class IdlingService:
         team = self._settings().teams.get(run.team)
         limit = team.limits.interactive_idle if team is not None else None
         if sight.idle_since is not None and limit is not None:
-            self._warn_or_stop(session, run, limit, now)
+            self._warn_or_stop(session, run, limit, (sight.seen_at, now))
 
     def forget(self, session: Session, cluster: str) -> None:
         """Notes that nobody knows at the moment what the GPUs of a cluster's sessions do."""
@@ -131,11 +131,15 @@ class IdlingService:
         record(session, actor, "run.keep", (KIND, run.id), facts, at=now)
         return run.kept_until
 
-    def _warn_or_stop(self, session: Session, run: Run, limit: timedelta, now: datetime) -> None:
+    def _warn_or_stop(
+        self, session: Session, run: Run, limit: timedelta, times: tuple[datetime, datetime]
+    ) -> None:
         """Nobody is stopped without a notice of this idleness, however long ago the time was.
 
-        It counts from when people could read it.
+        It counts from when people could read it, and until then the GPUs are known to have done
+        nothing: `times` are until when that is known, and now.
         """
+        seen_at, now = times
         if run.idle_since is None:
             return
         ends_at = max(run.idle_since + limit, run.kept_until or run.idle_since)
@@ -146,6 +150,6 @@ class IdlingService:
                 notes.is_idle(session, run, max(ends_at, now + NOTICE), now)
         elif is_coming(session, run.subject, notes.IDLE):
             run.warned_at = now + _LOOK
-        elif now >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
-            lasted = format_duration(now - run.idle_since)
+        elif seen_at >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
+            lasted = format_duration(seen_at - run.idle_since)
             self._stop(session, [run.job_uid], f"Its GPUs did nothing for {lasted}.", now)

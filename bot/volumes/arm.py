@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 from azure.core.pipeline import PipelineRequest
 from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.core.polling import PollingMethod
-from azure.identity import DefaultAzureCredential
 from azure.mgmt.netapp import NetAppManagementClient, models
 from typing_extensions import override
 
 from bot.config import Anf
+from bot.identities import azure_identity
 
 CONNECT_SECONDS, READ_SECONDS = 10, 30
 
@@ -59,7 +59,7 @@ def open_client(anf: Anf) -> NetAppManagementClient:
     _settle_models()
     is_playground = urlsplit(anf.endpoint).scheme == "http"
     return NetAppManagementClient(
-        _identity(),
+        azure_identity(connect_seconds=CONNECT_SECONDS, read_seconds=READ_SECONDS),
         anf.subscription,
         base_url=anf.endpoint,
         credential_scopes=[f"{anf.endpoint}/.default"],
@@ -78,18 +78,3 @@ def _settle_models() -> None:
     kinds: list[Any] = [each for each in vars(models).values() if hasattr(each, "as_dict")]
     for kind in kinds:
         kind.__new__(kind)
-
-
-def _identity() -> DefaultAzureCredential:
-    """Who the bot is: by environment, workload identity or managed identity, and no program."""
-    return DefaultAzureCredential(
-        exclude_shared_token_cache_credential=True,
-        exclude_visual_studio_code_credential=True,
-        exclude_cli_credential=True,
-        exclude_developer_cli_credential=True,
-        exclude_powershell_credential=True,
-        exclude_broker_credential=True,
-        connection_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        retry_total=1,
-    )

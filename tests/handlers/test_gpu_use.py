@@ -49,7 +49,7 @@ def test_status_tells_allocated_and_busy_apart(office: Office, served: Served) -
     assert lines(office.says(ALICE, TEAM_A, "/gpu status")) == [
         "GPUs · 3 of 16 allocated",
         "default: 3 of 16 GPUs allocated (19 %); seen this minute.",
-        "Busy of allocated: unknown, as no Prometheus is named for this cluster.",
+        "Busy of allocated: unknown, as this cluster has no source of GPU metrics.",
         "Nothing that is known of waits.",
         "  h100  3 of 16 allocated",
         "  Team    Allocated  Quota  Borrowed  Busy     Waiting  Longest wait",

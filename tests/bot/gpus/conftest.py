@@ -6,21 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.database.database import Database
-from tests.bot.gpus.rig import Sampled, Watched
+from tests.bot.gpus.rig import Sampled
 from tests.bot.ground import Outside
 from tests.bot.training.rig import settings
 from tests.databases import create_tables
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Watched]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Watched(database, outside, settings())
-    outside.close()
-    database.close()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""Sessions whose GPUs a real Prometheus knows of."""
+"""A cluster of whose GPUs a real Prometheus knows what they do."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from bot.config import ClusterSettings, PrometheusSettings
 from bot.controller import Controller, Loop
+from bot.errors import MetricsError
 from bot.gpus.amounts import Amounts
 from bot.gpus.controller import UseController, look_around
 from bot.gpus.measuring import MeasureController
@@ -20,21 +21,29 @@ from bot.training.idling import IdlingService
 from tests.bot.training.rig import Rig
 from tests.prometheus import Scraped, prometheus
 
+REQUESTS, PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
+ALLOCATABLE = "kube_node_status_allocatable"
 ACTIVE, UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
 
 _POST_ALL = update(Message).values(ts="1.0")
 
 
-class Watched(Rig):
-    """Training, and what looks at its GPUs."""
+class Sampled(Rig):
+    """A cluster whose GPUs are written down every minute, and what follows from that."""
 
     @override
     def restart(self) -> None:
         super().restart()
         self.idling = IdlingService(self.settings, self.service.stop_jobs, self.words)
         parts = (self.database, self.clock, self.settings)
-        self.uses = UseController(*parts, self.idling)
-        self.loop = Loop(self.database, self.clock, [self.controller, self.uses])
+        self.measurer = MeasureController(*parts, self.clusters)
+        controllers: list[Controller] = [
+            self.controller,
+            UseController(*parts, self.idling),
+            SampleController(*parts, self.clusters, self.engines.of),
+            self.measurer,
+        ]
+        self.loop = Loop(self.database, self.clock, controllers)
 
     @contextmanager
     def measured(self, folder: Path, scraped: Scraped, *options: str) -> Iterator[None]:
@@ -55,38 +64,26 @@ class Watched(Rig):
         self.outside.clock.moment = moment
         if not is_slack_down:
             self.do(lambda session: session.connection().execute(_POST_ALL))
+        self.do(lambda session: sample_all(self.settings(), session, moment))
+        self.run()
+        self._catch_up()
         self.do(lambda session: look_around(self.settings(), session, moment))
         self.run()
+
+    def _catch_up(self) -> None:
+        """Asks about all minutes that were missed, an hour at a time."""
+        is_over = False
+        with suppress(MetricsError):
+            while not is_over:
+                step = self.measurer.step("default")
+                self.do(step.save)
+                is_over = step.again is None
 
     def pod_of(self, run_id: str) -> str:
         """The pod of a run, as the cluster has it."""
         job = self.get(run_id).job_name
         names: list[str] = [each["metadata"]["name"] for each in self.world.list("pods", "team-a")]
         return next(name for name in names if name.startswith(f"{job}-"))
-
-
-def idle(scraped: Scraped, pod: str, begun: datetime, hours: float, gpus: int = 2) -> None:
-    """A pod whose GPUs do nothing for so long."""
-    for gpu in range(gpus):
-        labels = {"namespace": "team-a", "pod": pod, "gpu": str(gpu)}
-        scraped.add(ACTIVE, labels, (begun, begun + timedelta(hours=hours)), 0)
-
-
-class Sampled(Watched):
-    """A cluster whose GPUs are written down every minute."""
-
-    @override
-    def restart(self) -> None:
-        super().restart()
-        parts = (self.database, self.clock, self.settings, self.clusters)
-        sampler = SampleController(*parts, self.engines.of)
-        controllers: list[Controller] = [
-            self.controller,
-            self.uses,
-            sampler,
-            MeasureController(*parts),
-        ]
-        self.loop = Loop(self.database, self.clock, controllers)
 
     def sample(self, minutes: int = 1) -> None:
         """Lets so many minutes pass, each with its sample."""
@@ -103,3 +100,25 @@ class Sampled(Watched):
     def held(self, minutes: int, until: datetime | None = None) -> dict[str, Amounts]:
         """By run, or what others called it, who held GPUs in the last minutes."""
         return self.used(minutes, until).by(lambda series: f"{series.team}/{series.name}")
+
+
+def idle(scraped: Scraped, pod: str, begun: datetime, hours: float, gpus: int = 2) -> None:
+    """A pod whose GPUs do nothing for so long."""
+    for gpu in range(gpus):
+        labels = {"namespace": "team-a", "pod": pod, "gpu": str(gpu)}
+        scraped.add(ACTIVE, labels, (begun, begun + timedelta(hours=hours)), 0)
+
+
+def requested(scraped: Scraped, pod: str, times: tuple[datetime, datetime], gpus: int = 2) -> None:
+    """What kube-state-metrics says of a pod of team-a."""
+    names = {"namespace": "team-a", "pod": pod, "uid": f"uid-{pod}"}
+    more = {"container": "main", "node": "gpu-1", "resource": "nvidia_com_gpu"}
+    scraped.add(REQUESTS, {**names, **more}, times, gpus)
+    scraped.add(PHASE, {**names, "phase": "Running"}, times, 1)
+    scraped.add(PHASE, {**names, "phase": "Pending"}, times, 0)
+
+
+def offered(scraped: Scraped, times: tuple[datetime, datetime]) -> None:
+    """What kube-state-metrics says of the GPUs of a node."""
+    labels = {"node": "gpu-1", "resource": "nvidia_com_gpu", "unit": "integer"}
+    scraped.add(ALLOCATABLE, labels, times, 8)

@@ -12,11 +12,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from bot.config import Fractions, PrometheusSettings
-from bot.gpus.exporters import figures, requests
+from bot.config import ClusterSettings, Fractions, PrometheusSettings
 from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting
-from bot.gpus.prometheus import Prometheus
+from bot.gpus.sources.choice import Sources
 from playground.cluster.story import training_job
 from tests.bot.gpus.played import Played, Query
 from tests.bot.ground import START, Outside
@@ -48,14 +47,13 @@ def played(tmp_path: Path) -> Iterator[Played]:
 
 def ask_all(url: str) -> None:
     """Everything that the bot asks of a Prometheus."""
-    times, now = (START, START + HOUR), START + HOUR
-    with closing(Prometheus("It", PrometheusSettings(url=url))) as bot:
-        assert bot.counted(now) == 12
-        assert set(bot.figures("team-a", ["lane-1", "nb-1"], times))
-        assert bot.mean("team-a", "lane-1", times) is not None
-        minutes = range(minute_of(START), minute_of(now))
-        assert figures(bot, minutes)
-        assert requests(bot, minutes, Counting("nvidia.com/gpu", Fractions()))
+    minutes = range(minute_of(START), minute_of(START + HOUR))
+    source = Sources().open("default", ClusterSettings(prometheus=PrometheusSettings(url=url)))
+    assert source is not None
+    with closing(source):
+        assert source.check(START + HOUR) == "Prometheus knows 12 that pods use"
+        assert source.figures(minutes)
+        assert source.requests(minutes, Counting("nvidia.com/gpu", Fractions()))
 
 
 def answer(url: str, query: Query) -> tuple[int, Any]:
@@ -78,7 +76,7 @@ def answer(url: str, query: Query) -> tuple[int, Any]:
 def test_same_answers_as_a_real_one(played: Played, tmp_path: Path) -> None:
     ask_all(played.url)
     queries = list(dict.fromkeys(played.asked))
-    assert len({dict(words)["query"] for _, words in queries}) >= 8
+    assert len({dict(words)["query"] for _, words in queries}) >= 7
     with prometheus(tmp_path, played.scraped()) as real:
         for query in queries:
             status, said = answer(played.url, query)

@@ -1,6 +1,5 @@
 """Who holds the GPUs of a cluster and what these do, written down minute by minute."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,44 +17,11 @@ from bot.gpus.tables import Sampling
 from bot.gpus.usage import latest, series_of, timeline, together
 from bot.training.spans import times_of
 from playground.cluster.story import training_job
-from tests.bot.gpus.rig import ACTIVE, UTILIZATION, Sampled
-from tests.bot.training.notebooks import NOTEBOOK
+from tests.bot.gpus.notebook import FREE, HOURS, MINUTE, USED, begin, scrape, share
+from tests.bot.gpus.rig import ACTIVE, UTILIZATION, Sampled, offered, requested
 from tests.prometheus import Scraped
 
-USED, FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
-REQUESTS, PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
-ALLOCATABLE = "kube_node_status_allocatable"
-HOURS = timedelta(hours=3)
-MINUTE = timedelta(minutes=1)
 H100 = "NVIDIA-H100-80GB-HBM3"
-
-
-def begin(rig: Sampled, name: str = "nb", gpus: int = 2) -> str:
-    """Alice's notebook, which runs until it is stopped."""
-    run_id = rig.submit(name, image=NOTEBOOK, command=(), kind="interactive", gpus=gpus)
-    rig.pass_time(seconds=60)
-    assert rig.clock.now().second == 0
-    return run_id
-
-
-def scrape(
-    rig: Sampled, run_id: str, values: Mapping[str, Mapping[str, float]], prefix: str = ""
-) -> Scraped:
-    """What the exporter says of the GPUs of a run for hours from now on: values by GPU."""
-    scraped, now = Scraped(), rig.clock.now()
-    pod = rig.pod_of(rig.get(run_id).id)
-    for gpu, metrics in values.items():
-        labels = {f"{prefix}namespace": "team-a", f"{prefix}pod": pod, "gpu": gpu, "UUID": gpu}
-        if prefix:
-            labels |= {"namespace": "monitoring", "pod": "dcgm-exporter-x"}
-        for metric, value in metrics.items():
-            scraped.add(metric, labels, (now - HOURS, now + HOURS), value)
-    return scraped
-
-
-def share(rig: Sampled, minutes: int) -> Amounts:
-    """What alice's notebook did in the minutes before the last two, which are known of."""
-    return rig.held(minutes, rig.clock.now() - 2 * MINUTE)["team-a/nb"]
 
 
 def test_pods_are_attributed_to_runs_and_teams(sampled: Sampled) -> None:
@@ -168,15 +134,6 @@ def test_figures_come_later_when_nobody_answered(sampled: Sampled, tmp_path: Pat
     assert sampled.do(lambda session: latest(session, "default")).trouble == ""
 
 
-def requested(scraped: Scraped, pod: str, times: tuple[datetime, datetime], gpus: int = 2) -> None:
-    """What kube-state-metrics says of a pod of team-a."""
-    names = {"namespace": "team-a", "pod": pod, "uid": f"uid-{pod}"}
-    more = {"container": "main", "node": "gpu-1", "resource": "nvidia_com_gpu"}
-    scraped.add(REQUESTS, {**names, **more}, times, gpus)
-    scraped.add(PHASE, {**names, "phase": "Running"}, times, 1)
-    scraped.add(PHASE, {**names, "phase": "Pending"}, times, 0)
-
-
 def test_missed_minutes_are_filled_from_metrics(sampled: Sampled, tmp_path: Path) -> None:
     run_id = begin(sampled)
     sampled.sample(3)
@@ -184,8 +141,7 @@ def test_missed_minutes_are_filled_from_metrics(sampled: Sampled, tmp_path: Path
     scraped = scrape(sampled, run_id, {each: {ACTIVE: 1.0} for each in "01"})
     requested(scraped, sampled.pod_of(run_id), (begun - HOURS, begun + HOURS))
     requested(scraped, "short-lived", (begun + 10 * MINUTE, begun + 20 * MINUTE), 1)
-    labels = {"node": "gpu-1", "resource": "nvidia_com_gpu", "unit": "integer"}
-    scraped.add(ALLOCATABLE, labels, (begun - HOURS, begun + 60 * MINUTE), 8)
+    offered(scraped, (begun - HOURS, begun + 60 * MINUTE))
     sampled.pass_time(minutes=90)
     sampled.restart()
     assert sampled.used(60, begun + 60 * MINUTE).sampled == {}

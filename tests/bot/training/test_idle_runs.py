@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import Session, select
 
-from bot.config import Settings
+from bot.config import ClusterSettings, Settings
 from bot.database.database import Database
 from bot.gpus.amounts import Amounts
 from bot.gpus.idle_runs import idle_runs
@@ -44,10 +44,13 @@ class Idling:
     def stop(self, _session: Session, uids: Any, why: str, _now: datetime) -> None:
         self.stopped.append((list(uids), why))
 
-    def look(self, minutes: int, *, since: datetime = SINCE, posts: bool = True) -> list[str]:
+    def look(
+        self, minutes: int, *, since: datetime = SINCE, posts: bool = True, late: int = 0
+    ) -> list[str]:
         """What is said for the first time so long after it fell idle."""
         before = len(self.said())
-        idle, now = IdleRun("run-lane", since), since + minutes * MINUTE
+        now = since + minutes * MINUTE
+        idle = IdleRun("run-lane", since, now - late * MINUTE)
         self.database.transaction(lambda session: self.service.seen(session, idle, now))
         if posts:
             self.database.transaction(lambda session: session.connection().execute(POSTED))
@@ -122,6 +125,16 @@ def test_some_runs_are_let_be(database: Database, also: dict[str, Any]) -> None:
     assert idling.stopped == []
 
 
+def test_figures_that_come_late_stop_later(database: Database) -> None:
+    idling = Idling(database, stop_after="2h")
+    idling.add()
+    for minutes in (90, 120, 139):
+        idling.look(minutes, late=20)
+    assert idling.stopped == []
+    idling.look(140, late=20)
+    assert idling.stopped == [(["uid-1"], "Its GPUs did nothing for 2h.")]
+
+
 def test_excluded_names_are_let_be(database: Database) -> None:
     idling = Idling(database, exclude=["debug-*", "la?e"])
     idling.add()
@@ -138,9 +151,10 @@ def test_idle_is_what_all_samples_say() -> None:
         part(5, "", SINCE),
     )
     seen = Now("default", sampled_at=now, parts=parts, measured_at=now - MINUTE)
-    assert idle_runs(seen, now) == [IdleRun("run-lane", SINCE + MINUTE)]
-    assert idle_runs(seen, now + 10 * MINUTE) == []
-    assert idle_runs(Now("default", sampled_at=now, parts=parts), now) == []
+    at = ClusterSettings()
+    assert idle_runs(seen, at, now) == [IdleRun("run-lane", SINCE + MINUTE, now)]
+    assert idle_runs(seen, at, now + 10 * MINUTE) == []
+    assert idle_runs(Now("default", sampled_at=now, parts=parts), at, now) == []
 
 
 def part(number: int, run_id: str, since: datetime | None) -> Part:

@@ -1,0 +1,156 @@
+"""What DCGM's exporter and kube-state-metrics said, minute by minute, as a Prometheus keeps it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from bot.gpus.minutes import moment_of
+from bot.gpus.nodes import Counting
+from bot.gpus.sources.prometheus import Prometheus
+from bot.gpus.sources.source import (
+    IDLE_BELOW,
+    Figures,
+    NoGpusError,
+    PodName,
+    Request,
+    Requests,
+    Told,
+)
+
+# Exporters are scraped once a minute at the least.
+_SPAN = "[90s]"
+_LOOK_BACK = "[15m]"
+# The share of time in which anything ran on a GPU: the second is missing under MIG, the first
+# where profiling is off.
+_ACTIVE, _UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
+_USED, _FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
+_NOT_AVAILABLE = "1e15"
+_REQUESTS, _PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
+_ALLOCATABLE = "kube_node_status_allocatable"
+# The exporter's own pod is in `pod` where Prometheus keeps the labels that it sets itself.
+_LABELS = (("exported_namespace", "exported_pod"), ("namespace", "pod"))
+
+
+class Exporters:
+    """One look at them; which labels they have is asked once."""
+
+    def __init__(self, prometheus: Prometheus) -> None:
+        self._prometheus = prometheus
+        self._names: tuple[str, str] | None = None
+
+    def figures(self, minutes: range) -> Mapping[int, Told]:
+        """By pod what GPUs did, as DCGM's exporter said it."""
+        namespace, pod = self._labels(moment_of(minutes.stop))
+        found: dict[int, dict[PodName, dict[str, float]]] = {}
+        query = _all_figures(namespace, pod)
+        for labels, minute, value in self._prometheus.each_minute(query, minutes):
+            key = (labels.get(namespace, ""), labels.get(pod, ""))
+            of_minute = found.setdefault(minute, {})
+            of_minute.setdefault(key, {})[labels.get("figure", "")] = value
+        return {
+            minute: Told({key: Figures(**said) for key, said in pods.items() if said.get("gpus")})
+            for minute, pods in found.items()
+        }
+
+    def requests(self, minutes: range, counting: Counting) -> Mapping[int, Requests]:
+        """Who held GPUs; a minute that kube-state-metrics does not know of is absent."""
+        chosen = f'resource=~"{counting.pattern}"'
+        nodes = f"max by (node, resource) (last_over_time({_ALLOCATABLE}{{{chosen}}}{_SPAN}))"
+        found: dict[int, Requests] = {}
+        for labels, minute, value in self._prometheus.each_minute(nodes, minutes):
+            node, amount = labels.get("node", ""), _amount(labels, value, counting)
+            of_minute = found.setdefault(minute, Requests())
+            of_minute.nodes[node] = of_minute.nodes.get(node, 0) + amount
+        if not found:
+            return {}
+        is_renamed = self._prometheus.has(_REQUESTS, "exported_pod", moment_of(minutes.stop))
+        prefix = "exported_" if is_renamed else ""
+        query = _all_requests(prefix, chosen)
+        for labels, minute, value in self._prometheus.each_minute(query, minutes):
+            if minute in found:
+                found[minute].pods.append(_request(labels, value, prefix, counting))
+        return found
+
+    def check(self, now: datetime) -> str:
+        """How many GPUs of pods are known now, and what is not."""
+        query = f"count({_busy(*self._labels(now), _LOOK_BACK)})"
+        count = sum(value for _, value in self._prometheus.values(query, now))
+        can_fill = self._prometheus.has(_REQUESTS, "pod", now)
+        gaps = "; minutes when the bot is away stay unknown: no kube-state-metrics"
+        return f"Prometheus knows {count:.0f} that pods use{'' if can_fill else gaps}"
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        self._prometheus.close()
+
+    def _labels(self, at: datetime) -> tuple[str, str]:
+        self._names = self._names or self._look_for_labels(at)
+        return self._names
+
+    def _look_for_labels(self, at: datetime) -> tuple[str, str]:
+        """The labels that name namespace and pod."""
+        metrics = f"{_ACTIVE}|{_UTILIZATION}"
+        for namespace, pod in _LABELS:
+            query = f'count(last_over_time({{__name__=~"{metrics}",{pod}!=""}}{_LOOK_BACK}))'
+            if self._prometheus.values(query, at):
+                return namespace, pod
+        raise NoGpusError(
+            f"{self._prometheus.name} knows nothing of GPUs that pods use.",
+            "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
+            f" {_ACTIVE} or {_UTILIZATION}.",
+        )
+
+
+def _request(labels: Mapping[str, str], value: float, prefix: str, counting: Counting) -> Request:
+    return Request(
+        labels.get("uid", ""),
+        labels.get(f"{prefix}namespace", ""),
+        labels.get(f"{prefix}pod", ""),
+        labels.get("node", ""),
+        _amount(labels, value, counting),
+    )
+
+
+def _amount(labels: Mapping[str, str], value: float, counting: Counting) -> int:
+    return counting.held({labels.get("resource", ""): Decimal(str(value))})
+
+
+def _all_figures(namespace: str, pod: str) -> str:
+    """All figures of all pods by one query, told apart by a label."""
+    busy, known = _busy(namespace, pod, _SPAN), f'{{{pod}!=""}}'
+    one_gpu = _one_gpu(namespace, pod)
+    used, free = (f"avg_over_time({each}{known}{_SPAN})" for each in (_USED, _FREE))
+    one_pod = f"by ({namespace}, {pod})"
+    parts = {
+        "gpus": f"count {one_pod} ({busy})",
+        "busy": f"sum {one_pod} ({busy})",
+        "idle": f"count {one_pod} ({busy} < {IDLE_BELOW})",
+        "memory_used": f"sum {one_pod} (max {one_gpu} ({used} < {_NOT_AVAILABLE}))",
+        "memory_total": f"sum {one_pod} (max {one_gpu} ({used} + {free} < {_NOT_AVAILABLE}))",
+    }
+    return " or ".join(
+        f'label_replace({query}, "figure", "{name}", "", "")' for name, query in parts.items()
+    )
+
+
+def _busy(namespace: str, pod: str, span: str) -> str:
+    """The share of time in which anything ran on each GPU, in 0..1."""
+    known, one_gpu = f'{{{pod}!=""}}', _one_gpu(namespace, pod)
+    active = f"max {one_gpu} (avg_over_time({_ACTIVE}{known}{span}) <= 1)"
+    utilized = f"max {one_gpu} (avg_over_time({_UTILIZATION}{known}{span}) <= 100) / 100"
+    return f"({active} or {utilized})"
+
+
+def _one_gpu(namespace: str, pod: str) -> str:
+    return f"by ({namespace}, {pod}, UUID, gpu, GPU_I_ID)"
+
+
+def _all_requests(prefix: str, chosen: str) -> str:
+    """What pods that have a node and have not ended request, whatever they do there."""
+    pod = f"{prefix}namespace, {prefix}pod"
+    each = f"{pod}, uid, node, resource"
+    asked = f'last_over_time({_REQUESTS}{{{chosen},node!=""}}{_SPAN})'
+    phases = f'last_over_time({_PHASE}{{phase=~"Pending|Running"}}{_SPAN})'
+    there = f"(max by ({pod}) ({phases}) == 1)"
+    one = f"sum by ({each}) (max by ({each}, {prefix}container) ({asked}))"
+    return f"{one} * on ({pod}) group_left () {there}"

@@ -1,0 +1,79 @@
+"""Who the bot is at clouds that know what GPUs do."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bot.datasets.keys import read_keys
+from bot.errors import MetricsError, OutsideError, StorageError
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+    from botocore.session import Session
+
+_CONNECT_SECONDS, _READ_SECONDS = 3, 5
+
+
+class Identities:
+    """Found out once, on first use: what clouds tell of it is good for a while."""
+
+    def __init__(self) -> None:
+        self._entra: Callable[[str], str] | None = None
+        self._amazon: Session | None = None
+
+    def entra_token(self, scope: str) -> str:
+        """A token for that scope; MetricsError where there is none."""
+        # Importing it takes half a second: only who asks Azure pays.
+        from bot.identities import entra_tokens  # noqa: PLC0415 - see above
+
+        if self._entra is None:
+            self._entra = entra_tokens(connect_seconds=_CONNECT_SECONDS, read_seconds=_READ_SECONDS)
+        try:
+            return self._entra(scope)
+        except OutsideError as error:
+            raise MetricsError(error.message, error.hint) from error
+
+    def amazon(self) -> "Session":
+        """What makes clients for AWS, and knows who the bot is there."""
+        # Importing it takes a third of a second: only who asks AWS pays.
+        import botocore.session  # noqa: PLC0415 - see above
+        from botocore.config import Config  # noqa: PLC0415 - as above
+
+        if self._amazon is None:
+            self._amazon = botocore.session.Session()
+            # For those that it asks who it is.
+            config = Config(
+                connect_timeout=_CONNECT_SECONDS,
+                read_timeout=_READ_SECONDS,
+                retries={"mode": "standard", "total_max_attempts": 1},
+            )
+            self._amazon.set_default_client_config(config)
+        return self._amazon
+
+    def amazon_keys(self, folder: str | None, setting: str) -> "Credentials":
+        """The keys in a folder, else those of the bot's own identity; MetricsError."""
+        from botocore.credentials import Credentials  # noqa: PLC0415 - as above
+        from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
+
+        if folder is not None:
+            found = amazon_keys(folder, setting)
+            key, secret = found["aws_access_key_id"], found["aws_secret_access_key"]
+            return Credentials(key, secret, found.get("aws_session_token"))
+        hint = f"A platform admin gives its service account a role, or sets {setting}."
+        try:
+            own = self.amazon().get_credentials()
+            keys = own.get_frozen_credentials() if own is not None else None
+        except BotoCoreError as error:
+            words = f"AWS does not say who the bot is ({type(error).__name__})."
+            raise MetricsError(words, hint) from error
+        if keys is None or keys.access_key is None or keys.secret_key is None:
+            words = "The bot has no keys for AWS, and no identity of its own there."
+            raise MetricsError(words, hint)
+        return Credentials(keys.access_key, keys.secret_key, keys.token)
+
+
+def amazon_keys(folder: str | None, setting: str) -> dict[str, str]:
+    """What boto3 calls the keys in a folder; nothing without one. MetricsError."""
+    try:
+        return read_keys(folder, "AWS", setting)
+    except StorageError as error:
+        raise MetricsError(error.message, error.hint) from error

@@ -1,0 +1,164 @@
+"""The HTTP API of a Prometheus, or of what speaks like one; each request ends in seconds."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from http import HTTPStatus
+from math import isfinite
+from typing import TypedDict
+from urllib.parse import urlencode
+
+import msgspec
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from bot.cluster.hiding import hide_secrets
+from bot.config import PrometheusSettings
+from bot.errors import MetricsError
+from bot.gpus.sources.identities import Identities
+from bot.gpus.sources.login import CONTENT, content_of, login_of
+
+TIME_OUT_SECONDS = 10.0
+# It gives a query up before we do, so that it still says so.
+_QUERY_SECONDS = 8
+_LOOK_BACK = "15m"
+_LONGEST_QUOTE = 200
+_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+_LEAST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 30.0, 3_600.0
+_LOGINS = {
+    "token_file": "prometheus.token_file",
+    "basic": "prometheus.basic",
+    "entra": "the role of the bot's Azure identity; docs/gpus.md says which",
+    "sigv4": "the bot's rights at AWS; docs/gpus.md says which",
+    "client_certificate": "prometheus.client_certificate",
+}
+
+
+class _Series(msgspec.Struct, frozen=True):
+    metric: Mapping[str, str] = {}
+    value: tuple[float, str] = (0.0, "")
+    values: tuple[tuple[float, str], ...] = ()
+
+
+class _Data(msgspec.Struct, frozen=True):
+    result: tuple[_Series, ...] = ()
+
+
+class _Answer(msgspec.Struct, frozen=True, rename="camel"):
+    status: str = ""
+    error: str = ""
+    message: str = ""
+    data: _Data = _Data()
+
+
+_DECODER = msgspec.json.Decoder(_Answer)
+
+
+class Prometheus:
+    """One Prometheus; `name` is what sentences call it. MetricsError where files are missing."""
+
+    def __init__(self, name: str, settings: PrometheusSettings, identities: Identities) -> None:
+        self.name = name
+        self._settings = settings
+        self._login = login_of(name, settings, identities)
+        self._pool = urllib3.PoolManager(retries=False, **_files(name, settings))
+
+    def values(self, query: str, at: datetime) -> list[tuple[Mapping[str, str], float]]:
+        """The labels and the value of each series of a query at a moment; MetricsError."""
+        fields = {"query": query, "time": f"{at.timestamp():.0f}"}
+        return [(each.metric, float(each.value[1])) for each in self._ask("query", fields).result]
+
+    def has(self, metric: str, label: str, at: datetime) -> bool:
+        """Whether there is a metric with that label."""
+        query = f'count(last_over_time({metric}{{{label}!=""}}[{_LOOK_BACK}]))'
+        return bool(self.values(query, at))
+
+    def each_minute(
+        self, query: str, minutes: range
+    ) -> Iterator[tuple[Mapping[str, str], int, float]]:
+        """The labels of each series with its values at the end of each of these minutes."""
+        times = f"{(minutes.start + 1) * 60}", f"{minutes.stop * 60}"
+        asked = {"query": query, "step": "60", "start": times[0], "end": times[1]}
+        for series in self._ask("query_range", asked).result:
+            for at, text in series.values:
+                value = float(text)
+                if isfinite(value):
+                    yield series.metric, round(at / 60) - 1, value
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        self._pool.clear()
+
+    def _ask(self, what: str, fields: Mapping[str, str]) -> _Data:
+        url = f"{self._settings.url.rstrip('/')}/api/v1/{what}"
+        body = urlencode({**fields, "timeout": f"{_QUERY_SECONDS}s"}).encode()
+        headers = {**CONTENT, **self._login(url, body)}
+        try:
+            answer = self._pool.request(
+                "POST",
+                url,
+                body=body,
+                headers=headers,
+                timeout=urllib3.Timeout(total=TIME_OUT_SECONDS),
+                redirect=False,
+            )
+        except (HTTPError, OSError) as error:  # the latter where a file for TLS is none
+            raise MetricsError(
+                f"{self.name} does not answer: {type(error).__name__}.", self._unreached(error)
+            ) from error
+        return self._read(answer)
+
+    def _unreached(self, error: Exception) -> str:
+        if isinstance(error, OSError) or "SSL" in type(error).__name__:
+            return "Look at prometheus.ca_file and prometheus.client_certificate."
+        return "Nothing is done for want of figures; it is asked again."
+
+    def _read(self, answer: urllib3.BaseHTTPResponse) -> _Data:
+        status = answer.status
+        try:
+            said = _DECODER.decode(answer.data)
+        except msgspec.MsgspecError:
+            said = _Answer()
+        if status == HTTPStatus.OK and said.status == "success":
+            return said.data
+        if status in _REFUSED:
+            ways = [words for key, words in _LOGINS.items() if getattr(self._settings, key)]
+            hint = f"Look at {' and '.join(ways)}." if ways else "Look at prometheus.token_file."
+            raise MetricsError(f"{self.name} refuses us: {status}.", hint)
+        told = hide_secrets(" ".join((said.error or said.message).split()))[:_LONGEST_QUOTE]
+        told = f": {told}" if told else ", and not as a Prometheus does"
+        is_busy = status in _BUSY
+        raise MetricsError(
+            f"{self.name} answered {status}{told}.",
+            "It is asked again later."
+            if is_busy
+            else "Look whether prometheus.url is the address of a Prometheus.",
+            retry_after_seconds=wait_of(answer.headers) if is_busy else 0.0,
+        )
+
+
+def wait_of(headers: Mapping[str, str]) -> float:
+    """For how long a server that is asked too much wants to be let be."""
+    told = headers.get("Retry-After", "")
+    asked = float(told) if told.isdecimal() else 0.0
+    return min(max(asked, _LEAST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
+
+
+class _Files(TypedDict, total=False):
+    ca_certs: str
+    cert_file: str
+    key_file: str
+
+
+def _files(name: str, settings: PrometheusSettings) -> _Files:
+    """The files for TLS; the library would not say which of them it cannot read."""
+    found, shown = _Files(), settings.client_certificate
+    if settings.ca_file is not None:
+        found["ca_certs"] = settings.ca_file
+    if shown is not None:
+        found["cert_file"] = shown.certificate_file
+        # Without a name for it the library asks for the passphrase of a key on the terminal.
+        found["key_file"] = shown.key_file or shown.certificate_file
+    for file in found.values():
+        content_of(str(file), f"{file} for {name}", "prometheus.ca_file and .client_certificate")
+    return found

@@ -1,0 +1,96 @@
+"""What DCGM's exporter and kube-state-metrics say, as a real Prometheus keeps it."""
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.config import ClusterSettings, Fractions, PrometheusSettings
+from bot.errors import MetricsError
+from bot.gpus.minutes import minute_of
+from bot.gpus.nodes import Counting
+from bot.gpus.sources.choice import Sources
+from bot.gpus.sources.source import Figures, Request, Requests, Source, Told
+from tests.bot.gpus.rig import ACTIVE, UTILIZATION, offered, requested
+from tests.bot.ground import START
+from tests.prometheus import Scraped, prometheus
+
+MINUTE = timedelta(minutes=1)
+FIRST = minute_of(START)
+HOUR = (START, START + timedelta(hours=1))
+
+
+def opened(url: str) -> Source:
+    at = ClusterSettings(prometheus=PrometheusSettings(url=url))
+    source = Sources().open("default", at)
+    assert source is not None
+    return source
+
+
+@pytest.mark.parametrize("prefix", ["", "exported_"])
+@pytest.mark.parametrize(("metric", "whole"), [(ACTIVE, 1.0), (UTILIZATION, 100.0)])
+def test_every_label_and_metric_reads_alike(
+    tmp_path: Path, prefix: str, metric: str, whole: float
+) -> None:
+    scraped = Scraped()
+    for gpu, busy in (("0", 0.25), ("1", 0.0)):
+        labels = {f"{prefix}namespace": "team-a", f"{prefix}pod": "nb-1-x", "gpu": gpu}
+        more = {"namespace": "monitoring", "pod": "dcgm-x"} if prefix else {}
+        scraped.add(metric, labels | more, (START, START + 3 * MINUTE), busy * whole)
+    scraped.add(metric, {f"{prefix}namespace": "b", f"{prefix}pod": "later"}, HOUR, whole)
+    with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
+        found = source.figures(range(FIRST, FIRST + 6))
+        said = source.check(START + 3 * MINUTE)
+    mine = {minute: told.pods.get(("team-a", "nb-1-x")) for minute, told in found.items()}
+    # What is 90 seconds old is as good as new; then it is a gap.
+    known = Figures(gpus=2, busy=0.25, idle=1)
+    assert list(mine.values()) == [known, known, known, None, None, None]
+    assert said == (
+        "Prometheus knows 3 that pods use; minutes when the bot is away stay unknown:"
+        " no kube-state-metrics"
+    )
+
+
+def test_who_held_gpus_is_told(tmp_path: Path) -> None:
+    scraped = Scraped()
+    offered(scraped, HOUR)
+    requested(scraped, "lane-x", (START + MINUTE, START + 3 * MINUTE))
+    scraped.add(ACTIVE, {"namespace": "team-a", "pod": "lane-x", "gpu": "0"}, HOUR, 1)
+    counting = Counting("nvidia.com/gpu", Fractions())
+    with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
+        found = source.requests(range(FIRST, FIRST + 4), counting)
+        beyond = source.requests(range(FIRST + 90, FIRST + 95), counting)
+        said = source.check(START + 3 * MINUTE)
+    held = Requests([Request("uid-lane-x", "team-a", "lane-x", "gpu-1", 2_000)], {"gpu-1": 8_000})
+    assert found == {FIRST + each: held for each in range(3)} | {
+        FIRST + 3: Requests([], {"gpu-1": 8_000})
+    }
+    assert beyond == {}
+    assert said == "Prometheus knows 1 that pods use"
+
+
+def test_a_prometheus_without_gpus_says_so(tmp_path: Path) -> None:
+    scraped = Scraped()
+    scraped.add("up", {"job": "node"}, HOUR, 1)
+    with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
+        with pytest.raises(MetricsError) as failed:
+            source.check(START + 3 * MINUTE)
+        with pytest.raises(MetricsError):
+            source.figures(range(FIRST, FIRST + 4))
+    assert failed.value.message == "The Prometheus of default knows nothing of GPUs that pods use."
+    assert failed.value.hint == (
+        "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
+        " DCGM_FI_PROF_GR_ENGINE_ACTIVE or DCGM_FI_DEV_GPU_UTIL."
+    )
+
+
+def test_gaps_and_unknown_values_stay_so(tmp_path: Path) -> None:
+    scraped = Scraped()
+    labels = {"namespace": "team-a", "pod": "nb-1-x", "gpu": "0"}
+    scraped.add(UTILIZATION, labels, (START, START + 3 * MINUTE), 9223372036854775794.0)
+    scraped.add(UTILIZATION, labels, (START + 10 * MINUTE, START + 12 * MINUTE), 50)
+    with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
+        found = source.figures(range(FIRST, FIRST + 12))
+    half = Told({("team-a", "nb-1-x"): Figures(1, 0.5, 0)})
+    assert found == {FIRST + minute: half for minute in (9, 10, 11)}
