@@ -9,6 +9,7 @@ from bot.cluster.resources import (
     SNAPSHOT_ACTIONS,
     SNAPSHOT_CLASSES,
     STORAGE_CLASSES,
+    VOLUME_REFERENCES,
 )
 from bot.config import Settings, Snapshots
 from bot.findings import Finding, Findings
@@ -21,6 +22,10 @@ _EVERYWHERE = (
     ("get", "volumesnapshotcontents"),
 )
 _IN_TEAMS = (("create", "volumesnapshots"), ("delete", "volumesnapshots"))
+_SEVERAL = 2
+_APPLY_TRIDENT = (
+    "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's namespace."
+)
 _APPLY = "Apply deploy/kubernetes/10-access.yaml, and 20-teams.yaml for each team's namespace."
 
 
@@ -44,6 +49,7 @@ def checks(settings: Settings, cluster: Cluster) -> Findings:
         yield Finding(about, "failed", f"missing: {', '.join(missing)}", _APPLY)
         return
     yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
+    yield from _abroad(cluster, namespaces)
     yield from _classes(settings.snapshots, cluster, about)
 
 
@@ -63,6 +69,25 @@ def _needed(
     foreign = FOREIGN_SCHEDULES
     if cluster.served(foreign.group):
         yield "watch", foreign.group, foreign.plural, None
+
+
+def _abroad(cluster: Cluster, namespaces: Sequence[str]) -> Findings:
+    """Whether Trident can be let restore a snapshot of one team in the namespace of another."""
+    leave = VOLUME_REFERENCES
+    if len(namespaces) < _SEVERAL or not cluster.served(leave.group):
+        return
+    about = f"cluster {cluster.name} restores for other teams"
+    needed = [(verb, each) for each in namespaces for verb in ("create", "delete", "get")]
+    missing = [
+        f"{verb} {leave.plural} in {namespace}"
+        for verb, namespace in needed
+        if not cluster.may(verb, leave.group, leave.plural, namespace=namespace)
+    ]
+    if missing:
+        says = f"/snapshot restore --to TEAM needs: {', '.join(missing)}"
+        yield Finding(about, "warning", says, _APPLY_TRIDENT)
+        return
+    yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
 
 
 def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES
+from bot.cluster.resources import DEPLOYMENTS, PVCS, TRIDENT_VOLUMES
 from bot.config import Settings
 from bot.errors import StorageError
 from bot.findings import Finding, Findings
@@ -24,6 +24,7 @@ _CHANGING = (
     f"{_NETAPP}/capacityPools/volumes/PoolChange/action",
     "Microsoft.NetApp/locations/operationresults/read",
 )
+_APPLY = "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's namespace."
 _ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
 
 
@@ -46,7 +47,7 @@ def checks(files: NetAppFiles) -> Findings:
 
 
 def records(settings: Settings, cluster: Cluster) -> Findings:
-    """Whether the bot may read and repair what Trident keeps, where it is.
+    """Whether the bot may read and repair what Trident keeps, and have PVCs grow, where it is.
 
     ClusterError when the cluster cannot be asked.
     """
@@ -63,8 +64,24 @@ def records(settings: Settings, cluster: Cluster) -> Findings:
     if lacking:
         remedy = "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
         yield Finding(about, "warning", f"missing: {', '.join(lacking)}", remedy)
-        return
-    yield Finding(about, "ok", "what it keeps of moved volumes can be read and repaired")
+    else:
+        yield Finding(about, "ok", "what it keeps of moved volumes can be read and repaired")
+    if settings.anf.changes is not None:
+        yield _growing(settings, cluster)
+
+
+def _growing(settings: Settings, cluster: Cluster) -> Finding:
+    """Whether the bot may ask for more storage on PVCs of the teams."""
+    about = f"cluster {cluster.name} growing PVCs"
+    teams = [each for each in settings.teams.values() if cluster.name in each.reach]
+    lacking = [
+        f"patch {PVCS.plural} in {namespace}"
+        for namespace in sorted({each.on(cluster.name).namespace for each in teams})
+        if not cluster.may("patch", PVCS.group, PVCS.plural, namespace=namespace)
+    ]
+    if lacking:
+        return Finding(about, "warning", f"/anf grow needs: {', '.join(lacking)}", _APPLY)
+    return Finding(about, "ok", "the bot may, in each team's namespace")
 
 
 def missing(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:

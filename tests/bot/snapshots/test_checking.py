@@ -1,5 +1,6 @@
 """What `quartermaster doctor` says of snapshots."""
 
+from bot.findings import Finding
 from bot.snapshots.checking import checks
 from playground.cluster.story import snapshot_class
 from tests.bot.snapshots.rig import SNAPSCHEDULER_CRD, Rig
@@ -44,3 +45,23 @@ def test_snapscheduler_is_to_be_watched(rig: Rig) -> None:
     assert said(rig)[0][2] == "all 9 rights for them are granted"
     rig.world.forbid("watch", "snapshotschedules")
     assert said(rig)[0][2] == "missing: watch snapshotschedules"
+
+
+def test_restores_for_other_teams_have_rights_of_their_own(rig: Rig) -> None:
+    rig.world.install("trident")
+    about = "cluster default restores for other teams"
+    assert (about, "ok", "all 6 rights for them are granted") in said(rig)
+    rig.world.forbid("create", "tridentvolumereferences")
+    found = [each for each in checks(rig.settings(), rig.cluster) if each.about == about]
+    assert found == [
+        Finding(
+            about,
+            "warning",
+            "/snapshot restore --to TEAM needs: create tridentvolumereferences in team-a,"
+            " create tridentvolumereferences in team-b",
+            "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's"
+            " namespace.",
+        )
+    ]
+    alone = rig.settings().model_copy(update={"teams": {"team-a": rig.settings().teams["team-a"]}})
+    assert not any("other teams" in each.about for each in checks(alone, rig.cluster))

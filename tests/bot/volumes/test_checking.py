@@ -105,3 +105,20 @@ def test_records_it_may_not_read_are_warned_of(rig: Rig) -> None:
 
 def test_records_matter_only_with_azure(rig: Rig) -> None:
     assert list(records(rig.policy.model_copy(update={"anf": None}), rig.cluster)) == []
+
+
+def test_growing_needs_pvcs_that_it_may_patch(rig: Rig, arm: Arm) -> None:
+    policy = settings_for(arm, changes={})
+    about = "cluster default growing PVCs"
+    told = Finding(about, "ok", "the bot may, in each team's namespace")
+    assert list(records(policy, rig.cluster))[1:] == [told]
+    rig.world.forbid("patch", "persistentvolumeclaims")
+    assert list(records(policy, rig.cluster))[1:] == [
+        Finding(
+            about,
+            "warning",
+            "/anf grow needs: patch persistentvolumeclaims in team-a",
+            "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's"
+            " namespace.",
+        )
+    ]
