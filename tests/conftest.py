@@ -8,11 +8,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.arm import arm
-from tests.databases import database, database_url
+from tests.databases import database, database_url, own_database
 from tests.object_stores import lake
 from tests.postgres import postgres_server, postgres_url
 
-__all__ = ["arm", "database", "database_url", "lake", "postgres_server", "postgres_url"]
+__all__ = [
+    "arm",
+    "database",
+    "database_url",
+    "lake",
+    "own_database",
+    "postgres_server",
+    "postgres_url",
+]
 
 # That a machine is busy is no failure.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -47,7 +47,7 @@ def test_snapscheduler_is_to_be_watched(rig: Rig) -> None:
     assert said(rig)[0][2] == "missing: watch snapshotschedules"
 
 
-def test_restores_for_other_teams_have_rights_of_their_own(rig: Rig) -> None:
+def test_restores_for_other_teams_need_more_rights(rig: Rig) -> None:
     rig.world.install("trident")
     about = "cluster default restores for other teams"
     assert (about, "ok", "all 6 rights for them are granted") in said(rig)

@@ -14,7 +14,6 @@ from tests.bot.volumes.growths import Growing
 from tests.bot.volumes.repairs import Workshop
 from tests.bot.volumes.rig import Rig
 from tests.bot.volumes.settings import settings_for
-from tests.databases import create_tables
 
 
 @pytest.fixture
@@ -34,42 +33,45 @@ def files(arm: Arm, identity: None) -> Iterator[NetAppFiles]:  # noqa: ARG001 - 
 
 
 @pytest.fixture
-def rig(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Rig]:  # noqa: ARG001 - it has to be there
-    """A team's volume, on SQLite, in the playground's cluster and in its Azure, over HTTP."""
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
+def rig(
+    own_database: Database,
+    arm: Arm,
+    identity: None,  # noqa: ARG001 - it has to be there
+    tmp_path: Path,
+) -> Iterator[Rig]:
+    """A team's volume, on a database, in the playground's cluster and in its Azure, over HTTP."""
     outside = Outside(tmp_path)
-    built = Rig(database, outside, arm)
+    built = Rig(own_database, outside, arm)
     yield built
     built.close()
     outside.close()
-    database.close()
 
 
 @pytest.fixture
-def shop(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Workshop]:  # noqa: ARG001 - it has to be there
+def shop(
+    own_database: Database,
+    arm: Arm,
+    identity: None,  # noqa: ARG001 - it has to be there
+    tmp_path: Path,
+) -> Iterator[Workshop]:
     """The same, with those who repair what Trident keeps."""
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
     outside = Outside(tmp_path)
-    built = Workshop(database, outside, arm)
+    built = Workshop(own_database, outside, arm)
     yield built
     built.close()
     outside.close()
-    database.close()
 
 
 @pytest.fixture
-def growing(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Growing]:  # noqa: ARG001 - it has to be there
+def growing(
+    own_database: Database,
+    arm: Arm,
+    identity: None,  # noqa: ARG001 - it has to be there
+    tmp_path: Path,
+) -> Iterator[Growing]:
     """The same, with those who have PVCs grow."""
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
     outside = Outside(tmp_path)
-    built = Growing(database, outside, arm)
+    built = Growing(own_database, outside, arm)
     yield built
     built.close()
     outside.close()
-    database.close()

@@ -16,6 +16,7 @@ from tests.bot.volumes.growths import Growing
 from tests.bot.volumes.losing import find, lose, said
 from tests.bot.volumes.repairs import APPROVE
 from tests.bot.volumes.rig import CLAIM
+from tests.databases import ON_BOTH
 
 CLAIMS = "patch persistentvolumeclaims"
 
@@ -61,6 +62,7 @@ def test_lost_answer_grows_it_once(growing: Growing, fault: Fault) -> None:
     assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 2 * TIB)
 
 
+@ON_BOTH
 def test_every_step_outlives_a_restart(growing: Growing) -> None:
     row_id = growing.grow()
     for _ in range(20):
@@ -69,6 +71,7 @@ def test_every_step_outlives_a_restart(growing: Growing) -> None:
     assert (growing.growth(row_id).phase, growing.effects()) == (Phase.DONE, [CLAIMS])
 
 
+@ON_BOTH
 def test_growth_above_the_threshold_is_approved(growing: Growing) -> None:
     assert "Somebody else of the approvers has to approve it." in growing.offer("3Ti")
     row_id = growing.grow("3Ti")

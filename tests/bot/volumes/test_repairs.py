@@ -12,6 +12,7 @@ from playground.ledger import Fault
 from tests.bot.ground import CAROL, ERIN
 from tests.bot.volumes.repairs import APPROVE, Workshop
 from tests.bot.volumes.rig import CLAIM
+from tests.databases import ON_BOTH
 
 PLACE = ClaimPlace("default", "team-a", CLAIM)
 
@@ -27,6 +28,7 @@ def test_repair_is_shown_to_the_letter(shop: Workshop) -> None:
     assert shop.effects() == []
 
 
+@ON_BOTH
 def test_approved_repair_tells_trident(shop: Workshop) -> None:
     shop.look_at_azure()
     assert is_stale(shop)

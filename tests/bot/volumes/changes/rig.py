@@ -110,14 +110,18 @@ class Rig:
             self.files, self.clusters, self.database, self.approvals, self.clock
         )
         self.renderer = ChangeRenderer(self.settings, self.approvals)
+        self.loop = self.process(self.files)
+
+    def process(self, files: NetAppFiles) -> Loop:
+        """What a process keeps, of which there may be several."""
         deciding = Deciding(
             self.database, self.clock, self.access, self.approvals, self.slack_tells
         )
-        self.loop = Loop(
+        return Loop(
             self.database,
             self.clock,
             [
-                VolumeChangeController(self.files, deciding, self.clusters, self.settings),
+                VolumeChangeController(files, deciding, self.clusters, self.settings),
                 ApprovalController(self.database, self.clock, self.settings, self.approvals),
             ],
         )

@@ -9,6 +9,7 @@ from bot.errors import UserError
 from bot.volumes.changes.tables import Phase
 from playground.arm.estate import GIB, TIB
 from tests.bot.volumes.changes.rig import APPROVE, BOB, CAROL, ERIN, Rig, level
+from tests.databases import ON_BOTH
 
 HOUR = 3600
 
@@ -44,6 +45,7 @@ def test_move_into_a_pool_with_room(rig: Rig) -> None:
     assert rig.row(row_id).phase == Phase.DONE
 
 
+@ON_BOTH
 def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
     data = rig.volume("data", rig.arm.standard)
     rig.arm.estate.add_volume(rig.arm.premium, "other", 1536 * GIB)
@@ -209,6 +211,7 @@ def test_pool_that_fills_after_the_approval(rig: Rig) -> None:
     assert rig.effects() == []
 
 
+@ON_BOTH
 def test_changes_of_one_pool_take_turns(rig: Rig) -> None:
     rig.volume("one", rig.arm.standard)
     rig.volume("two", rig.arm.standard)

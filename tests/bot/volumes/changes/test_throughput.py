@@ -7,6 +7,7 @@ import pytest
 from bot.errors import ConflictError, LimitError, UserError
 from bot.volumes.changes.tables import Phase
 from tests.bot.volumes.changes.rig import BOB, ERIN, Rig, mibps
+from tests.databases import ON_BOTH
 
 HALF_A_DAY = 12 * 3600
 
@@ -17,6 +18,7 @@ def refusal(rig: Rig, claim: str, wanted: float) -> UserError:
     return caught.value
 
 
+@ON_BOTH
 def test_throughput_is_set_and_put_back(rig: Rig) -> None:
     lane = rig.volume("lane", rig.arm.tuned)
     lane.own_throughput = 40
@@ -87,6 +89,7 @@ def test_more_than_the_pool_has_is_refused(rig: Rig) -> None:
     assert refusal(rig, "lane", 16).message == "The volume has 16 MiB/s already."
 
 
+@ON_BOTH
 def test_second_person_is_told_of_the_first(rig: Rig) -> None:
     rig.volume("lane", rig.arm.tuned)
     rig.ask(mibps("lane", 100, seconds=HALF_A_DAY))

@@ -25,7 +25,7 @@ from tests.bot.ground import CAROL, ERIN, Outside
 from tests.bot.volumes.changes.rig import level
 from tests.bot.volumes.repairs import Workshop
 from tests.bot.volumes.rig import CLAIM
-from tests.databases import create_tables
+from tests.databases import ON_BOTH
 
 HOUR = 3600
 PLACE = ClaimPlace("default", "team-a", CLAIM)
@@ -85,15 +85,17 @@ class Moving(Workshop):
 
 
 @pytest.fixture
-def moving(arm: Arm, identity: None, tmp_path: Path) -> Iterator[Moving]:  # noqa: ARG001 - it has to be there
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database, outside = Database(url), Outside(tmp_path)
-    built = Moving(database, outside, arm)
+def moving(
+    own_database: Database,
+    arm: Arm,
+    identity: None,  # noqa: ARG001 - it has to be there
+    tmp_path: Path,
+) -> Iterator[Moving]:
+    outside = Outside(tmp_path)
+    built = Moving(own_database, outside, arm)
     yield built
     built.close()
     outside.close()
-    database.close()
 
 
 def test_move_asks_for_both_at_once(moving: Moving) -> None:
@@ -109,6 +111,7 @@ def test_move_asks_for_both_at_once(moving: Moving) -> None:
     assert moving.effects() == []
 
 
+@ON_BOTH
 def test_trident_is_told_there_and_back(moving: Moving) -> None:
     first = moving.record()
     row_id = moving.asked(level(CLAIM, "Premium", pool="premium", seconds=HOUR))
