@@ -1,7 +1,7 @@
 """Training runs whose GPUs all do nothing: the owner is told, and in some teams the run ends."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
@@ -43,14 +43,16 @@ class IdleRunService:
     def seen(self, session: Session, idle: IdleRun, now: datetime) -> None:
         """Tells the owner, reminds them, or stops the run, as its team has it."""
         run = session.get(Run, idle.run_id)
-        if run is None or is_session(run) or not _is_running(run, idle):
+        if run is None or is_session(run) or not _is_running(run):
             return
         team = self._settings().teams.get(run.team)
         if team is None or any(fnmatchcase(run.name, each) for each in team.idle.exclude):
             return
         if run.kept_until is not None and run.kept_until > now:
             return
-        self._tell(session, run, team.idle, idle, now)
+        # What was pushed out runs anew, and GPUs are held a little before a program runs on them.
+        own = replace(idle, since=max(idle.since, run.since))
+        self._tell(session, run, team.idle, own, now)
 
     def _tell(
         self, session: Session, run: Run, policy: IdleRuns, idle: IdleRun, now: datetime
@@ -86,10 +88,9 @@ class IdleRunService:
             self._stop(session, [run.job_uid], why, now)
 
 
-def _is_running(run: Run, idle: IdleRun) -> bool:
-    """Whether it runs since before it was idle; what was pushed out runs anew."""
-    is_wanted = run.phase == Phase.RUNNING and run.wanted != Wanted.STOP
-    return is_wanted and idle.since >= run.since
+def _is_running(run: Run) -> bool:
+    """Whether it runs, and nobody wants that to end."""
+    return run.phase == Phase.RUNNING and run.wanted != Wanted.STOP
 
 
 def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, datetime]) -> None:

@@ -111,7 +111,6 @@ def test_nobody_is_stopped_without_notice_in_slack(database: Database) -> None:
     [
         {"phase": Phase.PREEMPTED},
         {"wanted": "stop"},
-        {"since": SINCE + MINUTE},
         {"kept_until": SINCE + timedelta(days=1)},
         {"spec": {"session_seconds": 60, "gpus": "1", "image": "x", "cpu": "1", "memory": "1Gi"}},
     ],
@@ -133,6 +132,17 @@ def test_figures_that_come_late_stop_later(database: Database) -> None:
     assert idling.stopped == []
     idling.look(140, late=20)
     assert idling.stopped == [(["uid-1"], "Its GPUs did nothing for 2h.")]
+
+
+def test_idleness_counts_from_when_the_run_began(database: Database) -> None:
+    """Its GPUs were held before its program ran, so that they did nothing even then."""
+    idling = Idling(database)
+    database.transaction(
+        lambda session: add_run(session, "lane", since=SINCE + 20 * MINUTE, job_uid="uid-1")
+    )
+    later = WHEN.replace("1795162200", "1795163400").replace("08:10", "08:30")
+    said = [idling.look(minutes) for minutes in (60, 79, 80, 85)]
+    assert said == [[], [], [TOLD.replace(WHEN, later) + REST], []]
 
 
 def test_excluded_names_are_let_be(database: Database) -> None:
