@@ -66,8 +66,8 @@ class Line:
 class Report:
     """What happened from one day to another; `total` is all lines together.
 
-    `sampled` is, by cluster, of which share of the time there are samples. Without a `currency`
-    there are no prices.
+    `sampled` is, by cluster, of which share of the time there are samples, `quoted` in which share
+    of that quotas are known. Without a `currency` there are no prices.
     """
 
     by: By
@@ -76,6 +76,7 @@ class Report:
     lines: tuple[Line, ...]
     total: Line
     sampled: Mapping[str, float]
+    quoted: float | None
     currency: str
 
 
@@ -136,6 +137,7 @@ def report(session: Session, asked: Question, prices: Prices, now: datetime) -> 
         tuple(sorted(lines.values(), key=lambda each: (-each.amounts.allocated, each.name))),
         total,
         found.sampled,
+        found.quotas_known,
         prices.currency if prices.per_gpu_hour else "",
     )
 

@@ -78,6 +78,9 @@ def _honest(report: Report) -> Iterator[Markup]:
     known = report.total.amounts.known
     if known is not None and known < 1:
         yield plain(f"What GPUs did is known of {share(known)} of the GPU-hours.")
+    if report.quoted is not None and report.quoted < _ALL and report.total.borrowed is not None:
+        said = f"Quotas are known of {100 * report.quoted:.1f} % of that time"
+        yield plain(f"{said}; what was borrowed in the rest is not told.")
     if report.currency and report.total.cost is None:
         yield plain("Some GPU types have no price in `training.prices.per_gpu_hour`.")
 

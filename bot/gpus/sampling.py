@@ -108,7 +108,8 @@ class SampleController:
         )
         look = _Look(minute)
         look.others[Owner(What.SAMPLED, cluster.name)] = WHOLE
-        look.others.update(quota_of_teams(settings, cluster.name, self._engine(cluster.name)))
+        quotas = quota_of_teams(settings, cluster.name, self._engine(cluster.name))
+        look.others.update({Owner(What.QUOTED, cluster.name): WHOLE, **quotas} if quotas else {})
         for node in capacities(cluster.view, counting):
             place = site.places.get(node.node, Place())
             for what, gpus in ((What.NODES, node.gpus), (What.READY, node.ready)):

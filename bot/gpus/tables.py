@@ -19,8 +19,8 @@ class What(StrEnum):
     """What the amounts of a series are.
 
     GPUs that a run holds, or somebody else's pods; those of nodes in all, and of nodes that take
-    work; a team's quota, and what it borrows beyond it; and whether there is a sample at all, for
-    which each minute counts as one.
+    work; a team's quota, and what it borrows beyond it; and whether there is a sample at all, and
+    whether quotas are known in it, for which each minute counts as one.
     """
 
     RUN = "run"
@@ -30,6 +30,7 @@ class What(StrEnum):
     QUOTA = "quota"
     BORROWED = "borrowed"
     SAMPLED = "sampled"
+    QUOTED = "quoted"
 
 
 class Series(SQLModel, table=True):

@@ -42,7 +42,8 @@ class Use:
     """What happened in a time; `parts` are the GPUs that pods held, each those of one owner.
 
     `nodes` are the GPUs that there were, `quota` those that teams were owed and `borrowed` those
-    that they had beyond. `sampled` is, by cluster, of which share of the time there are samples.
+    that they had beyond. `sampled` is, by cluster, of which share of the time there are samples;
+    `quoted` of which share there are such that know quotas, as those filled in later do not.
     """
 
     window: Window
@@ -51,6 +52,13 @@ class Use:
     quota: tuple[Part, ...]
     borrowed: tuple[Part, ...]
     sampled: Mapping[str, float]
+    quoted: Mapping[str, float]
+
+    @property
+    def quotas_known(self) -> float | None:
+        """Of which share of the sampled time quotas are known; None where no cluster has any."""
+        sampled = sum(self.sampled.get(cluster, 0.0) for cluster in self.quoted)
+        return sum(self.quoted.values()) / sampled if sampled else None
 
     @property
     def held(self) -> Amounts:
@@ -138,13 +146,18 @@ def use(session: Session, window: Window) -> Use:
     """What happened in a time, in all clusters."""
     parts = _parts(session, sums(session, window.minutes))
     length = max(len(window.minutes), 1) * WHOLE
+
+    def shares(what: What) -> dict[str, float]:
+        return {each.series.cluster: each.amounts.allocated / length for each in _of(parts, what)}
+
     return Use(
         window,
         _of(parts, *_HELD),
         _of(parts, What.NODES),
         _of(parts, What.QUOTA),
         _of(parts, What.BORROWED),
-        {each.series.cluster: each.amounts.allocated / length for each in _of(parts, What.SAMPLED)},
+        shares(What.SAMPLED),
+        shares(What.QUOTED),
     )
 
 

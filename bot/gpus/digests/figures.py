@@ -101,7 +101,8 @@ class Hours(msgspec.Struct, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """All of a digest; `sampled` is the share of the time with samples, by cluster.
 
-    `known` is the share of the allocated GPU-hours of which it is known what they did.
+    `known` is the share of the allocated GPU-hours of which it is known what they did, and
+    `quoted` that of the sampled time in which quotas are known.
     """
 
     is_whole: bool
@@ -112,6 +113,7 @@ class Figures(msgspec.Struct, frozen=True):
     mean: Share
     sampled: dict[str, float]
     known: float | None
+    quoted: float | None = None
     currency: str = ""
     troubles: tuple[str, ...] = ()
     free: float | None = None

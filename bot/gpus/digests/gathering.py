@@ -78,6 +78,7 @@ class Gathering:
             mean=_share(use(session, _before(wish, _DAYS[Period.WEEK]))),
             sampled=_sampled(found, settings),
             known=mine.held.known,
+            quoted=mine.quotas_known if has("teams") else None,
             currency=settings.training.prices.currency,
             troubles=_troubles(session, settings),
             free=_free(session, settings),

@@ -149,6 +149,8 @@ def test_missed_minutes_are_filled_from_metrics(sampled: Sampled, tmp_path: Path
         sampled.sample(4)
     found = sampled.used(60, begun + 60 * MINUTE)
     assert found.sampled == {"default": 1.0}
+    # Of quotas kube-state-metrics knows nothing, so what was sampled in time alone has them.
+    assert sampled.used(63, begun + 60 * MINUTE).quotas_known == pytest.approx(3 / 63)
     held = sampled.held(60, begun + 60 * MINUTE)
     assert held["team-a/nb"] == Amounts(120_000, 120_000, 120_000)
     # What is 90 seconds old is as good as new.

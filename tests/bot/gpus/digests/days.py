@@ -60,8 +60,10 @@ _OTHERS = (
     (What.BORROWED, "team-b"),
     (What.SAMPLED, ""),
     (What.BORROWED, "team-a"),
+    (What.QUOTED, ""),
 )
-_THERE = {4: 8.0, 5: 4.0, 6: 2.0, 7: 1.0, 8: 1.0, 9: 0.0}
+QUOTED = 10
+_THERE = {4: 8.0, 5: 4.0, 6: 2.0, 7: 1.0, 8: 1.0, 9: 0.0, QUOTED: 1.0}
 
 
 def fill(session: Session, begun: datetime, ended: datetime, held: Mapping[str, Held]) -> None:

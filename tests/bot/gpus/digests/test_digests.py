@@ -17,7 +17,8 @@ from bot.due import wake
 from bot.gpus.digests.controller import DigestController, DigestRenderer
 from bot.gpus.digests.gathering import Gathering
 from bot.gpus.digests.tables import DIGEST, Digest
-from bot.gpus.tables import Sampling
+from bot.gpus.minutes import PER_HOUR, minute_of
+from bot.gpus.tables import Hour, Sampling
 from bot.people import Person
 from bot.quotas.tables import Override, OverridePhase
 from bot.slack.card import Card
@@ -26,7 +27,7 @@ from bot.slack.text import as_text
 from bot.training.tables import Phase
 from bot.volumes.changes.tables import Leg, VolumeChange
 from bot.volumes.changes.tables import Phase as ChangePhase
-from tests.bot.gpus.digests.days import add_run, begin, fill, waited
+from tests.bot.gpus.digests.days import QUOTED, add_run, begin, fill, waited
 from tests.bot.quotas.people import FrozenClock
 from tests.bot.quotas.people import settings as story
 
@@ -263,3 +264,21 @@ def test_capacity_is_that_of_whole_days(told: Telling) -> None:
     assert (by_day.line, by_day.series[0].values[-1]) == (192.0, 2.0)
     footer = [str(line) for line in told.card(number="1").footer]
     assert footer[0].startswith("Of default there are samples of 4 % of the time")
+
+
+def test_quotas_that_nobody_knew_are_said(told: Telling) -> None:
+    def filled_later(session: Session) -> None:
+        begin(session)
+        fill(session, DAY, NEXT, {"lane": (2.0, 1.0, 1.0, 0.0)})
+        noon = minute_of(DAY) // PER_HOUR + 12
+        for row in session.exec(select(Hour).where(Hour.series == QUOTED, Hour.hour >= noon)):
+            session.delete(row)
+
+    told.database.transaction(filled_later)
+    assert [str(line) for line in told.card().footer] == [
+        (
+            "Quotas, and so what was borrowed, are known of 50 % of that time; the rest is in"
+            " neither figure."
+        ),
+        "GPU-hours; the day of UTC.",
+    ]
