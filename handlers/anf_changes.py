@@ -16,7 +16,8 @@ from bot.slack.parameters import (
     WholeNumber,
     Words,
 )
-from bot.volumes.changes.card import GIVE_BACK, GO, question
+from bot.volumes.changes.card import GIVE_BACK
+from bot.volumes.changes.question import GO, question
 from bot.volumes.changes.service import Asked, read
 from bot.volumes.changes.tables import Kind, Phase
 from bot.volumes.matching import Claimed

@@ -21,6 +21,7 @@ __all__ = ["dataset"]
 
 AUTO: Final = "auto"
 OFF: Final = "off"
+_BOOST = "Give its volume more throughput until it is filled, where Azure NetApp Files can"
 
 
 class ClassName(Pattern):
@@ -99,11 +100,14 @@ class Keeping:
 @dataset.option("--for", "teams", Teams(), default=(), help="Other teams that are to use it")
 @dataset.option("--ttl", "keep", Keeping(), help="How long it stays when nobody uses it, or off")
 @dataset.option("--layout", LayoutName(), help="What rearranges its files once they are copied")
+@dataset.option("--boost", "is_boosted", flag=True, help=_BOOST)
 @dataset.option("--yes", "is_meant", flag=True, help="Have it made without being asked first")
 @dataset.option("--team", TeamName(), help="For which team, where the channel does not say")
 def cache(ctx: Context, asked: Wish) -> Reply:
     """What it would cost, with a button; or the cache that is there."""
     ctx.team()
+    if asked.is_boosted:
+        ctx.services.access.require(ctx.caller, Right.ANF_CHANGE)
     answer = ctx.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
     if isinstance(answer, Offer) and not asked.is_meant:
         return offered(answer)
@@ -117,6 +121,8 @@ def click_cache(ctx: Context, value: str) -> Reply:
     """Has made what the button's question told."""
     plan = read(value)
     caller = acting_for(ctx, plan.team, Right.DATASET_CACHE)
+    if plan.is_boosted:
+        ctx.services.access.require(caller, Right.ANF_CHANGE)
     return told(ctx.caches.begin(ctx.session, caller, plan, ctx.now), ctx.words)
 
 

@@ -39,6 +39,16 @@ class Deadline:
             )
 
 
+def configured(settings: Settings) -> Anf:
+    """What is configured; ConflictError where nothing is."""
+    if settings.anf is None:
+        raise ConflictError(
+            "Azure NetApp Files is not set up here.",
+            "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how.",
+        )
+    return settings.anf
+
+
 class NetAppFiles:
     """The volumes of one subscription, as the configuration in force names it.
 
@@ -60,13 +70,7 @@ class NetAppFiles:
     @property
     def configured(self) -> Anf:
         """What is configured; ConflictError where nothing is."""
-        anf = self._settings().anf
-        if anf is None:
-            raise ConflictError(
-                "Azure NetApp Files is not set up here.",
-                "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how.",
-            )
-        return anf
+        return configured(self._settings())
 
     def estate(self, deadline: Deadline) -> Estate:
         """All pools and volumes; StorageError when that takes longer than the deadline."""

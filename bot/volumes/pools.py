@@ -1,7 +1,7 @@
 """How much room storage classes have in capacity pools, by what Azure said last."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
@@ -18,12 +18,13 @@ _OLD = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class PoolRoom:
-    """The pool of a class with the most room; `taken_bytes` is as of `seen_at`."""
+    """The pool of a class with the most room; `taken_bytes` is as of `seen_at`, `id` is Azure's."""
 
     name: str
     size_bytes: int
     taken_bytes: int
     seen_at: datetime
+    id: str = field(default="", compare=False)
 
     @property
     def free_bytes(self) -> int:
@@ -41,15 +42,20 @@ def pool_rooms(
     """
     if settings.anf is None:
         return {}
-    fresh = select(SeenPool).where(col(SeenPool.seen_at) > now - _OLD)
-    seen = {each.id: each for each in session.exec(fresh)}
+    seen = fresh_pools(session, now)
     rooms: dict[str, PoolRoom] = {}
     for storage_class, pool in _pools(settings.anf, cluster, seen):
-        room = PoolRoom(pool.name, pool.size_bytes, pool.taken_bytes, pool.seen_at)
+        room = PoolRoom(pool.name, pool.size_bytes, pool.taken_bytes, pool.seen_at, pool.id)
         known = rooms.get(storage_class)
         if known is None or room.free_bytes > known.free_bytes:
             rooms[storage_class] = room
     return rooms
+
+
+def fresh_pools(session: Session, now: datetime) -> dict[str, SeenPool]:
+    """What is known of pools, by their ids in small letters; what is old is not there."""
+    fresh = select(SeenPool).where(col(SeenPool.seen_at) > now - _OLD)
+    return {each.id: each for each in session.exec(fresh)}
 
 
 def _pools(anf: Anf, cluster: Cluster, seen: dict[str, SeenPool]) -> Iterator[tuple[str, SeenPool]]:

@@ -36,6 +36,12 @@ def volume_place(resource_id: str, subscription: str) -> VolumePlace | None:
     return VolumePlace(found[2], found[3], found[4], found[5])
 
 
+def pool_place(resource_id: str) -> PoolPlace | None:
+    """The place that the ARM id of a pool names; None for anything else."""
+    found = _ID.fullmatch(resource_id)
+    return PoolPlace(found[2], found[3], found[4]) if found and found[5] is None else None
+
+
 def same_id(one: str, other: str) -> bool:
     """Whether two ARM ids name the same; ARM itself spells them in more than one way."""
     return one.lower() == other.lower()

@@ -85,6 +85,11 @@ def _record(session: Session, found: Estate, now: datetime) -> None:
             name=pool.name,
             size_bytes=pool.size_bytes,
             taken_bytes=found.taken_bytes(pool),
+            level=pool.level,
+            qos=pool.qos,
+            encryption=pool.encryption,
+            throughput_mibps=pool.throughput_mibps,
+            given_mibps=sum(each.throughput_mibps or 0 for each in found.inside(pool)),
             seen_at=now,
         )
         session.merge(seen)

@@ -12,7 +12,8 @@ from bot.database.columns import Moment
 class SeenPool(SQLModel, table=True):
     """A capacity pool as it was at `seen_at`; `taken_bytes` is what its volumes may hold.
 
-    Its id is that of Azure, in small letters.
+    Its id is that of Azure, in small letters. Of its throughput `given_mibps` is what its volumes
+    have; without a `level` nobody has looked at these yet.
     """
 
     __tablename__: ClassVar[Any] = "anf_pools"
@@ -21,6 +22,11 @@ class SeenPool(SQLModel, table=True):
     name: str
     size_bytes: int = Field(sa_type=BigInteger)
     taken_bytes: int = Field(sa_type=BigInteger)
+    level: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    qos: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    encryption: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    throughput_mibps: float | None = None
+    given_mibps: float = Field(default=0, sa_column_kwargs={"server_default": "0"})
     seen_at: datetime = Field(sa_type=Moment)
 
 

@@ -11,7 +11,7 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import Cache
 from bot.datasets.tables import Version
 from tests.bot.datasets.caches.rows import add_dataset, add_version
-from tests.handlers.office import ALICE, BOB, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
 from tests.playground.cluster.served import Served
 
 SETTINGS = """\
@@ -135,3 +135,14 @@ def test_changed_content_is_recorded_by_a_click(desk: Office) -> None:
     assert desk.clicks(ALICE, TEAM_A, "dataset.version", found).splitlines()[0] == (
         "Recording `chest-xray@v2`: every object is listed, none is read."
     )
+
+
+def test_boosts_take_the_right_to_change_throughput(desk: Office) -> None:
+    lacking = "This takes the right anf.change, which you do not have here."
+    assert desk.says(ALICE, TEAM_A, f"{ASK} --boost").startswith(lacking)
+    pressed = desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk, o=True))
+    assert pressed.startswith(lacking)
+    assert desk.says(CAROL, TEAM_A, f"{ASK} --boost --yes").splitlines()[0] == (
+        "Azure NetApp Files is not set up here."
+    )
+    assert caches(desk) == []

@@ -1,6 +1,6 @@
 """What people are told when they ask for a cache: what it costs, or that it is there already."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from bot.datasets.caches.card import kept
@@ -12,6 +12,8 @@ from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import Markup, code, join, person, plain, when
+from bot.volumes.changes.question import bill
+from bot.volumes.wording import throughput
 
 CONFIRM = "dataset.cache"
 Words = Callable[[str], str]
@@ -21,7 +23,7 @@ def offered(offer: Offer) -> Reply:
     """What a cache costs, with the button that has it made; nothing was done yet."""
     card = Card(
         title=f"Cache {offer.estimate.version.reference}?",
-        lines=(plain("Nothing is done yet. This is what it takes:"),),
+        lines=(plain("Nothing is done yet. This is what it takes:"), *_of_boost(offer)),
         facts=costs(offer),
     )
     return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(offer.plan), "primary"),))
@@ -38,7 +40,8 @@ def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
          plain(f"{amount} ({version.size_bytes or 0:,} bytes)")),
         ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.storage_class}")),
         ("Free there", plain(_room(estimate))),
-        ("Takes", plain(_time(estimate))),
+        ("Takes", plain(_time(offer))),
+        *_boost(offer),
         ("For", plain(", ".join((plan.team, *plan.teams)))),
         ("Kept", plain(kept(plan.keep_seconds))),
         *layout,
@@ -104,7 +107,49 @@ def _room(estimate: Estimate) -> str:
     return f"{capacity(estimate.free)}{whole}, by {said_by(estimate.source)}"
 
 
-def _time(estimate: Estimate) -> str:
+def _of_boost(offer: Offer) -> Iterator[Markup]:
+    """What has to be known of a boost before it is asked for."""
+    boost = offer.boost
+    if boost is None:
+        return
+    if boost.plan.grow_to is not None:
+        target = boost.plan.target
+        yield plain(f"Pool {target.name} grows from {capacity(target.size_bytes)} to"
+                    f" {capacity(boost.plan.grow_to)} for the boost, and is made smaller after"
+                    " it.")  # fmt: skip
+    if boost.earliest is not None:
+        yield plain(f"Azure lets a volume go down {format_duration(boost.earliest)} after it went"
+                    " up, not sooner: the boost is put back then.")  # fmt: skip
+    if boost.plan.needs_approval:
+        who = join(" or ".join(person(each) for each in boost.approvers)) or plain(
+            "Somebody of approvals.anf_change")  # fmt: skip
+        yield join(who, " has to approve the boost; the fill does not wait for that.")
+
+
+def _boost(offer: Offer) -> Iterator[tuple[str, Markup]]:
+    if offer.boost is None:
+        return
+    plan = offer.boost.plan
+    where = f"pool {plan.target.name}"
+    if plan.target is not plan.source:
+        where = f"{plan.target.level}, {where}"
+    before, after = throughput(plan.volume.throughput_mibps), throughput(plan.mibps_after)
+    yield "Boost", plain(f"{before} → about {after} ({where}) until it is filled, then put back")
+    yield "Bill", plain(bill(plan.cost_delta))
+
+
+def _time(offer: Offer) -> str:
+    """How long it takes at best, with a boost, and without."""
+    plain_time = _time_without(offer.estimate)
+    mibps = offer.boost.plan.mibps_after if offer.boost is not None else None
+    if not mibps:
+        return plain_time
+    size_bytes = offer.estimate.version.size_bytes or 0
+    least = timedelta(seconds=max(size_bytes / mibps / 2**20, 1))
+    return f"{format_duration(least)} at best with the boost; without it {plain_time}"
+
+
+def _time_without(estimate: Estimate) -> str:
     if estimate.best is None:
         return (
             f"unknown: datasets.classes.{estimate.storage_class}.throughput_mib_per_tib is not set"

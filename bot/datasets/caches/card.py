@@ -27,8 +27,11 @@ _WAYS = {"md5": "by MD5", "checksum": "by a checksum", "size": "by size alone"}
 _MOST_KEYS = 10
 
 
-def cache_card(cache: Cache, person: str, now: datetime) -> Card:
-    """What the card of a cache says at this moment; `person` is the name of who asked for it."""
+def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = None) -> Card:
+    """What the card of a cache says at this moment; `person` is the name of who asked for it.
+
+    `boost` is how far the boost of its volume is, where somebody wants one.
+    """
     phase = Phase(cache.phase)
     is_hindered = cache.is_live and bool(cache.trouble or cache.obstacle or cache.is_late)
     return Card(
@@ -36,7 +39,7 @@ def cache_card(cache: Cache, person: str, now: datetime) -> Card:
         state=_state(cache, phase, now),
         tone=Tone.WARNING if is_hindered else _TONES[phase],
         lines=tuple(_lines(cache)),
-        facts=tuple(_facts(cache, person)),
+        facts=tuple(_facts(cache, person, boost)),
         progress=_progress(cache) if phase is Phase.FILLING else None,
         buttons=tuple(_buttons(cache)),
     )
@@ -84,7 +87,7 @@ def _lines(cache: Cache) -> Iterator[Markup]:
         yield sentence(f"{cache.trouble} It is tried again.")
 
 
-def _facts(cache: Cache, person: str) -> Iterator[tuple[str, Markup]]:
+def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[str, Markup]]:
     yield "Files", plain(f"{cache.objects:,}")
     yield "Size", plain(f"{size(cache.size_bytes)} ({cache.size_bytes:,} bytes)")
     yield "Volume", plain(f"{capacity(cache.capacity_bytes)} on {cache.storage_class}")
@@ -93,6 +96,8 @@ def _facts(cache: Cache, person: str) -> Iterator[tuple[str, Markup]]:
     yield "Asked", when(cache.asked_at)
     if cache.phase == Phase.FILLING:
         yield from _speed(cache)
+    if boost is not None:
+        yield "Boost", boost
     if cache.ready_at is not None and cache.started_at is not None:
         yield "Took", plain(format_duration(cache.ready_at - cache.started_at))
     if cache.ready_at is not None:

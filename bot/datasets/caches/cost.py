@@ -13,7 +13,7 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watermark import Room
 from bot.datasets.tables import Version
 from bot.datasets.wording import capacity, files, size
-from bot.errors import LimitError, UsageError
+from bot.errors import ConflictError, LimitError, UsageError
 
 GIB, _MIB, _TIB = 2**30, 2**20, 2**40
 _SPARE = Decimal("1.1")
@@ -113,6 +113,20 @@ def refuse_crowded(estimate: Estimate, usage: str) -> None:
         f" {estimate.storage_class}, and {capacity(estimate.free)}{whole} are free there"
         f" ({said_by(estimate.source)}).",
         f"`{usage}` shows what is cached there and what can go.",
+    )
+
+
+def refuse_unfit(version: Version) -> None:
+    """ConflictError where not every object of a version can be a file."""
+    if not version.problems:
+        return
+    keys = f"{version.problems:,} key{'' if version.problems == 1 else 's'}"
+    named = f": {', '.join(version.keys)}" if version.keys else ""
+    more = " and others" if version.problems > len(version.keys) > 0 else ""
+    raise ConflictError(
+        f"{keys} of {version.reference} cannot be files{named}{more}.",
+        "Rename or remove these objects, then record a new version; the manifest"
+        f" ({version.manifest}index.json) says what is wrong with each.",
     )
 
 

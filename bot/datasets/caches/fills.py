@@ -1,21 +1,57 @@
-"""Fills and the volumes they are on, which keep what they can do while a fill goes on."""
+"""Fills and the volumes they are on, which keep what they can do, or are boosted, meanwhile."""
 
 from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from bot.datasets.caches.tables import CACHE, Cache, Phase
-from bot.volumes.changes import keeping
-from bot.volumes.changes.card import Fill
+from bot.cluster.claims import PersistentVolumeClaim
+from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
+from bot.slack.markup import Markup, plain
+from bot.volumes.changes import boosting, keeping
+from bot.volumes.changes.boosting import Boost
+from bot.volumes.changes.question import Fill
 from bot.volumes.records import ClaimPlace
 
-_GOING_ON = (Phase.ASKED, Phase.STARTING, Phase.FILLING, Phase.ARRANGING)
+_COPYING = (Phase.ASKED, Phase.STARTING, Phase.FILLING)
+_GOING_ON = (*_COPYING, Phase.ARRANGING)
 
 
 def begins(session: Session, cache: Cache) -> None:
     """The cache is about to be filled."""
     place = ClaimPlace(cache.cluster, cache.namespace, cache.claim_name)
     keeping.use(session, place, (CACHE, cache.id), f"the fill of {cache.reference}")
+
+
+def boost(
+    session: Session, cache: Cache, claim: PersistentVolumeClaim | None, now: datetime
+) -> None:
+    """Has the volume boosted, where somebody wants that, once it is there."""
+    is_bound = claim is not None and claim.status.phase == "Bound" and bool(cache.volume_name)
+    if cache.boost_by is None or cache.boost_id is not None or not is_bound:
+        return
+    if cache.phase not in _COPYING or cache.wanted != Wanted.READY:
+        return
+    wanted = Boost(
+        subject=cache.subject,
+        name=cache.reference,
+        team=cache.team,
+        person=cache.boost_by,
+        channel=cache.channel,
+        claim=ClaimPlace(cache.cluster, cache.namespace, cache.claim_name),
+        pv_name=cache.volume_name,
+        growth_bytes=cache.boost_growth_bytes,
+    )
+    cache.boost_id = boosting.begin(session, wanted, now)
+
+
+def boost_of(session: Session, cache: Cache) -> Markup | None:
+    """How far the boost of a cache is; None where nobody wants one."""
+    if cache.boost_by is None:
+        return None
+    if cache.boost_id is not None:
+        return boosting.told(session, cache.boost_id)
+    is_coming = cache.phase in _COPYING and cache.wanted == Wanted.READY
+    return plain("begins when its volume is there" if is_coming else "none: it was filled before")
 
 
 def ends(session: Session, cache: Cache, now: datetime) -> None:

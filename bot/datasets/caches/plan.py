@@ -15,7 +15,8 @@ class Wish:
     """What `/dataset cache` was told; no size stands for the least that will do.
 
     `keep` is how long it stays when nobody uses it, None where that was not said. `teams` are to
-    use it besides the one that asks. With `is_meant` nobody is asked whether it is.
+    use it besides the one that asks. A volume that `is_boosted` can do more while it is filled.
+    With `is_meant` nobody is asked whether it is.
     """
 
     reference: Reference
@@ -24,6 +25,7 @@ class Wish:
     teams: tuple[str, ...] = ()
     keep: timedelta | Literal["off"] | None = None
     layout: str | None = None
+    is_boosted: bool = False
     is_meant: bool = False
     team: str | None = None
 
@@ -55,6 +57,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     teams: tuple[str, ...] = msgspec.field(name="f", default=())
     keep_seconds: int | None = msgspec.field(name="k", default=None)
     layout: str = msgspec.field(name="l", default="")
+    is_boosted: bool = msgspec.field(name="o", default=False)
+    growth_bytes: int = msgspec.field(name="g", default=0)
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.

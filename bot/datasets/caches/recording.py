@@ -56,6 +56,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
         case _:
             pass
     cache.trouble = ""
+    fills.boost(session, cache, found.seen.claim, found.now)
     session.add(cache)
     if _shown(cache) != before:
         refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
@@ -163,5 +164,5 @@ def _shown(cache: Cache) -> tuple[object, ...]:
     return (
         cache.phase, cache.since, cache.stage, cache.obstacle, cache.trouble, cache.is_late,
         cache.files_done, cache.bytes_done, cache.bytes_per_second, cache.ready_at,
-        cache.ended_at, cache.reason, cache.unblock,
+        cache.ended_at, cache.reason, cache.unblock, cache.boost_id,
     )  # fmt: skip

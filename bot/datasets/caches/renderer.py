@@ -3,6 +3,7 @@
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.datasets.caches import fills
 from bot.datasets.caches.card import cache_card
 from bot.datasets.caches.tables import CACHE, Cache
 from bot.datasets.wording import name_of
@@ -23,6 +24,5 @@ class CacheRenderer:
         cache = session.get(Cache, subject_id)
         if cache is None:
             return None
-        return cache_card(
-            cache, name_of(session, cache.workspace_id, cache.person), self._clock.now()
-        )
+        person = name_of(session, cache.workspace_id, cache.person)
+        return cache_card(cache, person, self._clock.now(), fills.boost_of(session, cache))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec.structs import replace
 from sqlmodel import Session
 
 from bot.access import Caller
@@ -15,12 +16,14 @@ from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.caches import fills, fsx_planning
 from bot.datasets.caches import finding as caching
+from bot.datasets.caches.boosts import Boosts, Foreseen
 from bot.datasets.caches.classes import Classes
 from bot.datasets.caches.cost import (
     Estimate,
     best_time,
     left,
     refuse_crowded,
+    refuse_unfit,
     volume_bytes,
     without,
 )
@@ -46,6 +49,7 @@ class Offer:
 
     plan: Plan
     estimate: Estimate
+    boost: Foreseen | None = None
 
 
 @dataclass(frozen=True)
@@ -100,15 +104,21 @@ class CacheService:
         there = self._there(session, version, wish.storage_class)
         if there is not None:
             told = Keeping(keep, is_told=wish.keep is not None)
+            if wish.is_boosted:
+                self._boosts().join(session, caller, there, now)
             return self._join(session, caller, (there, teams, told), now)
         chosen = self._classes.chosen(wish.storage_class)
-        self._refuse_unfit(version)
+        refuse_unfit(version)
         layout = self._classes.layout(wish.layout)
         size = self._size(session, version, chosen, wish)
         plan = Plan(version.id, chosen, size, caller.team or "", teams, keep, layout)
         estimate = without(self._estimate(session, version, plan, now), besides)
         refuse_crowded(estimate, self._words("dataset usage"))
-        return Offer(plan, estimate)
+        if not wish.is_boosted:
+            return Offer(plan, estimate)
+        boost = self._boosts().offered(session, plan, now)
+        growth = boost.plan.growth_bytes
+        return Offer(replace(plan, is_boosted=True, growth_bytes=growth), estimate, boost)
 
     def begin(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
         """Has a cache made; where somebody was faster it is joined."""
@@ -124,6 +134,8 @@ class CacheService:
             return self._join(session, caller, (there, teams, told), now)
         self._classes.chosen(plan.storage_class)
         refuse_crowded(self._estimate(session, version, plan, now), self._words("dataset usage"))
+        if plan.is_boosted:
+            self._boosts().offered(session, plan, now)
         cache = self._row(caller, version, (plan, teams), now)
         imported = self._import(session, version, plan.storage_class)
         session.add(cache)
@@ -214,18 +226,6 @@ class CacheService:
         meant = [each for each in found if storage_class in {None, each.storage_class}]
         return min(meant, key=lambda each: each.wanted == Wanted.EVICT, default=None)
 
-    def _refuse_unfit(self, version: Version) -> None:
-        if not version.problems:
-            return
-        keys = f"{version.problems:,} key{'' if version.problems == 1 else 's'}"
-        named = f": {', '.join(version.keys)}" if version.keys else ""
-        more = " and others" if version.problems > len(version.keys) > 0 else ""
-        raise ConflictError(
-            f"{keys} of {version.reference} cannot be files{named}{more}.",
-            "Rename or remove these objects, then record a new version; the manifest"
-            f" ({version.manifest}index.json) says what is wrong with each.",
-        )
-
     def _estimate(self, session: Session, version: Version, plan: Plan, now: datetime) -> Estimate:
         """What a plan costs as things stand; of the database and the view alone."""
         datasets = self._datasets()
@@ -271,12 +271,17 @@ class CacheService:
             claim_name=name,
             job_name=name,
             layout=plan.layout,
+            boost_by=caller.person if plan.is_boosted else None,
+            boost_growth_bytes=plan.growth_bytes,
             asked_at=now,
             teams=list(teams),
             keep_seconds=plan.keep_seconds,
             used_at=now,
             since=now,
         )
+
+    def _boosts(self) -> Boosts:
+        return Boosts(self._settings(), self._clusters)
 
     def _datasets(self) -> Datasets:
         return self._classes.datasets()

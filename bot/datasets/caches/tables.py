@@ -48,7 +48,8 @@ class Cache(SQLModel, table=True):
     after it was filled. `used_at` is when it was last asked for, extended or touched;
     `seen_used_at` when a pod was last seen to mount it, `used_by` whose that was. `expires_after`
     puts off its eviction, and `noticed_at` is when people were told of it. `evict_why` says why
-    it is to go.
+    it is to go. Who wants its volume boosted while it is filled is `boost_by`, who was told that a
+    pool may grow by `boost_growth_bytes` for that; `boost_id` is the change that does it.
 
     `files_done` and `bytes_done` are what its fill has verified. It `is_cleared` once none of its
     objects is left, its volume included; `freed_bytes` is what that gave back, where it is known.
@@ -99,11 +100,16 @@ class Cache(SQLModel, table=True):
     evict_by: str | None = None
     evict_at: datetime | None = Field(default=None, sa_type=Moment)
     evict_why: str = ""
+    boost_by: str | None = None
+    boost_growth_bytes: int = Field(
+        default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"}
+    )
 
     phase: str = Phase.ASKED
     since: datetime = Field(sa_type=Moment)
     claim_uid: str | None = None
     volume_name: str = ""
+    boost_id: str | None = None
     job_uid: str | None = None
     started_at: datetime | None = Field(default=None, sa_type=Moment)
     ready_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -14,11 +14,12 @@ from bot.approvals.deciding import places
 from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
-from bot.config import Settings
+from bot.config import Anf, Settings
 from bot.due import wake
 from bot.errors import ClusterError, ConflictError, UserError
-from bot.slack.messages import refresh_cards, show_card
+from bot.slack.messages import show_card
 from bot.volumes.changes import notes, recording
+from bot.volumes.changes.boost import boosted
 from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
 from bot.volumes.matching import match, named_by
@@ -82,7 +83,15 @@ class Beginning:
             return
         row.since = now
         session.add(row)
-        refresh_cards(session, row.subject, live=True)
+        notes.refresh(session, row, live=True)
+
+    def give_up(self, session: Session, row_id: str, now: datetime) -> None:
+        """Ends a boost that has not begun when what it was for has ended."""
+        approval = self._approvals.of(session, CHANGE, row_id)
+        if approval is not None:
+            self._approvals.void(session, approval, "what it was for has ended", now)
+        why = "The fill had ended before it began."
+        recording.not_begun(session, row_id, Phase.WITHDRAWN, why, now)
 
     def spend(self, session: Session, row_id: str, now: datetime) -> None:
         """Uses the approval; where it does not hold any more it is asked anew."""
@@ -96,7 +105,7 @@ class Beginning:
             deciders = [vote.person for vote in self._approvals.votes(session, approval)]
             notes.approved(session, row, deciders, now)
             wake(session, CHANGE, row.id, LANE, now)
-        refresh_cards(session, row.subject, live=row.phase != Phase.ASKED)
+        notes.refresh(session, row, live=row.phase != Phase.ASKED)
 
     def _caller(self, session: Session, row: VolumeChange) -> Caller:
         """Who asked, as who they are now."""
@@ -123,9 +132,8 @@ class Beginning:
         if other is not None:
             raise under_way(other)
         raised = went_up_at(session, found.volume.file_system)
-        plan = make_plan(
-            Standing(estate, named, found, raised, now, seen.record), wish_of(row), anf
-        )
+        standing = Standing(estate, named, found, raised, now, seen.record)
+        plan = _planned(row, standing, anf)
         if plan.growth_bytes > row.shown_growth_bytes:
             raise ConflictError(
                 f"Pool {plan.target.name} would have to grow by {capacity(plan.growth_bytes)} now,"
@@ -153,11 +161,20 @@ class Beginning:
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
 
+def _planned(row: VolumeChange, standing: Standing, anf: Anf) -> Plan:
+    """The plan of what somebody wants; what a boost sets is found with it."""
+    if not row.boosted_id:
+        return make_plan(standing, wish_of(row), anf)
+    wish, plan = boosted(standing, anf)
+    row.kind, row.wanted_level, row.wanted_mibps = wish.kind, wish.level, wish.mibps
+    return plan
+
+
 def digest_of(row: VolumeChange) -> str:
     """A digest of what the deciders are shown."""
     shown = [row.file_system, row.kind, row.source_pool, row.target_pool, row.wanted_mibps]
     shown += [row.grow_to, row.grow_by, row.shrink_to, row.duration_seconds, row.reason]
-    shown += [row.is_trident]
+    shown += [row.is_trident, row.boosted_name]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
@@ -176,11 +193,28 @@ def went_up_at(session: Session, file_system: str) -> datetime | None:
 
 def under_way(other: VolumeChange) -> ConflictError:
     """What somebody is told whose volume is being changed already."""
+    if other.boosted_id:
+        return ConflictError(
+            f"<@{other.person}> has this volume boosted: {notes.change_of(other)}. It is put back"
+            " when that fill has ended.",
+            f"Ask again then. Its card in <#{other.channel}> follows it, and can end it before.",
+        )
     return ConflictError(
         f"<@{other.person}> asked for another change of this volume:"
         f" {notes.change_of(other)}. It has not ended.",
         f"Its card in <#{other.channel}> follows it; withdraw it there first, or put it back.",
     )
+
+
+def live_of(session: Session, cluster: str, pv_name: str) -> VolumeChange | None:
+    """The change of a PV's volume that has not ended."""
+    return session.scalars(
+        select(VolumeChange).where(
+            col(VolumeChange.cluster) == cluster,
+            col(VolumeChange.pv_name) == pv_name,
+            col(VolumeChange.ended_at).is_(None),
+        )
+    ).first()
 
 
 def _other_of(session: Session, row: VolumeChange, file_system: str) -> VolumeChange | None:

@@ -15,9 +15,8 @@ from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import StorageError
-from bot.slack.messages import refresh_cards
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.changes import recording
+from bot.volumes.changes import keeping, notes, recording
 from bot.volumes.changes.acts import (
     Act,
     Grow,
@@ -94,6 +93,8 @@ class VolumeChangeController:
         if row is None or not row.is_live:
             return Step(None)
         now = world.clock.now()
+        if row.boosted_id and self._is_in_vain(row, now):
+            return Step(now, lambda session: self._beginning.give_up(session, row_id, now))
         match row.phase:
             case Phase.CHECKING:
                 return self._check(row, now)
@@ -111,7 +112,13 @@ class VolumeChangeController:
         row = session.get(VolumeChange, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
             row.trouble = trouble.sentence
-            refresh_cards(session, row.subject, live=True)
+            notes.refresh(session, row, live=True)
+
+    def _is_in_vain(self, row: VolumeChange, now: datetime) -> bool:
+        """Whether what a boost was asked for has ended before the boost began."""
+        if row.phase not in {Phase.CHECKING, Phase.ASKED, Phase.APPROVED}:
+            return False
+        return not self._world.database.read(lambda session: keeping.kept(session, row, now))
 
     def _check(self, row: VolumeChange, now: datetime) -> Step:
         """Looks at what there is, and asks people where they have to be asked."""

@@ -46,13 +46,27 @@ def keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime)
     Who uses its PVC at its end does, for so long at the longest. Who comes later does not, so that
     it is put back one day.
     """
-    if row.kept_until is None:
+    if row.kept_until is None and not row.boosted_id:
         row.kept_until = (row.ends_at or now) + longest
         claim = ClaimPlace(row.cluster, row.namespace, row.claim_name)
         for each in holds.on(session, CLAIM, _id(claim), now):
             found = each.model_dump() | {"thing_kind": CHANGE, "thing_id": row.id}
             holds.take(session, Hold(**found | {"until": row.kept_until}))
         session.flush()
+    return kept(session, row, now)
+
+
+def hold(session: Session, row: VolumeChange, subject: tuple[str, str], why: str) -> None:
+    """A subject (kind, id) keeps a change, from its beginning, until it leaves."""
+    kind, subject_id = subject
+    taken = Hold(
+        thing_kind=CHANGE, thing_id=row.id, subject_kind=kind, subject_id=subject_id, why=why
+    )
+    holds.take(session, taken)
+
+
+def kept(session: Session, row: VolumeChange, now: datetime) -> str:
+    """Who keeps a change; empty for nobody."""
     return " and ".join(sorted(each.why for each in holds.on(session, CHANGE, row.id, now)))
 
 

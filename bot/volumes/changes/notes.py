@@ -7,13 +7,28 @@ from sqlmodel import Session
 
 from bot.people import name_of
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import Note, refresh_cards, say_once
 from bot.volumes.changes.tables import Kind, Phase, VolumeChange
 from bot.volumes.wording import throughput
 
 
+def refresh(session: Session, row: VolumeChange, *, live: bool) -> None:
+    """Has its cards show it as it is, and those of what it is a boost for."""
+    refresh_cards(session, row.subject, live=live)
+    if row.boosted is not None:
+        refresh_cards(session, row.boosted, live=False)
+
+
 def change_of(row: VolumeChange) -> str:
     """What is changed, in few words: `lane-data to Premium`."""
+    if row.boosted_id:
+        return f"{_change_of(row)} for the fill of {row.boosted_name}"
+    return _change_of(row)
+
+
+def _change_of(row: VolumeChange) -> str:
+    if row.boosted_id and not row.source_pool:
+        return row.claim_name
     if row.kind == Kind.THROUGHPUT:
         return f"{row.claim_name} to {throughput(row.wanted_mibps)}"
     pool = row.target_pool or row.wanted_pool
@@ -37,14 +52,18 @@ def approved(session: Session, row: VolumeChange, deciders: Sequence[str], now: 
 
 
 def took_effect(session: Session, row: VolumeChange, now: datetime) -> None:
-    """That it is so, and until when."""
+    """That it is so, and until when; of a boost the card of the fill tells."""
+    if row.boosted_id:
+        return
     until = row.not_before or row.ends_at or now
     said = [join(person(row.person), " ", _is_so(row), ", until ", when(until), ".")]
     _say(session, row, "effect", said + _remains(row), now)
 
 
 def kept(session: Session, row: VolumeChange, now: datetime) -> None:
-    """That it stays at its end, for whom, and how long at most."""
+    """That it stays at its end, for whom, and how long at most; a boost does as it was asked."""
+    if row.boosted_id:
+        return
     until = row.kept_until or now
     line = join(person(row.person), " ", code(row.claim_name), " stays as it is for now, for ",
                 sentence(row.kept_for), ". It is put back after that, ", when(until),
@@ -60,7 +79,9 @@ def not_returned(session: Session, row: VolumeChange, now: datetime) -> None:
 
 
 def ended(session: Session, row: VolumeChange, now: datetime) -> None:
-    """How it ended."""
+    """How it ended; a boost that went as it was asked is not worth a word."""
+    if row.boosted_id and row.phase in {Phase.RETURNED, Phase.WITHDRAWN} and not row.remains:
+        return
     line = join(person(row.person), " ", _end(row))
     hint = [sentence(row.hint)] if row.hint else []
     _say(session, row, "ended", [line, *hint, *_remains(row)], now)
@@ -92,6 +113,11 @@ def _is_so(row: VolumeChange) -> Markup:
     told = throughput(row.mibps_seen if row.mibps_seen is not None else row.mibps_after)
     where = f" is on {row.target_level}, in pool {row.target_pool}: {told}"
     return join(code(row.claim_name), plain(where))
+
+
+def where_it_is(row: VolumeChange) -> str:
+    """What a volume has by a change: `200 MiB/s`, or `Premium`."""
+    return throughput(row.wanted_mibps) if row.kind == Kind.THROUGHPUT else row.target_level
 
 
 def _origin(row: VolumeChange) -> str:

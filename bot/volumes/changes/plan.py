@@ -14,7 +14,8 @@ from bot.volumes.moves import Record
 from bot.volumes.resources import Estate, Pool, Volume, is_settled
 from bot.volumes.wording import throughput
 
-_MANUAL, _LEAST, _MOST = "Manual", 1, 4500
+MANUAL = "Manual"
+_LEAST_MIBPS, MOST_MIBPS = 1, 4500
 
 
 @dataclass(frozen=True)
@@ -104,16 +105,16 @@ def _allowed(anf: Anf) -> AnfChanges:
 
 def _of_throughput(estate: Estate, volume: Volume, pool: Pool, wish: Wish) -> Plan:
     wanted = wish.mibps or 0
-    if pool.qos != _MANUAL:
+    if pool.qos != MANUAL:
         rate = f", {RATES[pool.level]} MiB/s per TiB" if pool.level in RATES else ""
         raise ConflictError(
             f"Pool {pool.name} has automatic QoS: the throughput of a volume follows its size"
             f"{rate}.",
             "A larger volume has more, and so has a higher level: `/anf level PVC LEVEL`.",
         )
-    if not _LEAST <= wanted <= _MOST:
+    if not _LEAST_MIBPS <= wanted <= MOST_MIBPS:
         raise LimitError(
-            f"A volume can have {_LEAST} to {_MOST:,} MiB/s, not {throughput(wanted)}.",
+            f"A volume can have {_LEAST_MIBPS} to {MOST_MIBPS:,} MiB/s, not {throughput(wanted)}.",
             "Ask for something between, as `200`.",
         )
     if volume.throughput_mibps == wanted:
@@ -139,7 +140,7 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
     _refuse_waiting(standing, source, wish, _allowed(anf))
     target, grow_to = choose(estate, volume, source, (wish.level, wish.pool))
     shrink_to = smaller(estate, volume, source) if wish.is_shrinking else None
-    is_manual = target.qos == _MANUAL
+    is_manual = target.qos == MANUAL
     by_size = estimated_throughput(target.level, volume.quota_bytes)
     return Plan(
         volume,

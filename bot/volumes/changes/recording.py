@@ -9,7 +9,6 @@ from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.config import Anf, AnfChanges, Settings
 from bot.due import wake
-from bot.slack.messages import refresh_cards
 from bot.volumes.changes import notes
 from bot.volumes.changes.acts import Act, Grow, Move, Shrink, TellTrident
 from bot.volumes.changes.course import (
@@ -56,7 +55,7 @@ def record(session: Session, seen: VolumeChange, outcome: Outcome) -> None:
     _follow(session, row, outcome)
     row.is_late = row.is_live and outcome.now - row.since > LATE
     session.add(row)
-    refresh_cards(session, row.subject, live=row.is_live)
+    notes.refresh(session, row, live=row.is_live)
 
 
 def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
@@ -98,7 +97,7 @@ def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> 
         case _:
             end(session, row, Phase.FAILED, now)
     _free_others(session, row, now)
-    refresh_cards(session, row.subject, live=row.is_live)
+    notes.refresh(session, row, live=row.is_live)
 
 
 def not_begun(session: Session, row_id: str, phase: Phase, why: str, now: datetime) -> None:
@@ -118,7 +117,7 @@ def end(session: Session, row: VolumeChange, phase: Phase, now: datetime) -> Non
     facts = {"pvc": row.claim_name, "end": phase.value}
     record_audit(session, actor, "anf.end", (CHANGE, row.id), facts, at=now)
     notes.ended(session, row, now)
-    refresh_cards(session, row.subject, live=False)
+    notes.refresh(session, row, live=False)
 
 
 def due_at(row: VolumeChange, settings: Settings, now: datetime) -> datetime:
@@ -141,7 +140,7 @@ def wait_until(session: Session, row_id: str, moment: datetime) -> None:
     if row is not None and row.phase == Phase.HELD and row.not_before != moment:
         row.not_before, row.trouble = moment, ""
         session.add(row)
-        refresh_cards(session, row.subject, live=False)
+        notes.refresh(session, row, live=False)
 
 
 def set_out(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
@@ -151,14 +150,17 @@ def set_out(session: Session, row_id: str, settings: Settings, now: datetime) ->
         return
     if row.phase == Phase.HELD:
         _keep(session, row, _rules(settings).longest, now)
-    row.trouble = "" if row.kept_for else _in_the_way(session, row)
+    if row.kept_for:
+        row.trouble, row.not_before = "", None
+    else:
+        row.trouble = _in_the_way(session, row)
     if not row.kept_for and not row.trouble:
         row.leg = Leg.THERE if row.phase == Phase.APPROVED else Leg.BACK
         row.phase, row.since, row.not_before, row.position = Phase.WORKING, now, None, 0
         _rest_act(row)
         wake(session, CHANGE, row.id, LANE, now)
     session.add(row)
-    refresh_cards(session, row.subject, live=True)
+    notes.refresh(session, row, live=True)
 
 
 def _keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime) -> None:

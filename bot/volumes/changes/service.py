@@ -19,10 +19,10 @@ from bot.database.database import Database
 from bot.due import wake
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError, UsageError
 from bot.rights import Role
-from bot.slack.messages import refresh_cards, show_card
+from bot.slack.messages import show_card
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.changes import recording
-from bot.volumes.changes.beginning import under_way, went_up_at
+from bot.volumes.changes import notes, recording
+from bot.volumes.changes.beginning import live_of, under_way, went_up_at
 from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
 from bot.volumes.changes.targets import LARGEST_POOL
@@ -99,7 +99,7 @@ class ChangeService:
             raise UsageError(
                 f"The reason is longer than {_LONGEST_REASON} characters.", "Say it shorter."
             )
-        other = _live(session, asked.cluster, of.volume.name)
+        other = live_of(session, asked.cluster, of.volume.name)
         if other is not None:
             raise under_way(other)
 
@@ -191,7 +191,7 @@ class ChangeService:
                 recording.not_begun(session, row.id, Phase.WITHDRAWN, "", now)
             case Phase.HELD:
                 row.returned_by = caller.person
-                refresh_cards(session, row.subject, live=True)
+                notes.refresh(session, row, live=True)
             case _:
                 raise ConflictError(
                     f"Change {row.number} is {row.phase} already.", "Nothing was changed."
@@ -211,16 +211,6 @@ class ChangeService:
                 "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
             )
         return changes
-
-
-def _live(session: Session, cluster: str, pv_name: str) -> VolumeChange | None:
-    return session.scalars(
-        select(VolumeChange).where(
-            col(VolumeChange.cluster) == cluster,
-            col(VolumeChange.pv_name) == pv_name,
-            col(VolumeChange.ended_at).is_(None),
-        )
-    ).first()
 
 
 def _actor(caller: Caller, row: VolumeChange) -> Actor:

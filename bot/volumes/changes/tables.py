@@ -60,6 +60,9 @@ class VolumeChange(SQLModel, table=True):
     on a higher level. Of a volume that `is_trident` Trident is told after each move, by the repair
     of `repair_id`. At its end it stays, until `kept_until` at most, for those that `kept_for`
     names.
+
+    A boost is for a subject that fills the volume, and is put back when that holds it no more: of
+    `boosted_kind` and `boosted_id`, called `boosted_name`. What it sets is found with its plan.
     """
 
     __tablename__: ClassVar[Any] = "volume_changes"
@@ -90,6 +93,9 @@ class VolumeChange(SQLModel, table=True):
     is_shrinking: bool = False
     duration_seconds: int | None = None
     reason: str = ""
+    boosted_kind: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    boosted_id: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    boosted_name: str = Field(default="", sa_column_kwargs={"server_default": ""})
     shown_growth_bytes: int = Field(default=0, sa_type=BigInteger)
     asked_at: datetime = Field(sa_type=Moment)
 
@@ -150,6 +156,13 @@ class VolumeChange(SQLModel, table=True):
     def subject(self) -> Subject:
         """What its messages are about."""
         return Subject(self.workspace_id, CHANGE, self.id)
+
+    @property
+    def boosted(self) -> Subject | None:
+        """What it is a boost for; None where it is none."""
+        if not self.boosted_id:
+            return None
+        return Subject(self.workspace_id, self.boosted_kind, self.boosted_id)
 
     @property
     def number(self) -> str:

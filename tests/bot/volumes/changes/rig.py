@@ -33,9 +33,9 @@ from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.card import question
 from bot.volumes.changes.controller import Deciding, VolumeChangeController
 from bot.volumes.changes.plan import Plan
+from bot.volumes.changes.question import question
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import Asked, ChangeService
 from bot.volumes.changes.tables import CHANGE, Kind, VolumeChange

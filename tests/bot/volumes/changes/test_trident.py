@@ -12,7 +12,7 @@ from bot.database.database import Database, Session
 from bot.errors import ConflictError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.volumes.changes.card import question
+from bot.volumes.changes.question import question
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import Asked, ChangeService
 from bot.volumes.changes.tables import CHANGE, Phase, VolumeChange

@@ -1,0 +1,89 @@
+"""Boosts of caches before they begin: what they would do, and whether there can be one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.access import Caller
+from bot.cluster.cluster import Cluster
+from bot.config import CacheClass, Settings
+from bot.datasets.caches.plan import Plan
+from bot.datasets.caches.tables import CACHE, Cache, Phase
+from bot.datasets.tables import lane
+from bot.due import wake
+from bot.errors import ConflictError
+from bot.volumes.changes import boosting
+from bot.volumes.changes.foreseeing import Coming, foreseen
+from bot.volumes.changes.plan import Plan as Change
+from bot.volumes.changes.plan import goes_down
+
+_MIB, _TIB = 2**20, 2**40
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a boost would do, by what Azure said last, and who may approve it by name.
+
+    `earliest` is how long after its beginning it may be put back; None for at any time.
+    """
+
+    plan: Change
+    approvers: tuple[str, ...] = ()
+    earliest: timedelta | None = None
+
+
+class Boosts:
+    """Looks what a boost would do, in rows and the view alone; UserError says why there is none."""
+
+    def __init__(self, settings: Settings, clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+
+    def offered(self, session: Session, plan: Plan, now: datetime) -> Foreseen:
+        """Of a cache that is to be made."""
+        return self._foreseen(session, plan.storage_class, plan.capacity_bytes, now)
+
+    def join(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> None:
+        """Has a cache boosted that is being filled already; one that is filled stays as it is."""
+        is_filled = cache.phase in {Phase.READY, Phase.ARRANGING}
+        is_boosted = cache.boost_by is not None and not (
+            cache.boost_id is not None and boosting.is_over(session, cache.boost_id)
+        )
+        if is_filled or is_boosted:
+            return
+        if caller.team != cache.team:
+            raise ConflictError(
+                f"{cache.reference} is being cached by {cache.team}, without a boost.",
+                f"A lead of {cache.team} can have it boosted; leave out --boost to use it too.",
+            )
+        found = self._foreseen(session, cache.storage_class, cache.capacity_bytes, now)
+        cache.boost_by, cache.boost_growth_bytes = caller.person, found.plan.growth_bytes
+        cache.boost_id = None
+        session.add(cache)
+        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+
+    def _foreseen(
+        self, session: Session, storage_class: str, size_bytes: int, now: datetime
+    ) -> Foreseen:
+        settings = self._settings
+        datasets = settings.datasets
+        if datasets is None:
+            raise ConflictError("Caching is not set up here.", "docs/datasets.md says how.")
+        mibps = _told(datasets.classes[storage_class], size_bytes)
+        coming = Coming(storage_class, size_bytes, mibps)
+        change = foreseen(session, settings, self._clusters[datasets.cluster], coming, now)
+        changes = settings.anf.changes if settings.anf is not None else None
+        is_down = goes_down(change.target.level, change.source.level)
+        return Foreseen(
+            change,
+            settings.approvals.anf_change.approvers.people,
+            changes.wait_before_down if is_down and changes is not None else None,
+        )
+
+
+def _told(kind: CacheClass, size_bytes: int) -> float | None:
+    """The throughput of a volume of a class, as the configuration says it."""
+    rate = kind.throughput_mib_per_tib
+    return None if rate is None else rate * size_bytes / _TIB

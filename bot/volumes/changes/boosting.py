@@ -1,0 +1,138 @@
+"""Boosts: a volume gets more while somebody fills it, and is put back when the fill has ended."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.audit import Actor, record
+from bot.due import wake
+from bot.slack.markup import Markup, join, plain, sentence, when
+from bot.slack.messages import Subject, show_card
+from bot.volumes.changes import keeping, recording
+from bot.volumes.changes.beginning import live_of, under_way
+from bot.volumes.changes.notes import where_it_is
+from bot.volumes.changes.question import bill
+from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
+from bot.volumes.records import ClaimPlace
+from bot.volumes.wording import throughput
+
+
+@dataclass(frozen=True)
+class Boost:
+    """Who wants which volume boosted, for what: `name` is what that fill is called.
+
+    The pool that it may be moved to may grow by `growth_bytes`, as somebody was shown.
+    """
+
+    subject: Subject
+    name: str
+    team: str
+    person: str
+    channel: str
+    claim: ClaimPlace
+    pv_name: str
+    growth_bytes: int = 0
+
+
+def begin(session: Session, boost: Boost, now: datetime) -> str:
+    """Has it checked and done, in the transaction of who fills; the id of the change.
+
+    It has ended at once where somebody else's change of the volume goes on.
+    """
+    subject, claim = boost.subject, boost.claim
+    other = live_of(session, claim.cluster, boost.pv_name)
+    row = VolumeChange(
+        workspace_id=subject.workspace_id,
+        team=boost.team,
+        person=boost.person,
+        channel=boost.channel,
+        cluster=claim.cluster,
+        namespace=claim.namespace,
+        claim_name=claim.name,
+        pv_name=boost.pv_name,
+        kind=Kind.THROUGHPUT,
+        duration_seconds=0,
+        boosted_kind=subject.kind,
+        boosted_id=subject.id,
+        boosted_name=boost.name,
+        shown_growth_bytes=boost.growth_bytes,
+        asked_at=now,
+        since=now,
+        ended_at=now if other is not None else None,
+    )
+    session.add(row)
+    session.flush()
+    actor = Actor(row.workspace_id, row.person, row.channel, row.team)
+    facts = {"pvc": row.claim_name, "kind": "boost", "for": row.boosted_name}
+    record(session, actor, "anf.change", (CHANGE, row.id), facts, at=now)
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    if other is not None:
+        told = under_way(other)
+        row.outcome, row.hint = told.message, told.hint
+        recording.end(session, row, Phase.REFUSED, now)
+        return row.id
+    keeping.hold(session, row, (subject.kind, subject.id), f"the fill of {boost.name}")
+    wake(session, CHANGE, row.id, LANE, now)
+    return row.id
+
+
+def is_over(session: Session, row_id: str) -> bool:
+    """Whether a boost has ended, so that another one may begin."""
+    row = session.get(VolumeChange, row_id)
+    return row is None or not row.is_live
+
+
+def told(session: Session, row_id: str) -> Markup:
+    """How far a boost is, in a few words."""
+    row = session.get(VolumeChange, row_id)
+    if row is None:
+        return plain("not known any more")
+    trouble = join(". ", sentence(row.trouble)) if row.is_live and row.trouble else Markup("")
+    return join(_far(row), trouble)
+
+
+def _far(row: VolumeChange) -> Markup:
+    match row.phase:
+        case Phase.CHECKING:
+            return plain("Azure is asked what the volume can have")
+        case Phase.ASKED:
+            costs = f", {bill(row.cost_delta)}" if row.cost_delta != 0 else ""
+            return plain(f"waits for approval: {_gain(row)}{costs}")
+        case Phase.APPROVED:
+            return plain(f"about to begin: {_gain(row)}")
+        case Phase.WORKING if row.leg == Leg.THERE:
+            return plain(f"being made so: {_gain(row)}")
+        case Phase.WORKING:
+            return plain(f"being put back from {where_it_is(row)}")
+        case Phase.HELD:
+            return join(plain(_gain(row)), _until(row))
+        case Phase.RETURNED:
+            said = f"{_gain(row)} while it was filled; put back. {row.remains}"
+            return sentence(said.rstrip())
+        case _:
+            return _none(row)
+
+
+def _none(row: VolumeChange) -> Markup:
+    """Why there is none."""
+    words = {
+        Phase.DENIED: "It was denied.",
+        Phase.EXPIRED: "Nobody approved it in time.",
+        Phase.WITHDRAWN: "It was withdrawn.",
+    }
+    said = row.outcome or words.get(Phase(row.phase), "")
+    return join("none. ", sentence(f"{said} {row.hint} {row.remains}".strip()))
+
+
+def _gain(row: VolumeChange) -> str:
+    after = row.mibps_seen if row.mibps_seen is not None else row.mibps_after
+    where = f" on {row.target_level}" if row.kind == Kind.LEVEL else ""
+    return f"{throughput(row.mibps_before)} → {throughput(after)}{where}"
+
+
+def _until(row: VolumeChange) -> Markup:
+    if row.not_before is not None and row.ends_at is not None and row.not_before > row.ends_at:
+        at = when(row.not_before)
+        return join(" until it is filled, and until Azure lets it go down: ", at, " at the soonest")
+    return plain(" until it is filled")

@@ -1,0 +1,117 @@
+"""What a boost would do to a volume that is not there yet, by what Azure said last."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.cluster.claims import TRIDENT
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import STORAGE_CLASSES
+from bot.config import Settings
+from bot.errors import ConflictError
+from bot.volumes.anf import configured
+from bot.volumes.changes.boost import boosted
+from bot.volumes.changes.plan import MANUAL, Plan, Standing
+from bot.volumes.levels import estimated_throughput
+from bot.volumes.matching import Found, Named
+from bot.volumes.pools import fresh_pools, pool_rooms
+from bot.volumes.resources import Estate, Pool, Volume, VolumePlace, pool_place
+from bot.volumes.tables import SeenPool
+
+# Volumes of such a class are made by hand.
+_NOBODY = "kubernetes.io/no-provisioner"
+_NEW = "new"
+
+
+@dataclass(frozen=True)
+class Coming:
+    """A volume that is to be made: its class, its size, and its throughput where that is known."""
+
+    storage_class: str
+    size_bytes: int
+    mibps: float | None
+
+
+def foreseen(
+    session: Session, settings: Settings, cluster: Cluster, coming: Coming, now: datetime
+) -> Plan:
+    """What a boost would do; UserError says why there can be none. Of rows and the view alone."""
+    anf = configured(settings)
+    if anf.changes is None:
+        raise ConflictError(
+            "Levels and throughput are not changed by the bot here, so nothing can be boosted.",
+            "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+        )
+    maker = _maker(cluster, coming.storage_class)
+    room = pool_rooms(session, settings, cluster, now).get(coming.storage_class)
+    seen = fresh_pools(session, now)
+    there = seen.get(room.id) if room is not None else None
+    place = pool_place(there.id) if there is not None and there.level else None
+    if there is None or place is None:
+        raise ConflictError(
+            f"Which capacity pool the volumes of storage class {coming.storage_class} are in is not"
+            " known, so nothing can be boosted there.",
+            "A platform admin names it in anf.classes of quartermaster.yaml; Azure is looked at"
+            " every ten minutes.",
+        )
+    by_size = estimated_throughput(there.level, coming.size_bytes)
+    volume = Volume(
+        id=f"{there.id}/volumes/{_NEW}",
+        place=VolumePlace(place.group, place.account, there.name, _NEW),
+        path=_NEW,
+        file_system="",
+        level=there.level,
+        quota_bytes=coming.size_bytes,
+        throughput_mibps=coming.mibps if there.qos == MANUAL else by_size,
+    )
+    estate = Estate(tuple(_pools(seen)), (*_others(seen), volume))
+    named = Named(volume.id if maker == TRIDENT else "", _NEW)
+    return boosted(Standing(estate, named, Found(volume), None, now), anf)[1]
+
+
+def _maker(cluster: Cluster, storage_class: str) -> str:
+    """Which driver makes the volumes of a class; ConflictError for one of which nothing is known.
+
+    Other drivers may put many volumes of theirs on one of Azure's.
+    """
+    found = cluster.view.get(STORAGE_CLASSES, storage_class)
+    maker = found.provisioner if found is not None else ""
+    if maker not in {"", TRIDENT, _NOBODY}:
+        raise ConflictError(
+            f"Volumes of storage class {storage_class} are made by {maker}, so they are not known"
+            " to be volumes of Azure NetApp Files, and cannot be boosted.",
+            "Leave out --boost, or take a class of Trident's with --class.",
+        )
+    return maker
+
+
+def _pools(seen: dict[str, SeenPool]) -> Iterator[Pool]:
+    for each in seen.values():
+        place = pool_place(each.id)
+        if place is not None and each.level:
+            yield Pool(
+                id=each.id,
+                place=place._replace(pool=each.name),
+                level=each.level,
+                qos=each.qos,
+                size_bytes=each.size_bytes,
+                throughput_mibps=each.throughput_mibps,
+                used_throughput_mibps=each.given_mibps,
+                encryption=each.encryption,
+            )
+
+
+def _others(seen: dict[str, SeenPool]) -> Iterator[Volume]:
+    """What is in each pool, as if it were one volume."""
+    for pool in _pools(seen):
+        yield Volume(
+            id=f"{pool.id}/volumes/others",
+            place=VolumePlace(*pool.place, "others"),
+            path="",
+            file_system="",
+            level=pool.level,
+            quota_bytes=seen[pool.id].taken_bytes,
+            throughput_mibps=pool.used_throughput_mibps,
+        )

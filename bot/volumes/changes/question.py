@@ -1,0 +1,133 @@
+"""A change of a volume as the question before it: what it would do and cost. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from msgspec import structs
+
+from bot.config import Anf, AnfChanges
+from bot.durations import format_duration
+from bot.slack.card import Button, Card
+from bot.slack.markup import Markup, plain
+from bot.volumes.changes.plan import MANUAL, Plan, goes_down
+from bot.volumes.changes.service import Asked, written
+from bot.volumes.changes.tables import Kind
+from bot.volumes.wording import UNKNOWN, capacity, money, throughput
+
+GO = "anf.go"
+_MIB = 1024**2
+TRIDENT = (
+    "Trident made this volume, and a move gives it another Azure id. So Trident's record is"
+    " rewritten after each move, and its controller starts anew: for about a minute nothing is"
+    " mounted on further nodes, made, grown, snapshotted or deleted on Trident in the whole"
+    " cluster. That is approved together with the move."
+)
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What is being filled on a volume, and how much of it is missing."""
+
+    what: str
+    left_bytes: int
+
+
+def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> Card:
+    """What a change would do, before anybody does it; the button has it done."""
+    changes = anf.changes
+    lines = [*_consequences(asked, plan), *(_rest(each, plan) for each in fills)]
+    if changes is not None and asked.seconds is not None:
+        lines += _way_back(timedelta(seconds=asked.seconds), plan, changes)
+    if plan.is_trident:
+        lines.append(plain(TRIDENT))
+    if plan.needs_approval:
+        lines.append(plain("Somebody else has to approve it."))
+    label = "Ask for it" if plan.needs_approval else "Do it"
+    growing = structs.replace(asked, growth_bytes=plan.growth_bytes)
+    return Card(
+        title=f"{asked.claim}: {_wanted(asked)}?",
+        lines=tuple(lines),
+        facts=tuple(_plan_facts(plan)),
+        buttons=(Button(GO, label, written(growing), "primary"),),
+    )
+
+
+def _wanted(asked: Asked) -> str:
+    what = throughput(asked.mibps) if asked.kind == Kind.THROUGHPUT else asked.level
+    if asked.seconds is None:
+        return what
+    return f"{what} for {format_duration(timedelta(seconds=asked.seconds))}"
+
+
+def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
+    if plan.grow_to is not None:
+        yield plain(f"Pool {plan.target.name} grows from {capacity(plan.target.size_bytes)} to"
+                    f" {capacity(plan.grow_to)} first.")  # fmt: skip
+    if plan.shrink_to is not None:
+        yield plain(f"Pool {plan.source.name} is made smaller afterwards: from"
+                    f" {capacity(plan.source.size_bytes)} to"
+                    f" {capacity(plan.shrink_to)}.")  # fmt: skip
+    if asked.kind == Kind.LEVEL:
+        yield plain(f"Whoever mounts the volume goes on meanwhile. {_fill(plan)}")
+        if plan.target.qos == MANUAL and plan.source is not plan.target:
+            yield plain("That pool has manual QoS: the volume keeps its throughput until it is set"
+                        f" by `/anf throughput {asked.claim} MIB-PER-SECOND`.")  # fmt: skip
+        if plan.shrink_to is None and asked.seconds is None:
+            yield plain(f"Pool {plan.source.name} stays as large, and is billed as before"
+                        + (": it cannot be made smaller." if asked.is_shrinking
+                           else "; --shrink makes it smaller."))  # fmt: skip
+
+
+def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Markup]:
+    """What may put off its end."""
+    wait, is_down = changes.wait_before_down, goes_down(plan.target.level, plan.source.level)
+    if is_down and length < wait:
+        yield plain(f"Azure lets a volume go down {format_duration(wait)} after it went up, not"
+                    f" sooner: it is put back after {format_duration(wait)}.")  # fmt: skip
+    longest = format_duration(changes.longest)
+    yield plain("Where a run or a fill uses the volume at that time, it is put back once that has"
+                f" ended, {longest} later at most.")  # fmt: skip
+
+
+def _fill(plan: Plan) -> str:
+    """What it means for a fill: writing is bound by the throughput."""
+    size = plan.volume.quota_bytes
+    times = _times_to_write(size, plan)
+    return f"Filling all of its {capacity(size)} takes at least {times}." if times else ""
+
+
+def _rest(fill: Fill, plan: Plan) -> Markup:
+    """What it means for a fill that goes on."""
+    times = _times_to_write(fill.left_bytes, plan)
+    takes = f", which takes at least {times}" if times else ""
+    return plain(f"{fill.what} is being filled on it: {capacity(fill.left_bytes)} are missing"
+                 f"{takes}. The fill goes on meanwhile.")  # fmt: skip
+
+
+def _times_to_write(size: int, plan: Plan) -> str:
+    """`4h now, and 1h then`; empty where a throughput is unknown."""
+    both = plan.volume.throughput_mibps, plan.mibps_after
+    if not both[0] or not both[1]:
+        return ""
+    now, then = (format_duration(timedelta(seconds=size / _MIB / each)) for each in both if each)
+    return f"{now} now, and {then} then"
+
+
+def _plan_facts(plan: Plan) -> Iterator[tuple[str, Markup]]:
+    if plan.target is not plan.source:
+        yield "Now", plain(f"{plan.source.level}, pool {plan.source.name}")
+        yield "Then", plain(f"{plan.target.level}, pool {plan.target.name}")
+    about = "" if plan.target.qos == MANUAL else "about "
+    before = throughput(plan.volume.throughput_mibps)
+    yield "Throughput", plain(f"{before} → {about}{throughput(plan.mibps_after)}")
+    yield "Bill", plain(bill(plan.cost_delta))
+
+
+def bill(delta: float | None) -> str:
+    """What it does to the bill of a month, in words."""
+    if delta is None:
+        return f"{UNKNOWN}: a price is missing in anf.price_per_gib_month"
+    if not delta:
+        return "as before: no pool changes its size"
+    return f"{money(abs(delta))} {'more' if delta > 0 else 'less'} a month"
