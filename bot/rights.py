@@ -42,6 +42,7 @@ class Right(StrEnum):
     GPU_DIGEST_SET = "gpu.digest_set"
     DECIDE = "decide"
     VOTE = "vote"
+    NOTICES = "notices"
     BREAK_GLASS = "break_glass"
 
 
@@ -114,5 +115,7 @@ RULES: Mapping[Right, Rule] = {
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
     # Who may vote is a matter of each request's policy; a click by anybody else is told so.
     Right.VOTE: Rule(None, frozenset(Place)),
+    # Everybody chooses for themselves alone.
+    Right.NOTICES: Rule(None, frozenset(Place)),
     Right.BREAK_GLASS: Rule(frozenset({Role.ADMIN}), _READING),
 }

@@ -12,6 +12,7 @@ from bot.errors import UsageError
 from bot.gpus.digests.plans import Plan
 from bot.gpus.digests.service import Change, Wanted
 from bot.slack.card import Reply
+from bot.slack.choices import SomeOf
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Choice, Pattern, TeamName
 from handlers.context import Context
@@ -21,6 +22,7 @@ __all__ = ["gpu"]
 
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SHOWN = 20
+_SECTIONS = SomeOf(*DIGEST_SECTIONS, word="SECTIONS")
 
 
 class TimeOfDay(Pattern):
@@ -69,23 +71,6 @@ class DayName:
         return date.fromisoformat(text)
 
 
-class Sections:
-    """What a digest tells."""
-
-    word = "SECTIONS"
-    form = f"some of `{','.join(DIGEST_SECTIONS)}`, with commas between them, or `all`"
-    example = "teams,idle,queue"
-
-    def read(self, text: str) -> tuple[str, ...]:
-        """The sections, in the order in which they are told."""
-        wanted = {each.strip() for each in text.split(",")}
-        if wanted == {"all"}:
-            return DIGEST_SECTIONS
-        if not wanted or wanted - set(DIGEST_SECTIONS):
-            raise ValueError(text)
-        return tuple(each for each in DIGEST_SECTIONS if each in wanted)
-
-
 @dataclass(frozen=True)
 class DigestOptions:
     """What `/gpu digest` takes."""
@@ -130,7 +115,7 @@ class DigestOptions:
 @gpu.option("--zone", ZoneName(), help="set: which zone its times and days are of")
 @gpu.option("--daily", Choice("on", "off"), help="set: whether every day")
 @gpu.option("--weekly", Choice("off", *_DAYS), help="set: on which day the week before is told")
-@gpu.option("--sections", Sections(), help="set: what it tells besides the two shares")
+@gpu.option("--sections", _SECTIONS, help="set: what it tells besides the two shares")
 def digest(ctx: Context, asked: DigestOptions) -> Reply:
     """The digest, or what was set."""
     if asked.what == "show":

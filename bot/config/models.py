@@ -173,6 +173,9 @@ class Training(Section):
     results: tuple[ResultPattern, ...] = ()
     """Further figures to find."""
 
+    long_wait: Duration = timedelta(minutes=30)
+    """After how long a wait the owner of a run is told that it runs now."""
+
     network_test: NetworkTest = NetworkTest()
     """What `/gpu nccl` runs."""
 

@@ -182,6 +182,11 @@ class SlackClient:
         channel: str = self._api.call("conversations.open", users=person)["channel"]["id"]
         return channel
 
+    def permalink(self, spot: Spot) -> str:
+        """The address under which people find a message."""
+        answer = self._api.call("chat.getPermalink", channel=spot.channel, message_ts=spot.ts)
+        return str(answer["permalink"])
+
     def find_by_metadata(self, place: Place, mark: str, since: datetime) -> str | None:
         """The `ts` of our message with this mark, if it was posted there after `since`."""
         messages = self._replies(place, since) if place.thread_ts else self._history(place, since)

@@ -143,11 +143,15 @@ class ButtonVerb:
 
 
 class Command:
-    """A slash command: its name without slash and prefix, and one sentence about it."""
+    """A slash command: its name without slash and prefix, and one sentence about it.
 
-    def __init__(self, name: str, summary: str) -> None:
+    `alone` is the verb that its name means where nothing follows; without it that asks for help.
+    """
+
+    def __init__(self, name: str, summary: str, *, alone: str | None = None) -> None:
         self.name = name
         self.summary = summary
+        self.alone = alone
         self.verbs: dict[str, Verb] = {}
         self.buttons: dict[str, ButtonVerb] = {}
         self._waiting: dict[Callable[..., Reply], list[Parameter]] = {}

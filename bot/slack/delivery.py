@@ -17,7 +17,6 @@ from bot.slack.client import Draft, Place, SlackClient, Spot
 from bot.slack.delivery_rules import (
     BAD_BLOCKS,
     OUTAGE,
-    TOKEN,
     Look,
     Post,
     Step,
@@ -27,6 +26,7 @@ from bot.slack.delivery_rules import (
     after_failure,
     after_vain_look,
     call_of,
+    is_of_token,
 )
 from bot.slack.messages import Message
 from bot.slack.outbox import Outbox
@@ -86,6 +86,8 @@ class Delivery:
                     self._outbox.shown(job.row.id, rendered)
                 case Post() | Update() if rendered.missing:
                     self._upload(job, rendered.missing[0])
+                case Post() if rendered.card is not None:
+                    self._link(job, rendered.card)
                 case Post(place):
                     self._post(job, place, rendered, rendered.draft)
                 case Update(spot):
@@ -108,7 +110,7 @@ class Delivery:
             self._budgets.hold(job.call, error.retry_after_seconds)
         elif error.code in OUTAGE:
             self._budgets.failed()
-        elif error.code in TOKEN:
+        elif is_of_token(job.row, error):
             self._budgets.pause(_TOKEN_SECONDS)
             self.trouble = f"{error.message} {error.hint}"
         else:
@@ -159,6 +161,19 @@ class Delivery:
             return
         self._answered()
         self._outbox.uploaded(job.row.id, name, file_id)
+
+    def _link(self, job: Job, card: Spot) -> None:
+        """Asks where people find the card that a direct message is about, in a step of its own."""
+        if self._lease_seconds() <= CALL_SECONDS:
+            return
+        try:
+            link = self._client.permalink(card)
+        except ChatError as error:
+            if error.code == RATE_LIMITED or error.code in OUTAGE or is_of_token(job.row, error):
+                raise
+            link = ""
+        self._answered()
+        self._outbox.linked(job.row.id, link)
 
     def _look(self, job: Job, place: Place, since: datetime, rendered: Rendered) -> None:
         if not self._may_call(job):

@@ -14,11 +14,15 @@ from bot.slack.messages import Message
 
 
 class Detour(IntEnum):
-    """Where a message goes: where it belongs, else to the admins, else to its owner."""
+    """Where a message goes: where it belongs, else to the admins, else to its owner.
+
+    One that belongs to a person goes to the thread of its card instead.
+    """
 
     NONE = 0
     ADMINS = 1
     OWNER = 2
+    THREAD = 3
 
 
 LOOK_FIRST = timedelta(seconds=3)
@@ -141,9 +145,15 @@ def after_failure(row: Message, step: Step, error: ChatError, world: World) -> C
         return unsure | _back_off(row, error, world)
     if isinstance(step, Look) and (error.code not in TOKEN or error.code == "missing_scope"):
         return {"posting_since": None}
-    if error.code in TOKEN:
+    if is_of_token(row, error):
         return not_sent | {"not_before": _in(_TOKEN_SECONDS, world), "trouble": error.message}
     return not_sent | _refused(row, step, error, world)
+
+
+def is_of_token(row: Message, error: ChatError) -> bool:
+    """Whether nothing can be sent by this token; one that may not write to people still posts."""
+    is_of_people = error.code == "missing_scope" and row.is_direct and not row.detour
+    return error.code in TOKEN and not is_of_people
 
 
 def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes:
@@ -170,6 +180,8 @@ def after_vain_look(row: Message, world: World) -> Changes:
 def _refused(row: Message, step: Step, error: ChatError, world: World) -> Changes:
     if error.code in BAD_BLOCKS and row.plainness < Plainness.WORDS:
         return _plainer(row, error, world)
+    if row.is_direct and not row.detour:
+        return _into_thread(row, error)
     if error.code in _NO_WAY_IN:
         return _detour(row, error, world)
     if error.code in _NO_THREAD and row.parent_id is not None:
@@ -219,6 +231,14 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
     return {"detour": detour, "trouble": trouble, "ts": None, "place": None, "digest": None}
 
 
+def _into_thread(row: Message, error: ChatError) -> Changes:
+    """A person who cannot be written to is told where everybody reads it."""
+    said = f"Slack does not let me write to you directly ({error.code}), so it is told here:"
+    if row.parent_id is None:
+        return {"is_dead": True, "trouble": said}
+    return {"detour": Detour.THREAD, "trouble": said, "ts": None, "place": None, "digest": None}
+
+
 def _reason(row: Message, error: ChatError) -> str:
     said = f"<#{row.channel}> could not be reached ({error.code})."
     return f"{said} {error.hint}".rstrip()
@@ -226,11 +246,13 @@ def _reason(row: Message, error: ChatError) -> str:
 
 def _place(row: Message, parent: Message | None, admin_channel: str | None) -> Place | None:
     """Where a message is to be posted, None while its parent has yet to be."""
-    if row.detour == Detour.NONE and parent is not None and not parent.is_dead:
+    is_at_home = row.detour in {Detour.NONE, Detour.THREAD}
+    if is_at_home and parent is not None and not parent.is_dead:
         if parent.ts is None or parent.place is None:
             return None
-        return Place(parent.place, parent.ts, row.broadcast)
-    if row.detour == Detour.NONE:
+        if not (row.is_direct and row.detour == Detour.NONE):
+            return Place(parent.place, parent.ts, row.broadcast)
+    if is_at_home:
         return Place(row.channel)
     there = admin_channel if row.detour == Detour.ADMINS else None
     return Place(there or row.owner or row.channel)

@@ -17,7 +17,7 @@ SCOPES = {
     "groups:history": "find an own post again in private channels",
     "groups:read": "see whether the bot is in a private channel",
     "im:history": "find an own post again in direct messages",
-    "im:write": "write to a person when a channel cannot be reached",
+    "im:write": "write to people who want that, and when a channel cannot be reached",
     "usergroups:read": "know who belongs to the user groups that roles are given to",
     "users:read": "tell members from guests and people of other workspaces; their time zones",
 }

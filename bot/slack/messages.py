@@ -44,8 +44,10 @@ class Message(SQLModel, table=True):
     its way.
 
     `digest` is of what Slack shows, or of what is being posted. `detour` counts the places given
-    up (0 its channel, 1 the admins' channel, 2 the owner's direct messages) and `trouble` says
-    why; a dead message found no place. `plainness` is what its charts do without: Slack refused it.
+    up (0 its channel, 1 the admins' channel, 2 the owner's direct messages; 3 the thread of its
+    card, for one whose `channel` is a person) and `trouble` says why; a dead message found no
+    place. `plainness` is what its charts do without: Slack refused it. `card_link` is where people
+    find the card of a direct message, empty where nobody does.
     `posting_since`, `not_before` and `shown_at` are database time, which no playground shifts.
     """
 
@@ -93,6 +95,12 @@ class Message(SQLModel, table=True):
     digest: str | None = None
     shown_at: datetime | None = Field(default=None, sa_type=Moment)
     plainness: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    card_link: str | None = None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it is for a person alone, by direct message."""
+        return self.channel.startswith(("U", "W"))
 
 
 # Built once: that takes longer than to run them.
@@ -199,7 +207,10 @@ def places_of(session: Session, subject: Subject) -> list[Standing]:
 
 @dataclass(frozen=True)
 class Note:
-    """A message posted once: in the thread of the subject's card, or on its own."""
+    """A message posted once: in the thread of the subject's card, or on its own.
+
+    With `to` it is a direct message to that person, with a link to the card.
+    """
 
     purpose: str
     lines: Sequence[Markup]
@@ -207,13 +218,15 @@ class Note:
     broadcast: bool = False
     owner: str | None = None
     buttons: Sequence[Button] = ()
+    to: str | None = None
 
 
-def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> None:
-    """Posts `note` once, however often this is asked; after the card it belongs to."""
-    if _find(session, subject, note.purpose, channel):
-        return
-    message = _new(subject, note.purpose, channel, now)
+def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> bool:
+    """Posts `note` once, after the card it belongs to; False where it was said before."""
+    place = note.to or channel
+    if _find(session, subject, note.purpose, place):
+        return False
+    message = _new(subject, note.purpose, place, now)
     message.content = list(note.lines)
     message.buttons = msgspec.to_builtins(note.buttons) or None
     message.broadcast = note.broadcast
@@ -221,6 +234,7 @@ def say_once(session: Session, subject: Subject, channel: str, note: Note, now: 
     message.parent_id = _find(session, subject, CARD, channel) if note.in_thread else None
     session.add(message)
     touch(session, TOPIC)
+    return True
 
 
 def is_coming(session: Session, subject: Subject, purpose: str) -> bool:

@@ -118,6 +118,14 @@ class Outbox:
 
         self._database.transaction(work)
 
+    def linked(self, message_id: str, link: str) -> None:
+        """Notes where people find the card that a message is about."""
+
+        def change(row: Message, _now: datetime) -> None:
+            row.card_link = link
+
+        self._change(message_id, change)
+
     def failed(self, message_id: str, changes: Changes) -> None:
         """Notes what a failure changes."""
 

@@ -119,6 +119,8 @@ class Registry:
             raise DeclarationError(f"No verb stands above {', '.join(command.unclaimed)}.")
         if not command.verbs:
             raise DeclarationError(f"Command {command.name} has no verb.")
+        if command.alone is not None and command.alone not in command.verbs:
+            raise DeclarationError(f"Command {command.name} has no verb {command.alone}.")
         self.commands[command.name] = command
         self._buttons |= command.buttons
 
@@ -143,9 +145,9 @@ class Registry:
     def _read(
         self, command: Command, text: str, words: Sequence[str], spelling: Spelling
     ) -> Parsed | HelpAsked:
-        if not words:
+        if not words and command.alone is None:
             return HelpAsked(spelling, command)
-        first, *others = words
+        first, *others = words or (command.alone or "",)
         if first.casefold() in HELP_WORDS:
             return self._help_on([command.name, *others], spelling)
         verb = _verb(command, first, spelling)

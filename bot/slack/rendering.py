@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
-from sqlmodel import Session
+from sqlalchemy import select
+from sqlmodel import Session, col
 
 from bot.charts.values import Chart
 from bot.slack.blocks import card_blocks, digest_of, reply_blocks
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, missing
-from bot.slack.client import Block, Draft
+from bot.slack.client import Block, Draft, Spot
 from bot.slack.files import files_of
-from bot.slack.markup import Markup
+from bot.slack.markup import Markup, join, person
 from bot.slack.messages import CARD, Message, Renderer
 from bot.slack.shortening import cut_markup
 from bot.slack.text import text_of
@@ -29,7 +30,8 @@ class Rendered:
     """A message as it is to be shown; `draft` is None when its subject is gone.
 
     `wants` is the row's counter that this rendering answers; of `missing` Slack needs pictures
-    first, and one that `has_charts` can be shown more plainly where Slack refuses it.
+    first, and one that `has_charts` can be shown more plainly where Slack refuses it. `card` is
+    what it is to have a link to, which is not known yet.
     """
 
     draft: Draft | None
@@ -37,13 +39,15 @@ class Rendered:
     digest: str = ""
     missing: tuple[Chart, ...] = ()
     has_charts: bool = False
+    card: Spot | None = None
 
 
 def render(session: Session, renderers: Mapping[str, Renderer], message_id: str) -> Rendered:
     """What the message says now; raises what its renderer raises."""
     row = session.get_one(Message, message_id)
     if row.purpose != CARD:
-        return _rendered(row, _note(row))
+        spot = _card_of(session, row)
+        return replace(_rendered(row, _note(session, row, spot)), card=_unlinked(row, spot))
     card = renderers[row.subject_kind].card(session, row.subject_id, row.channel)
     if card is None:
         return Rendered(None, row.wants)
@@ -68,12 +72,52 @@ def _draft(row: Message, card: Card, charts: Sequence[Block] = ()) -> Draft:
     return Draft(text, card_blocks(shown, key=row.id, charts=charts))
 
 
-def _note(row: Message) -> Draft:
-    lines = (*_elsewhere(row), *map(Markup, row.content or ()))
+def _note(session: Session, row: Message, card: Spot | None) -> Draft:
+    said = tuple(map(Markup, row.content or ()))
+    if row.is_direct and row.detour:
+        lines = _mentioned(session, row, said)
+    else:
+        lines = (*_elsewhere(row), *said, *_link(row, card))
     text = cut_markup(Markup("\n".join(lines)), _LONGEST_TEXT)
     buttons = msgspec.convert(row.buttons or (), _BUTTONS)
     shown = Reply(lines, buttons=buttons)
     return Draft(text, reply_blocks(shown, key=row.id) if buttons else [])
+
+
+def _card_of(session: Session, row: Message) -> Spot | None:
+    """Where the card stands that a direct message is about."""
+    if not row.is_direct or row.detour or row.parent_id is None:
+        return None
+    card = session.get(Message, row.parent_id)
+    return None if card is None or not (card.place and card.ts) else Spot(card.place, card.ts)
+
+
+def _unlinked(row: Message, card: Spot | None) -> Spot | None:
+    return card if row.card_link is None else None
+
+
+def _link(row: Message, card: Spot | None) -> tuple[Markup, ...]:
+    if card is None or not row.card_link:
+        return ()
+    return (Markup(f"<{row.card_link}|Its card> is in <#{card.channel}>."),)
+
+
+def _mentioned(session: Session, row: Message, said: Sequence[Markup]) -> tuple[Markup, ...]:
+    """What a person cannot be told directly; why is said until they could be in between."""
+    who, last = person(row.channel), _last_to(session, row)
+    if last is not None and last.detour:
+        return (join(who, " ", said[0]), *said[1:])
+    return (join(who, " ", Markup(row.trouble or "")), *said)
+
+
+def _last_to(session: Session, row: Message) -> Message | None:
+    """What the same person was told before, directly or for want of that."""
+    told = select(Message).where(
+        col(Message.channel) == row.channel,
+        col(Message.id) < row.id,
+        col(Message.ts).is_not(None),
+    )
+    return session.scalars(told.order_by(col(Message.id).desc()).limit(1)).first()
 
 
 def _elsewhere(row: Message) -> tuple[Markup, ...]:

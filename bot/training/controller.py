@@ -44,6 +44,7 @@ from bot.training.pace import Pace
 from bot.training.places import POLL, Place, Places
 from bot.training.recording import Findings, Recorder
 from bot.training.tables import KIND, WAITING, Phase, Run
+from bot.training.timing import Limit, limit_of
 from bot.training.troubles import is_about_volumes, taker_of, warning_about
 from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
 
@@ -90,7 +91,7 @@ class RunController:
         self._places = Places()
         self._pace = Pace()
         self._recorder = Recorder(
-            lambda: world.settings().training.results, world.words, world.again, world.snapshots
+            lambda: world.settings().training, world.words, world.again, world.snapshots
         )
 
     def step(self, row_id: str) -> Step:
@@ -160,6 +161,7 @@ class RunController:
             warning=_warning(cluster, run, seen, decision, now),
             with_efa=with_adapters(cluster.view, run.nodes) if is_last else (),
             taker=self._taker(cluster, run, seen),
+            limit=_limit(run, seen, decision),
         )
 
     def _taker(self, cluster: Cluster, run: Run, seen: Seen) -> str:
@@ -189,6 +191,10 @@ class RunController:
             if run.cluster in team.reach
         }
         return Asking(queues, teams_by_queue(queues, teams), self._world.words)
+
+
+def _limit(run: Run, seen: Seen, decision: Decision) -> Limit | None:
+    return limit_of(run, seen, decision.state) if isinstance(decision, Follow) else None
 
 
 def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: datetime) -> Mishap:
@@ -226,5 +232,9 @@ def _next_look(known: _Known, found: Findings) -> datetime | None:
             again = now + (SOON if is_new else known.interval)
         case _:
             again = now + POLL
-    moments = (late_at(known.run), next_moment(known.run, now))
+    moments = (
+        late_at(known.run),
+        next_moment(known.run, now),
+        found.limit.told_at if found.limit else None,
+    )
     return min([again, *(each for each in moments if each is not None and each > now)])

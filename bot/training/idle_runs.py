@@ -9,9 +9,10 @@ from sqlmodel import Session
 
 from bot.config import IdleRuns, Settings
 from bot.durations import format_duration
+from bot.notices import Kind, Notice, tell
 from bot.slack.card import Button
-from bot.slack.markup import join, person, plain, when
-from bot.slack.messages import Note, is_coming, say_once
+from bot.slack.markup import join, plain, when
+from bot.slack.messages import Note, is_coming
 from bot.training.card import stop_button
 from bot.training.idling import NOTICE, Stop
 from bot.training.lasting import is_session
@@ -97,24 +98,26 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
     since, now = times
     still = " still" if purpose != "idle" else ""
     said = (
-        join(person(run.person), plain(f" the GPUs of {run.reference}{still} do nothing, since "),
-             when(since), plain(". Memory that is held is no work. Others may wait for them.")),
+        join(plain(f"{run.reference}: its GPUs{still} do nothing, since "), when(since),
+             plain(". Memory that is held is no work. Others may wait for them.")),
     )  # fmt: skip
-    note = Note(_purpose(purpose, since), said, owner=run.person, buttons=_buttons(run))
-    say_once(session, run.subject, run.channel, note, now)
+    _say_to_owner(session, run, Note(_purpose(purpose, since), said), now)
 
 
 def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at: datetime) -> None:
     since, now = times
     said = (
-        join(person(run.person), plain(f" the GPUs of {run.reference} do nothing since "),
-             when(since), plain(". It is stopped "), when(stops_at),
+        join(plain(f"{run.reference}: its GPUs do nothing since "), when(since),
+             plain(". It is stopped "), when(stops_at),
              plain(" unless they work again before. What it computed since its last checkpoint"
                    " is then lost.")),
     )  # fmt: skip
-    purpose = f"{_STOPS}{stops_at:%Y%m%d%H%M}"
-    note = Note(purpose, said, owner=run.person, buttons=_buttons(run))
-    say_once(session, run.subject, run.channel, note, now)
+    _say_to_owner(session, run, Note(f"{_STOPS}{stops_at:%Y%m%d%H%M}", said), now)
+
+
+def _say_to_owner(session: Session, run: Run, note: Note, now: datetime) -> None:
+    shown = replace(note, owner=run.person, buttons=_buttons(run))
+    tell(session, run.subject, run.channel, Notice(Kind.IDLE, run.person, shown), now)
 
 
 def _buttons(run: Run) -> tuple[Button, ...]:

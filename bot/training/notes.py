@@ -1,4 +1,4 @@
-"""What is said in the thread of a run's card, once each; the last one mentions its owner."""
+"""What is said in the thread of a run's card, once each, and told to its owner as they want."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.durations import format_duration
+from bot.notices import Kind, Notice, tell
 from bot.slack.card import Button
-from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.slack.messages import Note, say_once
 from bot.training.lasting import extensions, last_moment, time_left
 from bot.training.tables import BAD_ENDS, Phase, Run
@@ -25,13 +26,15 @@ def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) 
 
 
 def preempted(session: Session, run: Run, why: str, words: Words, now: datetime) -> None:
-    """That it lost its GPUs and waits again."""
+    """That it lost its GPUs and waits again, to its owner."""
     left = time_left(run)
     time = f" It then has the {format_duration(left)} that are left of its time." if left else ""
-    line = join(plain(f"Preempted. {why} It waits in its queue again and starts anew from "
-                      f"its last checkpoint, if it wrote one.{time} What it said is kept: "),
+    line = join(plain(f"{run.reference} was preempted. {why} It waits in its queue again and starts"
+                      f" anew from its last checkpoint, if it wrote one.{time} What it said is"
+                      " kept: "),
                 code(words(f"train logs {run.reference}")))  # fmt: skip
-    _say(session, run, f"preempted-{run.preemptions}", [line], now)
+    note = Note(f"preempted-{run.preemptions}", [line], owner=run.person)
+    _tell(session, run, Kind.PREEMPTED, note, now)
 
 
 def failed_attempt(
@@ -60,7 +63,7 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
     if run.until is None:
         return
     left = format_duration(timedelta(minutes=-((now - run.until) // timedelta(minutes=1))))
-    said = [join(person(run.person), plain(f" {run.reference} ends in {left}, "), when(run.until),
+    said = [join(plain(f"{run.reference} ends in {left}, "), when(run.until),
                  plain(". Then its pod is gone, and what it kept outside of PVCs."))]  # fmt: skip
     most = last_moment(run)
     if most == run.until:
@@ -73,7 +76,27 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
         for each in extensions(run)
     ]
     note = Note(f"reminder-{run.reminders}", said, owner=run.person, buttons=buttons)
-    say_once(session, run.subject, run.channel, note, now)
+    _tell(session, run, Kind.TIME, note, now)
+
+
+def started(session: Session, run: Run, waited: timedelta, now: datetime) -> None:
+    """That it runs after a long wait, to its owner."""
+    said = [plain(f"{run.reference} runs now, after waiting for {format_duration(waited)}.")]
+    note = Note(f"started-{run.admissions}", said, owner=run.person)
+    _tell(session, run, Kind.STARTED, note, now)
+
+
+def time_runs_out(
+    session: Session, run: Run, limit: timedelta, ends_at: datetime, now: datetime
+) -> None:
+    """That most of its time limit is over, to its owner."""
+    used = int(100 * (1 - (ends_at - now) / limit))
+    said = [join(plain(f"{run.reference} has used {used} % of its time limit of"
+                       f" {format_duration(limit)}: it is ended "), when(ends_at),
+                 plain(" unless it is done before. What it computed since its last checkpoint is"
+                       " then lost."))]  # fmt: skip
+    note = Note(f"time-{run.admissions}", said, owner=run.person)
+    _tell(session, run, Kind.TIME, note, now)
 
 
 def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> None:
@@ -81,14 +104,14 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
     if run.idle_since is None:
         return
     said = [
-        join(person(run.person), plain(f" the GPUs of {run.reference} do nothing since "),
-             when(run.idle_since), plain(". It is stopped "), when(stops_at),
+        join(plain(f"{run.reference}: its GPUs do nothing since "), when(run.idle_since),
+             plain(". It is stopped "), when(stops_at),
              plain(" unless they work again before, so that others can have them. Then its pod is"
                    " gone, and what it kept outside of PVCs.")),
     ]  # fmt: skip
     buttons = [Button(KEEP, "Keep it for 4h", run.id)]
     note = Note(f"{IDLE}{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
-    say_once(session, run.subject, run.channel, note, now)
+    _tell(session, run, Kind.IDLE, note, now)
 
 
 def leaves(session: Session, run: Run, claim: str, now: datetime, *, is_there: bool) -> None:
@@ -118,9 +141,9 @@ def started_again(session: Session, run: Run, outcome: str, now: datetime) -> No
 def ended(
     session: Session, run: Run, pod: str, lines: Sequence[str], words: Words, now: datetime
 ) -> None:
-    """How it ended, with figures or with the failing pod's last lines; the owner is mentioned."""
+    """How it ended, with figures or with the failing pod's last lines, to its owner."""
     is_bad = Phase(run.phase) in BAD_ENDS
-    said = [join(person(run.person), " ", plain(_ending(session, run)))]
+    said = [plain(_ending(session, run))]
     if is_bad and lines:
         said.append(join(plain(f"The last lines of {pod}:\n"), block(lines)))
     if is_bad and run.unblock:
@@ -128,7 +151,7 @@ def ended(
     if lines:
         said.append(join("More of its log: ", code(words(f"train logs {run.reference}"))))
     note = Note("ended", said, broadcast=is_bad, owner=run.person)
-    say_once(session, run.subject, run.channel, note, now)
+    _tell(session, run, Kind.FAILED if is_bad else Kind.ENDED, note, now)
 
 
 def _ending(session: Session, run: Run) -> str:
@@ -153,3 +176,7 @@ def _ending(session: Session, run: Run) -> str:
 
 def _say(session: Session, run: Run, purpose: str, lines: Sequence[Markup], now: datetime) -> None:
     say_once(session, run.subject, run.channel, Note(purpose, lines, owner=run.person), now)
+
+
+def _tell(session: Session, run: Run, kind: Kind, note: Note, now: datetime) -> None:
+    tell(session, run.subject, run.channel, Notice(kind, run.person, note), now)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.config import ResultPattern
+from bot.config import Training
 from bot.slack.messages import refresh_cards
 from bot.snapshots.of_runs import RunSnapshots
 from bot.training import end_snapshots, finding, logs, notes, origins
@@ -36,6 +36,7 @@ from bot.training.sizes import is_elastic, take_size
 from bot.training.spans import keep_span, stretch_of
 from bot.training.state import State
 from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Phase, Run
+from bot.training.timing import Limit, note_limit, note_start
 from bot.training.why import Why
 
 
@@ -44,9 +45,8 @@ class Findings:
     """One look: what was decided from what was seen, and what else was learned on the way.
 
     `tails_read` says that logs were looked at, also when they said nothing. `with_efa` are the
-    nodes of a run that ends which have EFA.
-    `tails_read` says that logs were looked at, also when they said nothing. `taker` is what the
-    run was pushed out for.
+    nodes of a run that ends which have EFA. `taker` is what the run was pushed out for, `limit`
+    how long it may run.
     """
 
     decision: Decision
@@ -59,17 +59,18 @@ class Findings:
     with_efa: Sequence[str] = ()
     warning: Mishap = FINE
     taker: str = ""
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """Writes findings; `patterns` find figures in logs, `words` says how commands are typed.
+    """Writes findings as `training` has it; `words` says how commands are typed.
 
     `again` starts a run anew that was stopped for that, and says what came of it. `snapshots` keep
     the state of those that end, where they asked for it.
     """
 
-    patterns: Callable[[], Sequence[ResultPattern]]
+    training: Callable[[], Training]
     words: Callable[[str], str]
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
@@ -110,7 +111,7 @@ class Recorder:
             return
         tail = max(found.tails, key=lambda each: str(each.pod.metadata.creation_timestamp))
         before = Reading(run.results, progress_of(run.progress), run.last_line)
-        reading = read_log(tail.lines, self.patterns(), before)
+        reading = read_log(tail.lines, self.training().results, before)
         run.results, run.last_line = reading.results, reading.last_line
         run.progress = progress_row(reading.progress)
 
@@ -139,11 +140,19 @@ class Recorder:
         if state.phase is Phase.PREEMPTED and came_from is not Phase.PREEMPTED:
             run.preemptions += 1
             notes.preempted(session, run, state.reason, self.words, now)
+        self._note_times(session, run, (came_from, came_at), found)
+        self._note_attempt(session, run, found)
+        _note_disruptions(session, run, found)
+
+    def _note_times(
+        self, session: Session, run: Run, came: tuple[Phase, datetime], found: Findings
+    ) -> None:
+        now = found.now
+        note_start(session, run, came, self.training().long_wait, now)
+        note_limit(session, run, found.limit, now)
         if is_to_be_reminded(run, now):
             run.reminders, run.reminded_at = run.reminders + 1, now
             notes.ends_soon(session, run, self.words, now)
-        self._note_attempt(session, run, found)
-        _note_disruptions(session, run, found)
 
     def _note_attempt(self, session: Session, run: Run, found: Findings) -> None:
         count = found.seen.root.fate.failed_pods if found.seen.root else 0

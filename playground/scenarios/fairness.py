@@ -94,7 +94,7 @@ async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card
         card = await _submit(story, work, cards)
         await story.reply(
             cards[loser],
-            "Preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
+            "was preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
         )
         await is_admitted(story, card)
     for taker, loser in zip(stage.submits, stage.waits, strict=True):

@@ -65,7 +65,7 @@ async def _bob_gets_his_own_back(story: Story, bob: Person, second: Card) -> Car
     base = await submits(story, bob, "#team-b", "base", f"{_BASE} --gpus 8 -- python serve.py")
     await story.reply(
         second,
-        "Preempted. KAI took its GPUs back for other work, by deleting its pods.",
+        "was preempted. KAI took its GPUs back for other work, by deleting its pods.",
         "What it said is kept: /train logs second",
     )
     await is_admitted(story, base)

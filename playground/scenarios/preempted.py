@@ -17,7 +17,7 @@ async def play(story: Story) -> None:
     base = await submits(story, bob, "#team-b", "base", command)
     await story.reply(
         wide,
-        "Preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
+        "was preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
         "What it said is kept: /train logs wide",
     )
     await is_admitted(story, base)

@@ -77,6 +77,7 @@ MATRIX = {
     Right.GPU_DIGEST_SET:  (".....", ".....", "abdpx"),
     Right.DECIDE:          (".....", ".....", "abdpx"),
     Right.VOTE: ("abdpx", "abdpx", "abdpx"),
+    Right.NOTICES: ("abdpx", "abdpx", "abdpx"),
     Right.BREAK_GLASS:     (".....", ".....", "abdp."),
 }  # fmt: skip
 CHANNELS = {"a": TEAM_A, "b": TEAM_B, "d": DIRECT, "p": APPROVALS, "x": ELSEWHERE}

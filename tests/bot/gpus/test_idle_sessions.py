@@ -18,7 +18,7 @@ BEGUN = START + timedelta(minutes=5)
 # The minute at whose end the first of their figures was scraped.
 SINCE = BEGUN - timedelta(minutes=1)
 NOTICE = (
-    f"<@{ALICE}> the GPUs of nb do nothing since <!date^1795262640^{{date_short_pretty}} {{time}}|"
+    f"<@{ALICE}> nb: its GPUs do nothing since <!date^1795262640^{{date_short_pretty}} {{time}}|"
     "2026-11-21 12:04 UTC>. It is stopped <!date^1795277520^{date_short_pretty} {time}|"
     "2026-11-21 16:12 UTC> unless they work again before, so that others can have them."
     " Then its pod is gone, and what it kept outside of PVCs."

@@ -64,7 +64,7 @@ class Idling:
 
 
 WHEN = "<!date^1795162200^{date_short_pretty} {time}|2026-11-20 08:10 UTC>"
-TOLD = f"<@U0ALICE> the GPUs of lane do nothing, since {WHEN}. Memory that is held is no work."
+TOLD = f"<@U0ALICE> lane: its GPUs do nothing, since {WHEN}. Memory that is held is no work."
 AGAIN = TOLD.replace("do nothing", "still do nothing")
 REST = " Others may wait for them."
 
@@ -84,7 +84,7 @@ def test_run_is_stopped_after_a_notice(database: Database) -> None:
     idling.add()
     assert idling.look(85) == []
     [warned] = idling.look(90)
-    assert warned.startswith(f"<@U0ALICE> the GPUs of lane do nothing since {WHEN}. It is stopped ")
+    assert warned.startswith(f"<@U0ALICE> lane: its GPUs do nothing since {WHEN}. It is stopped ")
     assert "2026-11-20 10:10 UTC" in warned
     assert (idling.look(115), idling.stopped) == ([], [])
     assert idling.look(120) == []

@@ -153,9 +153,9 @@ def test_a_preempted_run_waits_and_starts_again(rig: Rig) -> None:
         "It comes back by itself when there are GPUs for it.",
     ]
     assert rig.notes(run_id)["preempted-1"] == (
-        "Preempted. Its GPUs were borrowed, and the team they belong to needed them back. They went"
-        " to Job theirs of team-b. It waits in its queue again and starts anew from its last"
-        " checkpoint, if it wrote one. What it said is kept: `/train logs lane`"
+        "<@U0ALICE> lane was preempted. Its GPUs were borrowed, and the team they belong to needed"
+        " them back. They went to Job theirs of team-b. It waits in its queue again and starts"
+        " anew from its last checkpoint, if it wrote one. What it said is kept: `/train logs lane`"
     )
     kept = rig.reads.log_tail(rig.get(run_id), 1)
     assert kept.lines == (

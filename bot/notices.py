@@ -1,0 +1,109 @@
+"""What people are told of their runs, and how each of them wants to be told."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import select
+from sqlmodel import Field, Session, SQLModel, col
+
+from bot.access import Caller
+from bot.audit import Actor, record
+from bot.database.columns import Moment
+from bot.slack.markup import join, person
+from bot.slack.messages import Note, Subject, say_once
+
+SUBJECT = "notices"
+
+
+class Kind(StrEnum):
+    """What a notice is about."""
+
+    STARTED = "started"
+    TIME = "time"
+    PREEMPTED = "preempted"
+    IDLE = "idle"
+    FAILED = "failed"
+    ENDED = "ended"
+
+
+class Way(StrEnum):
+    """How somebody is told: by a mention in the card's thread, directly as well, or not at all."""
+
+    THREAD = "thread"
+    DM = "dm"
+    NONE = "none"
+
+
+class NoticeChoice(SQLModel, table=True):
+    """How a person wants to be told of one kind; without a row by a mention."""
+
+    __tablename__: ClassVar[Any] = "notice_choices"
+
+    workspace_id: str = Field(primary_key=True)
+    person: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    way: str
+    chosen_at: datetime = Field(sa_type=Moment)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What somebody is told; the words of `note` do not mention them."""
+
+    kind: Kind
+    person: str
+    note: Note
+
+
+def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: datetime) -> None:
+    """Says it once in the thread of the card, and tells the person as they want to be told.
+
+    The thread has it in any case: who else reads there sees the same.
+    """
+    way = _ways(session, subject.workspace_id, notice.person).get(notice.kind, Way.THREAD)
+    note = notice.note
+    if way is Way.THREAD:
+        first, *others = note.lines
+        note = replace(note, lines=(join(person(notice.person), " ", first), *others))
+    is_new = say_once(session, subject, channel, note, now)
+    if is_new and way is Way.DM:
+        direct = replace(note, to=notice.person, broadcast=False)
+        say_once(session, subject, channel, direct, now)
+
+
+def ways_of(session: Session, caller: Caller) -> dict[Kind, Way]:
+    """How the caller is told of each kind."""
+    chosen = _ways(session, caller.workspace_id, caller.person)
+    return {kind: chosen.get(kind, Way.THREAD) for kind in Kind}
+
+
+def choose(
+    session: Session, caller: Caller, way: Way, kinds: Iterable[Kind], now: datetime
+) -> None:
+    """Has the caller told so of these kinds from now on."""
+    chosen = tuple(kinds)
+    for kind in chosen:
+        row = NoticeChoice(
+            workspace_id=caller.workspace_id,
+            person=caller.person,
+            kind=kind,
+            way=way,
+            chosen_at=now,
+        )
+        session.merge(row)
+    actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+    facts = {"way": way.value, "kinds": " ".join(chosen)}
+    record(session, actor, "notices.choose", (SUBJECT, caller.person), facts, at=now)
+
+
+def _ways(session: Session, workspace_id: str, who: str) -> dict[Kind, Way]:
+    rows = session.scalars(
+        select(NoticeChoice).where(
+            col(NoticeChoice.workspace_id) == workspace_id, col(NoticeChoice.person) == who
+        )
+    )
+    known = frozenset(Kind)
+    return {Kind(row.kind): Way(row.way) for row in rows if row.kind in known}

@@ -1,0 +1,28 @@
+"""Kinds of value that are several words of a few."""
+
+
+class SomeOf:
+    """Some words of a few, with commas between them."""
+
+    def __init__(self, *words: str, word: str) -> None:
+        self.words = words
+        self.word = word
+
+    @property
+    def form(self) -> str:
+        """The words to choose from."""
+        return f"some of `{','.join(self.words)}`, with commas between them, or `all`"
+
+    @property
+    def example(self) -> str:
+        """The first two."""
+        return ",".join(self.words[:2])
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The words, in the order in which they were declared."""
+        wanted = {each.strip().casefold() for each in text.split(",")}
+        if wanted == {"all"}:
+            return self.words
+        if wanted - set(self.words):
+            raise ValueError(text)
+        return tuple(each for each in self.words if each in wanted)

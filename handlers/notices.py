@@ -1,0 +1,100 @@
+"""/notices: how somebody is told of their own runs."""
+
+from bot.access import Right
+from bot.durations import format_duration
+from bot.notices import Kind, Way, choose, ways_of
+from bot.slack.card import Reply
+from bot.slack.choices import SomeOf
+from bot.slack.declarations import Command
+from bot.slack.markup import Markup, code, join, plain
+from handlers.context import Context
+
+notices = Command("notices", "How you are told of your own runs", alone="show")
+
+_KINDS = SomeOf(*Kind, word="KINDS")
+_FOR = "Only these kinds; all of them otherwise"
+_WAYS = {
+    Way.THREAD: "a mention in the card's thread",
+    Way.DM: "a direct message with a link to the card",
+    Way.NONE: "no mention and no message, the card's thread alone has it",
+}
+_ABOUT = {
+    Kind.TIME: "80 % of its time limit are over, or your session ends soon",
+    Kind.PREEMPTED: "it is preempted",
+    Kind.IDLE: "its GPUs do nothing",
+    Kind.FAILED: "it fails",
+    Kind.ENDED: "it ends otherwise",
+}
+
+
+@notices.verb("show", "How you are told of what", right=Right.NOTICES, examples=("show",))
+def show(ctx: Context) -> Reply:
+    """Each kind of notice, and how it reaches the person."""
+    return _shown(ctx)
+
+
+@notices.verb(
+    "thread",
+    "Be mentioned in the thread of the run's card; so it is until you choose",
+    right=Right.NOTICES,
+    mutates=True,
+    repeats=True,
+    examples=("thread", "thread --for failed,idle"),
+)
+@notices.option("--for", "kinds", _KINDS, help=_FOR)
+def thread(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
+    """The choice, as it is from now on."""
+    return _chosen(ctx, Way.THREAD, kinds)
+
+
+@notices.verb(
+    "dm",
+    "Get direct messages, each with a link to the card",
+    right=Right.NOTICES,
+    mutates=True,
+    repeats=True,
+    examples=("dm", "dm --for preempted,idle"),
+)
+@notices.option("--for", "kinds", _KINDS, help=_FOR)
+def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
+    """The choice, as it is from now on."""
+    return _chosen(ctx, Way.DM, kinds)
+
+
+@notices.verb(
+    "none",
+    "Not be mentioned at all; the card and its thread show everything still",
+    right=Right.NOTICES,
+    mutates=True,
+    repeats=True,
+    examples=("none", "none --for started,ended"),
+)
+@notices.option("--for", "kinds", _KINDS, help=_FOR)
+def none(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
+    """The choice, as it is from now on."""
+    return _chosen(ctx, Way.NONE, kinds)
+
+
+def _chosen(ctx: Context, way: Way, kinds: tuple[str, ...] | None) -> Reply:
+    choose(ctx.session, ctx.caller, way, map(Kind, kinds or Kind), ctx.now)
+    return _shown(ctx)
+
+
+def _shown(ctx: Context) -> Reply:
+    wait = format_duration(ctx.settings.training.long_wait)
+    about = {Kind.STARTED: f"it runs after waiting for {wait} or longer"} | _ABOUT
+    ways = ways_of(ctx.session, ctx.caller)
+    lines = [_line(kind, said, ways[kind]) for kind, said in about.items()]
+    change = code(ctx.words("notices dm --for preempted,idle"))
+    return Reply(
+        (
+            plain("When something happens to a run of yours, there is"),
+            *lines,
+            join(change, " changes that for some, ", code(ctx.words("notices dm")),
+                 " for all; ", code("thread"), " and ", code("none"), " do as well."),
+        )
+    )  # fmt: skip
+
+
+def _line(kind: Kind, said: str, way: Way) -> Markup:
+    return join("• ", code(kind.value), plain(f" ({said}): {_WAYS[way]}"))

@@ -1,0 +1,77 @@
+"""/notices: what somebody is told of their runs, and how they change that for themselves."""
+
+import pytest
+
+from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, TEAM_B, Office
+
+THREAD = "a mention in the card's thread"
+DM = "a direct message with a link to the card"
+NONE = "no mention and no message, the card's thread alone has it"
+
+
+def shown(time: str, preempted: str, idle: str, others: str) -> list[str]:
+    return [
+        "When something happens to a run of yours, there is",
+        f"• `started` (it runs after waiting for 30m or longer): {others}",
+        f"• `time` (80 % of its time limit are over, or your session ends soon): {time}",
+        f"• `preempted` (it is preempted): {preempted}",
+        f"• `idle` (its GPUs do nothing): {idle}",
+        f"• `failed` (it fails): {others}",
+        f"• `ended` (it ends otherwise): {others}",
+        (
+            "`/notices dm --for preempted,idle` changes that for some, `/notices dm` for all;"
+            " `thread` and `none` do as well."
+        ),
+    ]
+
+
+@pytest.mark.parametrize("text", ["/notices", "/qm notices", "/notices show"])
+def test_everybody_sees_how_they_are_told(office: Office, text: str) -> None:
+    answer = office.says(ALICE, TEAM_A, text).replace("/qm notices", "/notices")
+    assert answer.splitlines() == shown(THREAD, THREAD, THREAD, THREAD)
+
+
+def test_kinds_are_chosen_one_by_one(office: Office) -> None:
+    office.says(ALICE, TEAM_A, "/notices dm")
+    office.says(ALICE, "D0ALICE", "/notices none --for preempted")
+    answer = office.says(ALICE, TEAM_B, "/qm notices thread --for Idle,time")
+    assert answer.splitlines()[:7] == shown(THREAD, NONE, THREAD, DM)[:7]
+    answer = office.says(BOB, ELSEWHERE, "/notices")
+    assert answer.splitlines() == shown(THREAD, THREAD, THREAD, THREAD)
+    answer = office.says(ALICE, TEAM_A, "/notices none --for all")
+    assert answer.splitlines() == shown(NONE, NONE, NONE, NONE)
+
+
+def test_same_choice_twice_is_one(office: Office) -> None:
+    first = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
+    assert office.says(ALICE, TEAM_A, "/notices dm") == first
+    again = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
+    assert again == "This was received already. Nothing was done twice."
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (
+            "/notices mail",
+            (
+                "`/notices mail` is not a command.\n"
+                "It knows `show`, `thread`, `dm`, `none`. For example `/notices show`."
+            ),
+        ),
+        (
+            "/notices dm --for weekends",
+            (
+                "`--for` takes some of `started,time,preempted,idle,failed,ended`, with commas"
+                " between them, or `all`, not `weekends`.\nWrite it like `--for started,time`."
+                " For example `/notices dm`."
+            ),
+        ),
+    ],
+)
+def test_other_words_are_refused(office: Office, text: str, answer: str) -> None:
+    assert office.says(ALICE, TEAM_A, text) == answer
+
+
+def test_guests_choose_nothing_at_all(office: Office) -> None:
+    assert office.says(DAN, TEAM_A, "/notices none").startswith("Guests and people of other")
