@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = '62a1b9923dab'
-down_revision = 'b9d50f2430f1'
+down_revision = 'dfce49607265'
 branch_labels = None
 depends_on = None
 
