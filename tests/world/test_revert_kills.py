@@ -1,48 +1,75 @@
-"""The bot is killed at each thing it does to put a PVC back in place; the story ends the same."""
+"""The bot is killed at each thing it does for a schedule and to put a PVC back in place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from playground import scenarios
 from playground.ledger import Fault
-from playground.world import Options, World
-from tests.world.telling import effects, played, side_by_side, told
+from playground.opening import opened
+from playground.scenarios.snapshots_in_place import ACTIONS, CLAIMS, TAKEN
+from playground.story import Story
+from playground.telling import tell
+from playground.world import Options
+from tests.world.telling import PATIENCE_SECONDS, effects
 
-STORY = "snapshots-in-place"
-AT_A_TIME = 2
-# The snapshot, the clone of what the PVC holds, what asks Trident, and its removal.
-TURNS = (
-    ("create volumesnapshots", 1),
-    ("create persistentvolumeclaims", 1),
-    ("create tridentactionsnapshotrestores", 1),
-    ("delete tridentactionsnapshotrestores", 1),
+IN_PLACE = scenarios.named("snapshots-in-place")
+# The snapshot, the clone of what the PVC holds, what asks Trident, and its removal; then two
+# slots of a schedule, and the first of its snapshots, which is one too many then.
+EVERY = (
+    *((f"create {each}", 1) for each in (TAKEN, CLAIMS, ACTIONS)),
+    (f"delete {ACTIONS}", 1),
+    *((f"create {TAKEN}", turn) for turn in (2, 3)),
+    (f"delete {TAKEN}", 1),
 )
-FAULTS = (Fault.KILL_BEFORE, Fault.KILL_AFTER)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_putting_back_in_place_outlives_kills(options: Options) -> None:
-    works = [(str(fault), _telling(options, fault)) for fault in FAULTS]
-    ends = asyncio.run(side_by_side(works, AT_A_TIME))
-    failed = {name: end for name, end in ends.items() if isinstance(end, BaseException)}
-    assert not failed, told(failed)
-    assert len({str(end) for end in ends.values()}) == 1, told(ends)
+@pytest.mark.timeout(900)
+def test_putting_back_and_schedules_outlive_kills(options: Options) -> None:
+    asyncio.run(_told_amid_kills(options))
 
 
-def _telling(options: Options, fault: Fault) -> Callable[[], Awaitable[list[str]]]:
-    worlds: list[World] = []
+async def _told_amid_kills(options: Options) -> None:
+    async with opened(replace(options, setup=IN_PLACE.setup)) as world:
+        world.pace.patience_seconds = PATIENCE_SECONDS
+        await world.start_bots()
+        world.ledger.by_turn = dict(_turns())
+        await tell(world, replace(IN_PLACE, play=_play))
+        assert world.kills == 2 * len(EVERY), effects(world)
 
-    def prepare(world: World) -> None:
-        world.ledger.by_turn = dict.fromkeys(TURNS, fault)
-        worlds.append(world)
 
-    async def tell() -> list[str]:
-        there = replace(options, out=options.out / str(fault))
-        seen = await played(STORY, there, prepare)
-        assert worlds[0].kills == len(TURNS), effects(worlds[0])
-        return seen
+def _turns() -> Iterator[tuple[tuple[str, int], Fault]]:
+    """What had no effect is asked once more; then it has one, which the bot does not hear of."""
+    for name, turn in EVERY:
+        yield (name, 2 * turn - 1), Fault.KILL_BEFORE
+        yield (name, 2 * turn), Fault.KILL_AFTER
 
-    return tell
+
+async def _play(story: Story) -> None:
+    """A PVC is put back in place; then each hour has one snapshot, and the last one stays."""
+    await IN_PLACE.play(story)
+    story.allowed_writes |= {f"delete {TAKEN}"}
+    before = set(story.objects(TAKEN, "team-a"))
+    alice = story.person("Alice")
+    await alice.types("#team-a", '/snapshot schedule results "0 * * * *" --max 1')
+    await alice.is_told("Snapshots of results are taken at", "1 at most")
+    card = await story.card("#team-a", "Snapshots of results")
+    first = await _is_taken(story, before)
+    await card.shows(first, "1 ready")
+    second = await _is_taken(story, {*before, first})
+    await card.shows(second, "1 ready")
+    kept = {*before, second}
+    await story.until(
+        lambda: set(story.objects(TAKEN, "team-a")) == kept, lambda: f"{first} is still there"
+    )
+
+
+async def _is_taken(story: Story, before: set[str]) -> str:
+    """An hour passes, and with it one slot; the snapshot of that."""
+    await story.pass_time(timedelta(hours=1))
+    (made,) = set(story.objects(TAKEN, "team-a")) - before
+    return made
