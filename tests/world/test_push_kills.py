@@ -45,8 +45,8 @@ SETUP = Setup(
 )
 
 
-async def told_amid_kills(options: Options, fault: Fault) -> None:
-    """Pushes once for each request, at which the bot dies; so it is back before the next."""
+async def told_amid_kills(options: Options, source: str, writes: tuple[str, ...]) -> None:
+    """Pushes once for each request, before and after which the bot dies."""
     async with opened(options) as world:
         world.pace.patience_seconds = PATIENCE_SECONDS
         # A bot that is killed all the time does not remember what it asked of Slack before.
@@ -55,13 +55,10 @@ async def told_amid_kills(options: Options, fault: Fault) -> None:
         story = Story(world, unreliable=True)
         story.allowed_writes |= {*OF_SNAPSHOT, *OF_CLAIM}
         await _is_written(story)
-        turns = [("snapshot:monday:/clean", write) for write in OF_SNAPSHOT]
-        if fault is Fault.KILL_AFTER:
-            turns += [(f"{CLAIM}:/clean", write) for write in OF_CLAIM]
-        for source, write in turns:
-            await _is_pushed(story, source, fault, write)
+        for write in writes:
+            await _is_pushed(story, source, write)
         await story.ends()
-        assert world.kills == len(turns)
+        assert world.kills == 2 * len(writes)
 
 
 async def _is_written(story: Story) -> None:
@@ -83,10 +80,11 @@ async def _is_written(story: Story) -> None:
     await story.rest()
 
 
-async def _is_pushed(story: Story, source: str, fault: Fault, write: str) -> None:
+async def _is_pushed(story: Story, source: str, write: str) -> None:
     world, alice = story.world, story.person("Alice")
     name = f"{source.partition(':')[0]}-{write.replace(' ', '-')}"
-    world.ledger.by_name = {write: [fault]}
+    # What had no effect is asked once more.
+    world.ledger.by_name = {write: [Fault.KILL_BEFORE, Fault.KILL_AFTER]}
     target = f"s3://lake/{name}/"
     await alice.types("#team-a", f"/dataset push {source} {target} --yes")
     card = await story.card("#team-a", f"{source} to {target}")
@@ -122,12 +120,18 @@ def _left(world: World) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_pushes_outlive_kills_at_every_request(options: Options) -> None:
+    stories = (("snapshot:monday:/clean", OF_SNAPSHOT), (f"{CLAIM}:/clean", OF_CLAIM))
     works = [
         (
-            fault,
-            partial(told_amid_kills, replace(options, out=options.out / fault, setup=SETUP), fault),
+            source,
+            partial(
+                told_amid_kills,
+                replace(options, out=options.out / source.partition(":")[0], setup=SETUP),
+                source,
+                writes,
+            ),
         )
-        for fault in (Fault.KILL_BEFORE, Fault.KILL_AFTER)
+        for source, writes in stories
     ]
     ends = asyncio.run(side_by_side(works, len(works)))
     failed = {name: end for name, end in ends.items() if isinstance(end, BaseException)}
