@@ -15,8 +15,9 @@ from bot.config.environment import read_secrets
 from bot.database.database import Database
 from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
-from bot.errors import ChatError, QuartermasterError
+from bot.errors import ChatError, DatabaseError, QuartermasterError
 from bot.findings import Finding, Findings
+from bot.gpus.digests.plans import plans_in_force
 from bot.gpus.sources.choice import Sources
 from bot.quotas.checking import engine_finding, queue_findings
 from bot.slack.client import SlackClient
@@ -125,7 +126,7 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
     wanted = {channel: name for name, team in settings.teams.items() for channel in team.channels}
     wanted |= {c: "approvals" for c in (settings.approvals.channel,) if c}
     wanted |= {c: "admins" for c in (settings.slack.admin_channel,) if c}
-    wanted |= {c: "digest of GPUs" for c in settings.digests if c not in wanted}
+    wanted |= {c: said for c, said in _digests(settings).items() if c not in wanted}
     for channel, whose in wanted.items():
         about = f"channel {channel} ({whose})"
         try:
@@ -140,6 +141,18 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
             yield Finding(about, "failed", says, "Type /invite @Quartermaster there.")
         else:
             yield Finding(about, "ok", f"the bot is in #{found.name}")
+
+
+def _digests(settings: Settings) -> dict[str, str]:
+    """The channels that digests come to: those of the file, as changed in Slack."""
+    database = Database(settings.database.url)
+    try:
+        plans = database.read(lambda session: plans_in_force(session, settings))
+    except DatabaseError:  # what ails it is said elsewhere
+        return dict.fromkeys(settings.digests, "digest of GPUs")
+    finally:
+        database.close()
+    return {plan.channel: f"digest of GPUs{', set in Slack' if plan.by else ''}" for plan in plans}
 
 
 def _cluster(settings: Settings, name: str, about: str) -> Findings:

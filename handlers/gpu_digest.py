@@ -2,7 +2,7 @@
 
 import calendar
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
@@ -11,7 +11,8 @@ from bot.config import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.errors import UsageError
 from bot.gpus.digests.plans import Plan
 from bot.gpus.digests.service import Change, Wanted
-from bot.slack.card import Reply
+from bot.slack.card import Card, Reply
+from bot.slack.chart_blocks import Showing, missing
 from bot.slack.choices import SomeOf
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Choice, Pattern, TeamName
@@ -79,6 +80,7 @@ class DigestOptions:
     day: date | None
     week: bool
     post: bool
+    dm: bool
     team: str | None
     channel: str | None
     at: str | None
@@ -99,6 +101,7 @@ class DigestOptions:
         "digest",
         "digest --day 2026-11-21",
         "digest --week --post",
+        "digest --dm",
         "digest set --channel #C0DAILY --at 09:00 --zone Europe/Berlin --weekly mon",
         "digest set --sections teams,idle,queue",
         "digest off --channel #C0DAILY",
@@ -109,6 +112,7 @@ class DigestOptions:
 @gpu.option("--day", DayName(), help="Another day than yesterday")
 @gpu.option("--week", flag=True, help="The seven days before")
 @gpu.option("--post", flag=True, help="Post it here, for everybody; leads and admins")
+@gpu.option("--dm", flag=True, help="As a direct message to you, which has the pictures too")
 @gpu.option("--team", TeamName(), help="Of one team, where the channel does not say")
 @gpu.option("--channel", ChannelReference(), help="set, off: which channel; this one otherwise")
 @gpu.option("--at", TimeOfDay(), help="set: at which time of its zone")
@@ -120,9 +124,9 @@ def digest(ctx: Context, asked: DigestOptions) -> Reply:
     """The digest, or what was set."""
     if asked.what == "show":
         return _show(ctx, asked)
-    if asked.day or asked.week or asked.post:
+    if asked.day or asked.week or asked.post or asked.dm:
         raise UsageError(
-            "`--day`, `--week` and `--post` are for showing a digest.",
+            "`--day`, `--week`, `--post` and `--dm` are for showing a digest.",
             f"`{ctx.words('gpu digest --week')}` shows that of last week.",
         )
     if asked.what == "list":
@@ -151,13 +155,32 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
         )
     if ctx.caller.team is None and ctx.caller.roles.isdisjoint({Role.ADMIN, Role.APPROVER}):
         ctx.team()
-    wanted = Wanted(asked.day, asked.week)
+    wanted = Wanted(asked.day, asked.week, asked.dm)
+    if asked.post and asked.dm:
+        raise UsageError(
+            "`--post` and `--dm` are two places.",
+            f"Choose one, for example `{ctx.words('gpu digest --dm')}`.",
+        )
+    if asked.dm:
+        ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
+        return Reply((plain("It comes as a direct message in a moment."),))
     if asked.post:
         ctx.require(Right.GPU_DIGEST_POST)
         ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
         return Reply((plain("It is posted here in a moment."),))
     read = ctx.digests.show(ctx.session, ctx.caller, wanted, ctx.now)
-    return Reply((plain("Adding up what GPUs did…"),), later=lambda: Reply(card=read()))
+    return Reply(
+        (plain("Adding up what GPUs did…"),), later=lambda: Reply(card=_alone(ctx, read()))
+    )
+
+
+def _alone(ctx: Context, card: Card) -> Card:
+    """The digest for one person's eyes: no picture is uploaded for it, and that is said."""
+    if not missing(card.charts, Showing()):
+        return card
+    dm = code(ctx.words("gpu digest --dm"))
+    said = join("Some charts are told in words here; ", dm, " sends you their pictures.")
+    return replace(card, footer=(*card.footer, said))
 
 
 def _list(ctx: Context) -> Reply:

@@ -180,8 +180,8 @@ def after_vain_look(row: Message, world: World) -> Changes:
 def _refused(row: Message, step: Step, error: ChatError, world: World) -> Changes:
     if error.code in BAD_BLOCKS and row.plainness < Plainness.WORDS:
         return _plainer(row, error, world)
-    if row.is_direct and not row.detour:
-        return _into_thread(row, error)
+    if row.is_direct and row.parent_id is not None and not row.detour:
+        return _into_thread(error)
     if error.code in _NO_WAY_IN:
         return _detour(row, error, world)
     if error.code in _NO_THREAD and row.parent_id is not None:
@@ -220,6 +220,9 @@ def _back_off(row: Message, error: ChatError, world: World) -> Changes:
 def _detour(row: Message, error: ChatError, world: World) -> Changes:
     """The next place for a message whose place cannot be reached; dead when there is none."""
     tried = row.place or row.channel
+    if row.is_direct:
+        said = f"<@{row.channel}> could not be written to ({error.code})."
+        return {"is_dead": True, "trouble": said}
     if row.detour == Detour.NONE and world.admin_channel not in (None, tried):
         detour = Detour.ADMINS
     elif row.detour < Detour.OWNER and row.owner is not None:
@@ -231,11 +234,9 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
     return {"detour": detour, "trouble": trouble, "ts": None, "place": None, "digest": None}
 
 
-def _into_thread(row: Message, error: ChatError) -> Changes:
+def _into_thread(error: ChatError) -> Changes:
     """A person who cannot be written to is told where everybody reads it."""
     said = f"Slack does not let me write to you directly ({error.code}), so it is told here:"
-    if row.parent_id is None:
-        return {"is_dead": True, "trouble": said}
     return {"detour": Detour.THREAD, "trouble": said, "ts": None, "place": None, "digest": None}
 
 

@@ -5,10 +5,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bot.config import ConfigurationFile
+from bot.database.database import Database
+from bot.gpus.digests.tables import DigestChoice
 from bot.slack.manifest import SCOPES
 from playground.cluster.kai_story import kai_cluster
 from tests.playground.cluster.served import BOT_TOKEN, Runner
@@ -141,9 +146,14 @@ def test_the_doctor_finds_a_healthy_installation(
     }
     cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
     terminal.run("migrate")
+    url = ConfigurationFile(terminal.folder / "quartermaster.yaml").load().database.url
+    with closing(Database(url)) as database:
+        chosen = _digests({"C0DAILY": True, "C0GONE": False})
+        database.transaction(lambda session: session.add_all(chosen))
     code, out, error = terminal.run("doctor")
     assert (code, error) == (0, ""), out
-    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 9
+    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 10
+    assert "channel C0DAILY (digest of GPUs, set in Slack): the bot is in #gpu-daily" in out
 
 
 def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> None:
@@ -163,6 +173,19 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
     assert "cluster default" in failed
     assert credentials.bot_token not in out
+
+
+def _digests(chosen: dict[str, bool]) -> list[DigestChoice]:
+    return [
+        DigestChoice(
+            workspace_id="T0QM",
+            channel=channel,
+            is_on=is_on,
+            person="U0CAROL",
+            chosen_at=datetime.now(UTC),
+        )
+        for channel, is_on in chosen.items()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from sqlmodel import select
 from bot.audit import AuditLine
 from bot.gpus.digests.tables import Digest
 from bot.slack.text import as_text
+from tests.handlers.gpu_past import HELD, held, sampled
 from tests.handlers.office import ALICE, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office
 
 DAILY = "C0DAILY"
@@ -52,8 +53,12 @@ def test_digest_is_shown_to_the_asker(office: Office) -> None:
             "These options set when a channel is told.",
         ),
         (
+            "/gpu digest --dm --post",
+            "`--post` and `--dm` are two places.",
+        ),
+        (
             "/gpu digest list --week",
-            "`--day`, `--week` and `--post` are for showing a digest.",
+            "`--day`, `--week`, `--post` and `--dm` are for showing a digest.",
         ),
     ],
 )
@@ -134,8 +139,31 @@ def test_only_those_allowed_set_and_post(office: Office) -> None:
 def test_digest_is_posted_once_a_minute(office: Office) -> None:
     assert told(office, BOB, TEAM_B, "/gpu digest --post") == ["It is posted here in a moment."]
     assert told(office, BOB, TEAM_B, "/gpu digest --post") == [
-        "It was posted here a moment ago.",
+        "It was posted there a moment ago.",
         "Wait a minute to post it again.",
     ]
     rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
     assert [(row.channel, row.team) for row in rows] == [(TEAM_B, "team-b")]
+
+
+def test_anybody_gets_their_own_directly(office: Office) -> None:
+    answer = ["It comes as a direct message in a moment."]
+    assert told(office, ALICE, TEAM_A, "/gpu digest --dm --week") == answer
+    assert told(office, CAROL, ELSEWHERE, "/gpu digest --dm") == answer
+    assert told(office, ALICE, TEAM_A, "/gpu digest --dm --week")[0] == (
+        "It was posted there a moment ago."
+    )
+    rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
+    assert sorted((row.channel, row.team, row.period) for row in rows) == [
+        (ALICE, "team-a", "week"),
+        (CAROL, None, "day"),
+    ]
+
+
+def test_words_for_pictures_say_where_these_are(office: Office) -> None:
+    series = held(office, "lane", team="team-a")
+    sampled(office, 1500, {series: HELD})
+    lines = shown(office, ALICE, TEAM_A, "/gpu digest")
+    assert lines[-1] == (
+        "Some charts are told in words here; `/gpu digest --dm` sends you their pictures."
+    )

@@ -28,10 +28,11 @@ _AGAIN = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which digest somebody asks for: of the day before `day`, or of its week."""
+    """Which digest somebody asks for: of that day, or of its week, maybe as a direct message."""
 
     day: date | None = None
     is_week: bool = False
+    is_direct: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ class DigestService:
         return lambda: self._card(row, now)
 
     def post(self, session: Session, caller: Caller, wanted: Wanted, now: datetime) -> Digest:
-        """Has the digest posted in the caller's channel."""
+        """Has the digest posted in the caller's channel, or sent to them directly."""
         row = self._row(session, caller, wanted, now)
+        row.channel = caller.person if wanted.is_direct else row.channel
         _refuse_twice(session, row)
         session.add(row)
         session.flush()
@@ -184,7 +186,7 @@ def _refuse_twice(session: Session, row: Digest) -> None:
         )
     )
     if newest is not None and row.asked_at - newest < _AGAIN:
-        raise ConflictError("It was posted here a moment ago.", "Wait a minute to post it again.")
+        raise ConflictError("It was posted there a moment ago.", "Wait a minute to post it again.")
 
 
 def _record(

@@ -112,3 +112,11 @@ def test_message_about_a_lost_card_goes_alone(post: Office) -> None:
     told(post)
     sends(post)
     assert [each.text for each in post.shown(DIRECT)] == ["Run lane succeeded."]
+
+
+def test_refused_card_of_a_person_goes_nowhere_else(post: Office) -> None:
+    goes_away(post)
+    post.show(channel="U0ALICE")
+    sends(post)
+    assert post.row().trouble == "<@U0ALICE> could not be written to (user_disabled)."
+    assert (post.texts("C0APPROVE"), post.sender.depth()) == ([], 0)
