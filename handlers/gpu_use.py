@@ -94,7 +94,7 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
     return Reply(card=life_card(ctx.gpus.life(ctx.session, found, ctx.now)))
 
 
-@gpu.button(SNOOZE, right=Right.RUN_STOP)
+@gpu.button(SNOOZE, right=Right.RUN_CLICK)
 def click_snooze(ctx: Context, run_id: str) -> Reply:
     """Leaves an idle run alone for four hours."""
     run = ctx.training.get(ctx.session, run_id)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bot.access import Caller, Right
+from bot.access import Caller, Place, Right
 from bot.errors import NotAllowedError, NotFoundError
 from bot.slack.card import Card, Reply
 from bot.slack.container_parameters import (
@@ -209,7 +209,7 @@ def click_logs(ctx: Context, run_id: str) -> Reply:
     return _log_of(ctx, run, BUTTON_TAIL)
 
 
-@train.button("train.stop", right=Right.RUN_STOP)
+@train.button("train.stop", right=Right.RUN_CLICK)
 def click_stop(ctx: Context, run_id: str) -> Reply:
     """Stops the card's run; Slack has asked whether it is meant."""
     run = ctx.training.get(ctx.session, run_id)
@@ -245,11 +245,16 @@ def record_card(ctx: Context, run: Run) -> Card:
 
 
 def acting_for(ctx: Context, run: Run, right: Right) -> Caller:
-    """The person as who they are to the run's team; in a direct message no channel tells."""
+    """The person as who they are to the run's team; in a direct message no channel tells.
+
+    What stands in a channel of no team, as a digest, is as good as in the team's own.
+    """
     caller = ctx.caller
     if caller.team is None:
         access = ctx.services.access
         caller = access.caller(ctx.session, caller.person, caller.channel, team=run.team)
+        if caller.place is Place.ELSEWHERE:
+            caller = replace(caller, place=Place.TEAM)
         access.require(caller, right)
     if caller.team != run.team:
         raise NotAllowedError(

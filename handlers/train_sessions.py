@@ -57,7 +57,7 @@ def click_extend(ctx: Context, value: str) -> Reply:
     return Reply(extended(ctx.sessions.extend_until(ctx.session, caller, run, until, ctx.now)))
 
 
-@train.button("train.keep", right=Right.RUN_SUBMIT)
+@train.button("train.keep", right=Right.RUN_CLICK)
 def click_keep(ctx: Context, run_id: str) -> Reply:
     """Has an idle session be left alone for a while."""
     run = ctx.training.get(ctx.session, run_id)

@@ -158,6 +158,23 @@ def test_idle_runs_are_told_with_what_helps(office: Office) -> None:
     assert left.endswith("It is of @U0ALICE.")
 
 
+def test_buttons_of_digests_work_in_any_channel(office: Office) -> None:
+    """A digest stands in channels of no team; the run's team still says who may."""
+    run_id = submitted(office, "lane")
+    for action in ("gpu.snooze", "train.stop"):
+        assert office.clicks(BOB, ELSEWHERE, action, run_id).splitlines()[0] == (
+            "You are not a member of team-a."
+        )
+        assert office.clicks(DAN, ELSEWHERE, action, run_id).startswith("Guests and people of")
+    assert office.clicks(ERIN, ELSEWHERE, "gpu.snooze", run_id).startswith("`lane` is left alone")
+    assert office.clicks(ALICE, ELSEWHERE, "train.logs", run_id).splitlines()[0] == (
+        "This channel belongs to no team, so this cannot be used here."
+    )
+    assert office.clicks(ERIN, ELSEWHERE, "train.stop", run_id).startswith(
+        "`lane` is being stopped"
+    )
+
+
 def test_others_change_nothing_about_idle_runs(office: Office) -> None:
     run_id = submitted(office, "lane")
     stranger = str(held(office, "by-hand", idle_since=datetime.now(UTC)))

@@ -217,17 +217,20 @@ def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
 def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterator[Markup]:
     for cluster, share in figures.sampled.items():
         if share < _ALL:
-            part = percent(share) if share > 1 - _ALL or not share else "less than 1 %"
-            yield plain(f"Of {cluster} there are samples of {part} of the time;"
+            yield plain(f"Of {cluster} there are samples of {_part(share)} of the time;"
                         " the rest is in no figure.")  # fmt: skip
     if figures.known is not None and figures.known < _ALL:
         yield plain(f"What allocated GPUs did is known of {percent(figures.known)} of their time.")
     if figures.quoted is not None and figures.quoted < _ALL:
-        yield plain(f"Quotas, and so what was borrowed, are known of {percent(figures.quoted)} of"
-                    " that time; the rest is in neither figure.")  # fmt: skip
+        yield plain(f"Quotas, and so what was borrowed, are known of {_part(figures.quoted)} of that"
+                    " time; the rest is in neither figure.")  # fmt: skip
     for trouble in figures.troubles:
         yield plain(trouble)
     yield plain(f"GPU-hours; {'days' if figures.is_whole else 'the day'} of {times[2]}.")
+
+
+def _part(share: float) -> str:
+    return percent(share) if share > 1 - _ALL or not share else "less than 1 %"
 
 
 def _gpus(count: float) -> str:
