@@ -20,6 +20,8 @@ EXCEPTED = {
     "anf-levels": "its PVCs stand for volumes of the playground's own Azure",
     "anf-repair": "as anf-levels; test_repairs tells Trident's record on this control plane",
     "anf-volumes": "its PVCs stand for volumes of the playground's own Azure",
+    "daily": "no GPU is measured here, and a week passes in its minutes; test_samples and"
+    " test_digests tell it with a real Prometheus",
     "dataset-versions": "no pod really runs here, so nothing surveys its bucket",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",

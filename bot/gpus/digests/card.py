@@ -222,8 +222,9 @@ def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterato
     if figures.known is not None and figures.known < _ALL:
         yield plain(f"What allocated GPUs did is known of {percent(figures.known)} of their time.")
     if figures.quoted is not None and figures.quoted < _ALL:
-        yield plain(f"Quotas, and so what was borrowed, are known of {_part(figures.quoted)} of that"
-                    " time; the rest is in neither figure.")  # fmt: skip
+        part = _part(figures.quoted)
+        yield plain(f"Quotas, and so what was borrowed, are known of {part} of that time; the rest"
+                    " is in neither figure.")  # fmt: skip
     for trouble in figures.troubles:
         yield plain(trouble)
     yield plain(f"GPU-hours; {'days' if figures.is_whole else 'the day'} of {times[2]}.")
