@@ -267,8 +267,9 @@ class Taint(Part, frozen=True, kw_only=True):
 
 
 class NodeSpec(Part, frozen=True, kw_only=True):
-    """What an administrator said about a node."""
+    """What an administrator said about a node, and which machine it is to its cloud."""
 
+    provider_id: str = msgspec.field(default="", name="providerID")
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 

@@ -16,6 +16,7 @@ from bot.config.fsx import FsxFolder, FsxService
 from bot.config.gpu_sources import (
     BasicLogin,
     ClientCertificate,
+    CloudWatchSettings,
     PrometheusSettings,
     SigV4,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "Circle",
     "ClientCertificate",
     "Clock",
+    "CloudWatchSettings",
     "ClusterSettings",
     "ConfigurationFile",
     "Database",

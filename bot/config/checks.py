@@ -103,6 +103,9 @@ def _two_ways_to_share(settings: Settings) -> Iterator[Mistake]:
 def _gpu_sources(settings: Settings) -> Iterator[Mistake]:
     for name, cluster in settings.clusters.items():
         if cluster.prometheus is not None:
+            if cluster.cloudwatch is not None:
+                words = "prometheus and cloudwatch both say what GPUs do; keep one of them."
+                yield ("clusters", name, "cloudwatch"), words
             path = ("clusters", name, "prometheus")
             yield from ((path, words) for words in _of_login(cluster.prometheus))
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.config.gpu_sources import PrometheusSettings
+from bot.config.gpu_sources import CloudWatchSettings, PrometheusSettings
 from bot.config.kinds import GpuPart, HostName, Name, ResourceName
 from bot.config.section import Section
 
@@ -90,10 +90,13 @@ class ClusterSettings(Section):
     prometheus: PrometheusSettings | None = None
     """Where it is known what GPUs do; without any nobody knows, and idle sessions are let be."""
 
+    cloudwatch: CloudWatchSettings | None = None
+    """Where it is known on AWS without a Prometheus; one of the two."""
+
     ingress: Ingress | None = None
     """How browsers reach interactive sessions; without it people are given a port-forward line."""
 
     @property
     def measures_gpus(self) -> bool:
         """Whether anybody is named who knows what its GPUs do."""
-        return self.prometheus is not None
+        return self.prometheus is not None or self.cloudwatch is not None

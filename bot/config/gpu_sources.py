@@ -1,6 +1,6 @@
 """What quartermaster.yaml says of who knows what GPUs do."""
 
-from bot.config.kinds import LoginName, PrometheusUrl, Region
+from bot.config.kinds import EksName, LoginName, PrometheusUrl, Region, StoreUrl
 from bot.config.section import Section
 
 
@@ -60,3 +60,19 @@ class PrometheusSettings(Section):
 
     ca_file: str | None = None
     """A file with its certificate's CA; without it the system's count."""
+
+
+class CloudWatchSettings(Section):
+    """Amazon CloudWatch, with what Container Insights and the CloudWatch agent say of GPUs."""
+
+    region: Region
+    """Where the cluster's metrics are, like eu-central-1."""
+
+    cluster_name: EksName
+    """What EKS calls the cluster: the dimension ClusterName of its metrics."""
+
+    endpoint: StoreUrl | None = None
+    """Its address where that is not Amazon's own, as that of an interface in a VPC."""
+
+    credentials: str | None = None
+    """A folder with access-key-id and secret-access-key; else the bot's own identity counts."""

@@ -183,6 +183,9 @@ PrometheusUrl = Annotated[
 Region = Annotated[
     str, _shape("a region of AWS like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
 ]
+EksName = Annotated[
+    str, _shape("what EKS calls a cluster, like ml-prod", r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
+]
 LoginName = Annotated[str, _shape("a name without colons and spaces", r"[^:\s]{1,200}")]
 BucketUrl = Annotated[
     str,

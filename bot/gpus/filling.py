@@ -68,7 +68,9 @@ class Filling:
         with_ids = [(each, ids[each.owner]) for each in new]
         keep_pods(session, self._cluster, with_ids, (min(told), max(told) + 1))
         for each, series in with_ids:
-            self.pods[each.namespace, each.name] = KnownPod(each.uid, series, each.amount)
+            self.pods[each.namespace, each.name] = KnownPod(
+                each.uid, series, each.amount, each.node, min(told), max(told) + 1
+            )
 
     def _pod(self, each: Request, runs: Sequence[Run]) -> NewPod:
         place = self._places.get(each.node, Place())
@@ -86,7 +88,7 @@ class Filling:
                 gpu_type=place.gpu_type, pool=place.pool,
             )  # fmt: skip
         uid = each.uid or f"{each.namespace}/{each.pod}"
-        return NewPod(uid, each.namespace, each.pod, each.amount, owner)
+        return NewPod(uid, each.namespace, each.pod, each.amount, owner, each.node)
 
 
 def _runs(session: Session, cluster: str, since: int) -> Sequence[Run]:

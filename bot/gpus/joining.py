@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import ceil
 
 from bot.gpus.amounts import NOTHING, WHOLE, Amounts
+from bot.gpus.attributing import of_nodes
 from bot.gpus.pods import KnownPod
 from bot.gpus.sources.source import Figures, PodName, Told
 
@@ -13,13 +14,15 @@ def join(
     entries: Mapping[int, Amounts],
     told: Told,
     pods: Mapping[PodName, KnownPod],
+    minute: int,
 ) -> dict[int, Amounts]:
     """The entries of a minute, with what is known of their pods' GPUs.
 
     What nobody told stays unknown; nobody is said to have used more than they held.
     """
     sums: dict[int, Amounts] = {}
-    for name, each in told.pods.items():
+    known = of_nodes(told.nodes, pods, minute) | told.pods
+    for name, each in known.items():
         pod = pods.get(name)
         if pod is not None:
             sums[pod.series] = sums.get(pod.series, NOTHING) + _of_pod(pod.amount, each)

@@ -18,7 +18,7 @@ from bot.gpus.amounts import Amounts
 from bot.gpus.filling import Filling
 from bot.gpus.joining import join
 from bot.gpus.minutes import PER_HOUR, minute_of
-from bot.gpus.nodes import Counting
+from bot.gpus.nodes import Counting, instances_of
 from bot.gpus.packing import unpack
 from bot.gpus.pods import KnownPod, known_pods
 from bot.gpus.sources.choice import Sources, pace_of
@@ -72,7 +72,9 @@ class MeasureController:
         pace, wanted = pace_of(at), self._not_before.get(row_id, now)
         open_ = self._database.read(lambda session: _open(session, row_id, now, pace))
         minutes = open_[:_AT_ONCE]
-        source = self._sources.open(row_id, at) if minutes and wanted <= now else None
+        instances = instances_of(self._clusters[row_id].view)
+        is_time = minutes and wanted <= now
+        source = self._sources.open(row_id, at, instances) if is_time else None
         if source is None:
             return Step(wanted if wanted > now else None)
         before, pods = self._database.read(lambda session: _before(session, row_id, minutes))
@@ -88,7 +90,7 @@ class MeasureController:
             filling = Filling(settings, self._clusters[row_id], pods)
             filled = filling.fill(session, told.requests)
             joined = {
-                minute: join(entries, told.figures.get(minute, Told()), filling.pods)
+                minute: join(entries, told.figures.get(minute, Told()), filling.pods, minute)
                 for minute, entries in sorted({**before, **filled}.items())
             }
             _save(session, row_id, minutes, joined, told)

@@ -18,6 +18,7 @@ _PRODUCT = "nvidia.com/gpu.product"
 _SLICE = re.compile(r"nvidia_com_mig_(?P<units>\d)g_.+")
 _SLICES = "nvidia_com_mig_.+"
 _UNITS = 7
+_AWS = "aws:///"
 
 
 class Place(NamedTuple):
@@ -70,6 +71,14 @@ def places(view: View, settings: Gpus) -> dict[str, Place]:
     return {
         node.name: Place(_type_of(node, flavors), _pool_of(node, settings.pool_labels))
         for node in view.all(NODES)
+    }
+
+
+def instances_of(view: View) -> dict[str, str]:
+    """The nodes of a cluster on AWS by the ids of their instances."""
+    machines = {node.spec.provider_id: node.name for node in view.all(NODES)}
+    return {
+        where.rpartition("/")[2]: node for where, node in machines.items() if where.startswith(_AWS)
     }
 
 

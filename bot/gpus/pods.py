@@ -15,11 +15,22 @@ _UPSERT = Upsert(GpuPod, ("uid", "cluster"), lambda new: {"last": new.last})
 
 
 class KnownPod(NamedTuple):
-    """Whose a pod is, and how much it holds, in thousandths of a GPU."""
+    """Whose a pod is, and how much it holds, in thousandths of a GPU, where and when.
+
+    It held that from the minute `first` on, until `last` where it does not any more; `node` is
+    empty where nobody knows.
+    """
 
     uid: str
     series: int
     amount: int
+    node: str = ""
+    first: int = 0
+    last: int | None = None
+
+    def holds(self, minute: int) -> bool:
+        """Whether it held them in a minute."""
+        return self.first <= minute and (self.last is None or minute < self.last)
 
 
 class NewPod(NamedTuple):
@@ -30,6 +41,7 @@ class NewPod(NamedTuple):
     name: str
     amount: int
     owner: Owner
+    node: str = ""
 
 
 def live_pods(session: Session, cluster: str) -> dict[str, KnownPod]:
@@ -51,6 +63,9 @@ def known_pods(session: Session, cluster: str, since: int) -> dict[tuple[str, st
             col(GpuPod.uid),
             col(GpuPod.series),
             col(GpuPod.amount),
+            col(GpuPod.node),
+            col(GpuPod.first),
+            col(GpuPod.last),
         )
         .where(
             col(GpuPod.cluster) == cluster,
@@ -58,10 +73,7 @@ def known_pods(session: Session, cluster: str, since: int) -> dict[tuple[str, st
         )
         .order_by(col(GpuPod.first))
     )
-    return {
-        (namespace, name): KnownPod(uid, series, amount)
-        for namespace, name, uid, series, amount in rows
-    }
+    return {(row[0], row[1]): KnownPod(*row[2:]) for row in rows}
 
 
 def keep_pods(
@@ -80,6 +92,7 @@ def keep_pods(
             "name": pod.name,
             "series": series,
             "amount": pod.amount,
+            "node": pod.node,
             "first": first,
             "last": last,
         }

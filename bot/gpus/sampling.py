@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
+from bot.cluster.holders import Holder
 from bot.cluster.objects import Pod
 from bot.config import Settings
 from bot.controller import Step, Trouble
@@ -128,7 +129,7 @@ class SampleController:
                 owner = owners.of_holder(
                     pod, site.cluster.view, site.cluster.name, site.teams, place
                 )
-                look.new.append(NewPod(pod.uid, pod.namespace, pod.name, amount, owner))
+                look.new.append(_new(pod, amount, owner))
         pods = pods_of_runs(site.cluster.view)
         there.update(pod.uid for pod in pods)
         look.new.extend(self._new_of_runs(session, site, pods, known))
@@ -155,9 +156,13 @@ class SampleController:
                 without.add(pod.uid)
                 continue
             owner = owners.of_run(run, site.places.get(pod.spec.node_name, Place()))
-            found.append(NewPod(pod.uid, pod.namespace, pod.name, amount, owner))
+            found.append(_new(pod, amount, owner))
         self._without[name] = without
         return found
+
+
+def _new(pod: Pod | Holder, amount: int, owner: Owner) -> NewPod:
+    return NewPod(pod.uid, pod.namespace, pod.name, amount, owner, pod.spec.node_name)
 
 
 def _amount(run: Run | None, pod: Pod) -> int:

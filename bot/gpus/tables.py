@@ -88,6 +88,7 @@ class GpuPod(SQLModel, table=True):
     name: str
     series: int = Field(foreign_key="gpu_series.id")
     amount: int
+    node: str = Field(default="", sa_column_kwargs={"server_default": ""})
     first: int
     last: int | None = Field(default=None, index=True)
 

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+from bot.config import ClusterSettings
+from bot.gpus.amounts import Amounts
 from bot.gpus.sampling import sample_all
 from bot.gpus.usage import latest, series_of
 from tests.bot.gpus.notebook import MINUTE, begin, scrape, share
 from tests.bot.gpus.rig import ACTIVE, Sampled
+from tests.bot.gpus.sources.amazon import cloudwatch
 from tests.bot.gpus.sources.gate import gate_before
 from tests.prometheus import prometheus
 
@@ -38,3 +41,28 @@ def test_a_gap_ends_what_was_idle(sampled: Sampled, tmp_path: Path) -> None:
         sampled.sample(5)
     [series] = sampled.do(lambda session: series_of(session, run_id))
     assert series.idle_since == back
+
+
+def test_figures_that_come_late_are_awaited(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    node = sampled.get(run_id).nodes[0]
+    machine = {"spec": {"providerID": "aws:///eu-central-1a/i-0a"}}
+    sampled.world.patch("nodes", node, machine)
+    begun, ages = sampled.clock.now(), []
+    with cloudwatch(tmp_path) as played:
+        for index, percent in enumerate((100, 50, 0)):
+            played.instance("i-0a", index, (begun, begun + 30 * MINUTE), percent)
+        at = ClusterSettings(cloudwatch=played.settings)
+        sampled.policy = sampled.policy.model_copy(update={"clusters": {"default": at}})
+        for _ in range(26):
+            sampled.do(lambda session: sample_all(sampled.settings(), session, sampled.clock.now()))
+            sampled.run()
+            sampled.outside.clock.moment += MINUTE
+            now = sampled.do(lambda session: latest(session, "default"))
+            if now.measured_at is not None:
+                ages.append((sampled.clock.now() - now.measured_at) // MINUTE)
+    assert ages == [17, 18, 19, 20, 21, 17]
+    held = sampled.held(5, begun + 5 * MINUTE)["team-a/nb"]
+    assert (held.allocated, held.measured, held.busy, held.idle) == (10_000, 10_000, 7_500, 0)
+    assert held.memory == 3_000 / 160_000
+    assert sampled.held(4, sampled.clock.now())["team-a/nb"] == Amounts(8_000)

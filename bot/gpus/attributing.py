@@ -1,0 +1,58 @@
+"""Whose the figures of a node are, as far as that is certain. Pure: no I/O."""
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+
+from bot.gpus.amounts import WHOLE
+from bot.gpus.pods import KnownPod
+from bot.gpus.sources.source import Figures, PodName
+
+
+def of_nodes(
+    told: Mapping[str, Figures], pods: Mapping[PodName, KnownPod], minute: int
+) -> dict[PodName, Figures]:
+    """By pod what its GPUs did, from what those of its node did in a minute.
+
+    Where one pod holds GPUs there, what ran was its. Where several do nobody knows which of them
+    worked, but if nothing ran at all then none did.
+    """
+    found: dict[PodName, Figures] = {}
+    by_node: dict[str, dict[PodName, KnownPod]] = {}
+    for name, pod in pods.items() if told else ():
+        if pod.holds(minute):
+            by_node.setdefault(pod.node, {})[name] = pod
+    if "" in by_node:  # it may be on any of them
+        return {}
+    for node, figures in told.items():
+        there = by_node.get(node, {})
+        if len(there) == 1:
+            [(name, pod)] = there.items()
+            found[name] = _of_one(figures, _gpus(pod))
+        elif figures.gpus == figures.idle >= sum(_amounts(there.values())):
+            found |= {name: _share(figures, _gpus(pod)) for name, pod in there.items()}
+    return found
+
+
+def _of_one(told: Figures, gpus: int) -> Figures:
+    """Those that nobody holds do nothing."""
+    known = min(told.gpus, gpus)
+    return Figures(
+        gpus=known,
+        busy=min(told.busy, known),
+        idle=max(told.idle - (told.gpus - known), 0),
+        memory_used=told.memory_used,
+        memory_total=told.memory_total * known / told.gpus,
+    )
+
+
+def _share(told: Figures, gpus: int) -> Figures:
+    """Of GPUs that all did nothing; whose memory it is nobody knows."""
+    return Figures(gpus=gpus, busy=told.busy * gpus / told.gpus, idle=gpus)
+
+
+def _gpus(pod: KnownPod) -> int:
+    return ceil(pod.amount / WHOLE)
+
+
+def _amounts(pods: Iterable[KnownPod]) -> Iterable[float]:
+    return (pod.amount / WHOLE for pod in pods)
