@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlmodel import Session, col, func, select
 
 from bot.access import Access, Caller, Right
-from bot.approvals import Approvals, Request
+from bot.approvals import ApprovalPhase, Approvals, Request
 from bot.approvals.deciding import places
 from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
@@ -106,6 +106,25 @@ class Beginning:
             notes.approved(session, row, deciders, now)
             wake(session, CHANGE, row.id, LANE, now)
         notes.refresh(session, row, live=row.phase != Phase.ASKED)
+
+    def set_out(self, session: Session, row_id: str, settings: Settings, now: datetime) -> None:
+        """Begins what was approved, or has it put back; what nobody stands for any more waits."""
+        row = session.get(VolumeChange, row_id)
+        approval = self._approvals.of(session, CHANGE, row_id)
+        if (
+            row is not None
+            and row.phase == Phase.APPROVED
+            and approval is not None
+            and not self._approvals.stands(session, approval)
+        ):
+            # Nothing was done on it yet, so it is not spent.
+            approval.phase = ApprovalPhase.APPROVED
+            self._approvals.use(session, approval, digest_of(row), now)
+            row.phase, row.since, row.trouble = Phase.ASKED, now, ""
+            session.add(row)
+            notes.refresh(session, row, live=False)
+        else:
+            recording.set_out(session, row_id, settings, now)
 
     def _caller(self, session: Session, row: VolumeChange) -> Caller:
         """Who asked, as who they are now."""

@@ -8,7 +8,7 @@ from typing import Protocol
 from sqlmodel import Session
 
 from bot.access import Access
-from bot.approvals import ApprovalPhase, Approvals
+from bot.approvals import Approval, ApprovalPhase, Approvals
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
@@ -140,19 +140,29 @@ class VolumeChangeController:
             return Step(
                 None, lambda session: recording.not_begun(session, row.id, phase, note, now)
             )
+        self._read_anew(row, approval)
+        return Step(now, lambda session: self._beginning.spend(session, row.id, now))
+
+    def _read_anew(self, row: VolumeChange, approval: Approval) -> None:
+        approvals, database = self._world.approvals, self._world.database
         users, groups = database.read(lambda session: approvals.concerned(session, approval))
         self._world.read_anew(row.workspace_id, users, groups)
-        return Step(now, lambda session: self._beginning.spend(session, row.id, now))
 
     def _wait(self, row: VolumeChange, now: datetime) -> Step:
         """Begins when the pools are free, and when it is time to be put back."""
         moment = recording.due_at(row, self._settings(), now)
         if moment > now:
             return Step(moment, lambda session: recording.wait_until(session, row.id, moment))
-        settings = self._settings()
+        settings, beginning = self._settings(), self._beginning
+        if row.phase == Phase.APPROVED and row.trouble:
+            # It has waited, and who approved it may have lost the right meanwhile.
+            approvals, database = self._world.approvals, self._world.database
+            approval = database.read(lambda session: approvals.of(session, CHANGE, row.id))
+            if approval is not None:
+                self._read_anew(row, approval)
         return Step(
             now + recording.PATIENCE,
-            lambda session: recording.set_out(session, row.id, settings, now),
+            lambda session: beginning.set_out(session, row.id, settings, now),
         )
 
     def _work(self, row: VolumeChange, now: datetime) -> Step:

@@ -183,6 +183,29 @@ def test_approver_who_left_does_not_count(rig: Rig) -> None:
     assert data.pool is rig.arm.premium
 
 
+def test_approver_who_left_while_it_waited(rig: Rig) -> None:
+    first = rig.volume("one", rig.arm.standard)
+    data = rig.volume("data", rig.arm.standard, 3072)
+    rig.arm.app.routes.operations.outcomes = ["never"]
+    rig.ask(level("one", "Ultra"))
+    rig.pass_time(minutes=1)
+    row_id = rig.ask(level("data", "Premium", pool="premium"))
+    rig.run()
+    rig.vote(row_id)
+    rig.pass_time(minutes=5)
+    assert rig.row(row_id).phase == Phase.APPROVED
+    rig.gone.add(CAROL)
+    (going,) = rig.arm.app.routes.operations.all.values()
+    going.outcome = "Succeeded"
+    rig.pass_time(minutes=5)
+    assert (first.pool, data.pool) == (rig.arm.ultra, rig.arm.standard)
+    assert rig.row(row_id).phase == Phase.ASKED
+    assert "An approver has lost the right to approve; it is asked again." in rig.card(row_id)
+    rig.vote(row_id, who=BOB)
+    rig.pass_time(minutes=5)
+    assert data.pool is rig.arm.premium
+
+
 def test_more_growth_than_shown_is_not_done(rig: Rig) -> None:
     rig.volume("data", rig.arm.standard)
     row_id = rig.ask(level("data", "Premium", pool="premium"))
