@@ -42,7 +42,7 @@ def provision(cluster: Cluster, estate: Estate, pool: Pool, wanted: Wanted) -> V
     """A volume that Trident made for a PVC, both bound to each other."""
     install(cluster)
     name, size = f"pvc-{uuid.uuid4()}", wanted.gibibytes * GIB
-    made = _made(estate, pool, name, size)
+    made = make_volume(estate, pool, name, size)
     told = attributes(estate, made, name)
     csi = {"driver": DRIVER, "volumeHandle": name, "volumeAttributes": told}
     _bind(cluster, (name, {"csi": csi}), wanted)
@@ -57,7 +57,7 @@ def employ(cluster: Cluster, estate: Estate, pool: Pool) -> None:
     claims, operations = cluster.inside.claims, cluster.inside.operations
 
     def make(name: str, size: int) -> dict[str, str]:
-        made = _made(estate, pool, name, size)
+        made = make_volume(estate, pool, name, size)
         told = attributes(estate, made, name)
         operations.create(TRIDENT_VOLUME, HOME, record(name, told, made.quota))
         return told
@@ -66,7 +66,7 @@ def employ(cluster: Cluster, estate: Estate, pool: Pool) -> None:
     claims.growers[DRIVER] = Growing(cluster, estate)
 
 
-def _made(estate: Estate, pool: Pool, name: str, size: int) -> Volume:
+def make_volume(estate: Estate, pool: Pool, name: str, size: int) -> Volume:
     """The volume for a PV of that name, at least as large as Azure makes them."""
     made = estate.add_volume(pool, f"trident-{name}", max(size, LEAST_VOLUME))
     note = {"trident": {"version": "26.6.0", "backendUUID": BACKEND, "platform": "kubernetes"}}

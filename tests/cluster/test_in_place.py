@@ -12,11 +12,11 @@ from threading import Event, Thread
 from tests.cluster.api import Api
 from tests.cluster.bots import RealStory, opened_story
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.csi import CLASS, driving
+from tests.cluster.csi import CLASS, Driver, driving
 from tests.cluster.definitions import define
 from tests.cluster.site import Site
 
-CLAIM, DRIVER = "results", "csi.trident.netapp.io"
+CLAIM, TRIDENT = "results", "csi.trident.netapp.io"
 _CLAIMS = "persistentvolumeclaims"
 _ACTIONS = "tridentactionsnapshotrestores.trident.netapp.io"
 _LOOK_SECONDS = 0.3
@@ -60,7 +60,7 @@ def test_a_pvc_is_put_back_in_place(plane: ControlPlane, site: Site, tmp_path: P
         async with opened_story(plane, tmp_path, _APPROVED) as story:
             await _told(story)
 
-    with driving(api, site, "team-a", DRIVER), _restoring(api, actions) as done:
+    with driving(api, site, "team-a", Driver(TRIDENT)), _restoring(api, actions) as done:
         site.add_claim("team-a", CLAIM, "1Gi", storageClassName=CLASS)
         asyncio.run(play())
         assert len(done) == 1

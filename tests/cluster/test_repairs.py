@@ -1,14 +1,9 @@
-"""A repair of what Trident keeps, on a real control plane, with the bot's own rights.
-
-Trident's kind is a CRD made by hand, of the fields that the bot and Trident share, as Trident's own
-have no schema. What Trident's controller is, is a Deployment whose pods KWOK plays.
-"""
+"""A repair of what Trident keeps, on a real control plane, with the bot's own rights."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from bot.access import Access
 from bot.approvals import Approvals
@@ -24,20 +19,20 @@ from bot.volumes.repair_course import RESTARTED_AT
 from bot.volumes.repair_plan import Plan
 from bot.volumes.repair_tables import Phase, Repair
 from playground.arm.estate import GIB
+from playground.arm.trident import HOME
 from tests.arm import Arm
 from tests.bot.ground import CAROL, TEAM_A
 from tests.bot.volumes.conftest import identity
 from tests.bot.volumes.settings import settings_for
 from tests.cluster.api import Object, wait_for
-from tests.cluster.control_plane import DEPLOYED, ControlPlane
-from tests.cluster.definitions import define
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.site import Site
 from tests.cluster.test_datasets import cluster_of
+from tests.cluster.trident import RECORDS, Trident
 from tests.databases import create_tables
 
 __all__ = ["identity"]
-HOME, PV, CLAIM = "trident", "pvc-moved", "lane-data"
-RECORDS, DEPLOYMENTS = "tridentvolumes.trident.netapp.io", "deployments.apps"
+PV, CLAIM = "pvc-moved", "lane-data"
 
 
 class Rig:
@@ -45,12 +40,8 @@ class Rig:
 
     def __init__(self, plane: ControlPlane, site: Site, database: Database, arm: Arm) -> None:
         self.api, self.database = plane.api, database
-        define(self.api, site, "trident.netapp.io", "tridentvolumes", "TridentVolume")
-        site.add_namespace(HOME)
-        for body in yaml.safe_load_all((DEPLOYED / "18-trident.yaml").read_text("utf-8")):
-            self.api.apply(body)
+        self.trident = Trident(self.api, site)
         site.add_node("infra-1", gpus=0)
-        self.api.create(DEPLOYMENTS, _controller(), HOME)
         volume = arm.estate.add_volume(arm.standard, "trident-1", 100 * GIB)
         self.old = arm.estate.volume_id(volume)
         volume.pool = arm.premium
@@ -64,7 +55,7 @@ class Rig:
         clusters, clock = {"default": self.cluster}, Clock()
         access = Access(lambda: self.settings)
         approvals = Approvals(lambda: self.settings, access)
-        deciding = Deciding(database, clock, access, approvals, _nobody)
+        deciding = Deciding(database, clock, access, approvals, nobody)
         self.controller = RepairController(self.files, deciding, clusters, lambda: self.settings)
         self.clock = clock
 
@@ -92,33 +83,9 @@ class Rig:
         wait_for(has_ended, "the end of the repair")
         return self.found(row_id)
 
-    def record(self) -> Object:
-        return self.api.get(RECORDS, PV, HOME) or {}
 
-    def deployment(self) -> Object:
-        return self.api.get(DEPLOYMENTS, "trident-controller", HOME) or {}
-
-    def is_up(self) -> bool:
-        return bool(self.deployment().get("status", {}).get("availableReplicas") == 1)
-
-
-def _nobody(_workspace: str, _users: Iterable[str], _groups: Iterable[str], /) -> None:
+def nobody(_workspace: str, _users: Iterable[str], _groups: Iterable[str], /) -> None:
     """Nobody has to be asked about anew."""
-
-
-def _controller() -> Object:
-    labels = {"app": "controller.csi.trident.netapp.io"}
-    containers = [{"name": "trident-main", "image": "docker.io/netapp/trident:26.06.0"}]
-    tolerations = [{"operator": "Exists"}]
-    spec = {"containers": containers, "tolerations": tolerations}
-    return {
-        "metadata": {"name": "trident-controller"},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-    }
 
 
 def _volume(resource_id: str) -> Object:
@@ -151,20 +118,19 @@ def rig(
     database = Database(url)
     found = Rig(plane, site, database, arm)
     yield found
-    found.api.delete(DEPLOYMENTS, "trident-controller", HOME)
-    found.api.delete(RECORDS, PV, HOME)
+    found.trident.close()
     found.files.close()
     database.close()
 
 
 def test_trident_is_told_and_started_anew(rig: Rig) -> None:
-    wait_for(rig.is_up, "Trident's controller")
+    wait_for(rig.trident.is_up, "Trident's controller")
     assert Records(rig.cluster, HOME).of(PV).is_stale(rig.new)
-    before = rig.deployment()["metadata"]["generation"]
+    before = rig.trident.deployment["metadata"]["generation"]
     row = rig.until_it_ends(rig.begin())
     assert (row.phase, row.reason) == (Phase.DONE, "")
-    assert rig.record()["config"] == {"internalID": rig.new, "version": "1"}
-    deployment = rig.deployment()
+    assert (rig.trident.record(PV) or {})["config"] == {"internalID": rig.new, "version": "1"}
+    deployment = rig.trident.deployment
     assert RESTARTED_AT in deployment["spec"]["template"]["metadata"]["annotations"]
     assert deployment["metadata"]["generation"] == before + 1
     assert not Records(rig.cluster, HOME).of(PV).is_stale(rig.new)

@@ -28,7 +28,7 @@ EXCEPTED = {
     "gpu-types": "its GPUs of a second type have a node, a flavor and quota of their own",
     "gpu-types-kai": "no KAI scheduler runs here",
     "kai": "no KAI scheduler runs here; test_kai writes in its place",
-    "lane-detection": "no MPI operator runs here, and its volumes are of the playground's Azure",
+    "lane-detection": "is told by test_lane_detection, with a played Trident and no MPI operator",
     "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
