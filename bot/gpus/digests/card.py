@@ -170,6 +170,8 @@ def _raised(figures: Figures) -> Iterator[Markup]:
 def _until(each: Raised) -> Markup:
     if each.is_returning:
         return plain(", being put back")
+    if each.is_kept:
+        return plain(", as long as it is used")
     moment = each.ended or each.until
     if moment is None:
         return plain(", for good")

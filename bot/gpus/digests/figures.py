@@ -72,7 +72,8 @@ class Caches(msgspec.Struct, frozen=True):
 class Raised(msgspec.Struct, frozen=True):
     """A volume of Azure NetApp Files that can do more; `cost` is what it adds a month.
 
-    It ends at `until`, has `ended`, or is put back just now; else it is for good.
+    It ends at `until`, has `ended`, is put back just now, or stays for who uses it; else it is for
+    good.
     """
 
     what: str
@@ -81,6 +82,7 @@ class Raised(msgspec.Struct, frozen=True):
     until: datetime | None = None
     ended: datetime | None = None
     is_returning: bool = False
+    is_kept: bool = False
 
 
 class Days(msgspec.Struct, frozen=True):

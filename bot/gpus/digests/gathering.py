@@ -143,6 +143,7 @@ class Gathering:
                 until=row.until,
                 ended=row.ended_at,
                 is_returning=row.is_returning,
+                is_kept=row.is_kept,
             )
             for row in rows
         )

@@ -16,7 +16,8 @@ from bot.volumes.wording import throughput
 class Raise:
     """A volume that can do more: `until` is set where that ends, `ended_at` where it has.
 
-    `is_returning` while it is being put back; none of the three: it is for good.
+    `is_returning` while it is being put back, and `is_kept` while it stays for those who use it or
+    fill it; none of the four: it is for good.
     """
 
     what: str
@@ -25,6 +26,7 @@ class Raise:
     until: datetime | None = None
     ended_at: datetime | None = None
     is_returning: bool = False
+    is_kept: bool = False
 
 
 def raises_during(
@@ -71,19 +73,18 @@ def _is_up(row: VolumeChange) -> bool:
 
 
 def _raise(row: VolumeChange) -> Raise:
+    is_held = row.phase == Phase.HELD
+    is_kept = is_held and bool(row.kept_for)
+    fill = f" for the fill of {row.boosted_name}" if row.boosted_id else ""
     return Raise(
-        what=f"{row.namespace}/{row.claim_name} from {_way(row)}",
+        what=f"{row.namespace}/{row.claim_name} from {_way(row)}{fill}",
         person=row.person,
         cost=row.cost_delta,
-        until=_until(row) if row.phase == Phase.HELD else None,
+        until=(row.not_before or row.ends_at) if is_held and not is_kept else None,
         ended_at=row.ended_at if row.phase == Phase.RETURNED else None,
         is_returning=row.phase == Phase.WORKING,
+        is_kept=is_kept,
     )
-
-
-def _until(row: VolumeChange) -> datetime | None:
-    """When it is put back; at the latest where somebody still uses it."""
-    return row.kept_until if row.kept_for else row.not_before or row.ends_at
 
 
 def _way(row: VolumeChange) -> str:
@@ -93,6 +94,6 @@ def _way(row: VolumeChange) -> str:
 
 
 def _place(each: Raise) -> tuple[bool, bool, float, str]:
-    is_for_good = each.until is None and not each.is_returning
+    is_for_good = each.until is None and not (each.is_returning or each.is_kept)
     moment = each.ended_at or each.until
     return each.ended_at is not None, is_for_good, moment.timestamp() if moment else 0, each.what

@@ -6,6 +6,7 @@ from bot.volumes.changes.during import Raise, raises_during
 from bot.volumes.changes.tables import Phase
 from playground.arm.estate import GIB
 from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
+from tests.bot.volumes.changes.test_keeping import LANE, uses
 
 HOUR = 3600
 
@@ -58,3 +59,12 @@ def test_volume_on_its_way_back_is_told(rig: Rig) -> None:
     assert rig.row(row_id).phase == Phase.WORKING
     what = "team-a/lane from 16 MiB/s to 40 MiB/s"
     assert raises(rig, hours=1) == [Raise(what, ERIN, 0.0, is_returning=True)]
+
+
+def test_what_somebody_uses_is_told_so(rig: Rig) -> None:
+    rig.volume("lane", rig.arm.tuned)
+    rig.ask(mibps("lane", 40, seconds=HOUR))
+    uses(rig, LANE, "lane")
+    rig.pass_time(hours=2)
+    what = "team-a/lane from 16 MiB/s to 40 MiB/s"
+    assert raises(rig, hours=1) == [Raise(what, ERIN, 0.0, is_kept=True)]
