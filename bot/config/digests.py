@@ -14,10 +14,10 @@ TimeOfDay = Annotated[
     str, AfterValidator(Kind("a time of the day like 09:00, in quotes", TIME_OF_DAY.fullmatch))
 ]
 DigestSection = Literal[
-    "teams", "idle", "queue", "failures", "overrides", "caches", "anf", "days", "hours"
+    "teams", "idle", "queue", "failures", "hardware", "overrides", "caches", "anf", "days", "hours"
 ]  # fmt: skip
 DIGEST_SECTIONS: tuple[DigestSection, ...] = (
-    "teams", "idle", "queue", "failures", "overrides", "caches", "anf", "days", "hours",
+    "teams", "idle", "queue", "failures", "hardware", "overrides", "caches", "anf", "days", "hours",
 )  # fmt: skip
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 

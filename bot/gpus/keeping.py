@@ -11,6 +11,7 @@ from bot.config import Gpus
 from bot.database.prepared import connection_of
 from bot.database.upsert import Upsert
 from bot.gpus.amounts import Amounts
+from bot.gpus.faults import forget_faults
 from bot.gpus.minutes import PER_HOUR
 from bot.gpus.packing import add_up, pack
 from bot.gpus.pods import forget_pods
@@ -71,6 +72,7 @@ def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked
         spans = (kept.keep_minutes, kept.keep_five_minutes, kept.keep_hours)
         forget(session, state, [minute - int(span / _MINUTE) for span in spans])
         forget_pods(session, minute - int(_PODS_KEPT / _MINUTE))
+        forget_faults(session, minute - int(kept.keep_five_minutes / _MINUTE))
     session.add(state)
 
 

@@ -1,6 +1,6 @@
 """Finds out what GPUs did in the minutes that were sampled, and who held them in those missed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,6 +15,7 @@ from bot.database.database import Database
 from bot.errors import MetricsError
 from bot.gpus import idling, keeping
 from bot.gpus.amounts import Amounts
+from bot.gpus.faults import keep_faults
 from bot.gpus.filling import Filling
 from bot.gpus.joining import join
 from bot.gpus.minutes import PER_HOUR, minute_of
@@ -22,7 +23,7 @@ from bot.gpus.nodes import Counting, instances_of
 from bot.gpus.packing import unpack
 from bot.gpus.pods import KnownPod, known_pods
 from bot.gpus.sources.choice import Sources, pace_of
-from bot.gpus.sources.source import NoGpusError, Pace, PodName, Requests, Source, Told
+from bot.gpus.sources.source import Fault, NoGpusError, Pace, PodName, Requests, Source, Told
 from bot.gpus.sums import samples
 from bot.gpus.tables import Sampling
 
@@ -41,6 +42,7 @@ class _Answers:
 
     figures: Mapping[int, Told] = field(default_factory=dict)
     requests: Mapping[int, Requests] = field(default_factory=dict)
+    faults: Collection[Fault] = ()
     trouble: str = ""
 
 
@@ -122,6 +124,7 @@ def _ask(
         told.requests = {each: known[each] for each in missed if each in known}
     try:
         told.figures = source.figures(minutes)
+        told.faults = source.faults(minutes)
     except NoGpusError as error:
         told.trouble = error.message
     return told
@@ -149,6 +152,7 @@ def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told:
     state = keeping.begin(session, cluster, minutes.start)
     for minute, entries in joined.items():
         keeping.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
+    keep_faults(session, cluster, told.faults, minutes)
     idling.follow(session, cluster, minutes, joined)
     hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
     keeping.again(session, cluster, [each for each in hours if each < state.rolled])

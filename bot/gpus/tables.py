@@ -93,6 +93,20 @@ class GpuPod(SQLModel, table=True):
     last: int | None = Field(default=None, index=True)
 
 
+class GpuFault(SQLModel, table=True):
+    """Something that was wrong with a GPU: its kind and code, seen from a minute until another."""
+
+    __tablename__: ClassVar[Any] = "gpu_faults"
+
+    cluster: str = Field(primary_key=True)
+    node: str = Field(primary_key=True)
+    gpu: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    code: int = Field(primary_key=True)
+    first: int = Field(primary_key=True)
+    last: int = Field(index=True)
+
+
 class Sample(SQLModel, table=True):
     """All series of a cluster in one minute or in five, packed; `minute` counts from 1970.
 

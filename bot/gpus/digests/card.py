@@ -17,6 +17,7 @@ _DAY = timedelta(days=1)
 _ALL = 0.995
 _GIB = 1024**3
 _MOST_RAISED = 5
+_MOST_FAULTY = 8
 
 
 def skipped_card(day: str, note: str) -> Card:
@@ -95,6 +96,7 @@ def _sections(figures: Figures) -> Iterator[Markup]:
     yield from _queue(figures)
     yield from _counts("Preempted", figures.preemptions)
     yield from _counts("Failed", figures.failures)
+    yield from _hardware(figures)
     yield from _overrides(figures)
     yield from _caches(figures)
     yield from _raised(figures)
@@ -135,6 +137,16 @@ def _counts(name: str, found: tuple[tuple[str, int], ...]) -> Iterator[Markup]:
         told = "; ".join(f"{count} x {what}" for what, count in found[:5])
         rest = "; and others" if len(found) > 5 else ""  # noqa: PLR2004  # as many as above
         yield join(bold(name), plain(f" {total}: {told}{rest}"))
+
+
+def _hardware(figures: Figures) -> Iterator[Markup]:
+    """Which GPUs have something wrong."""
+    if figures.hardware:
+        yield bold("Hardware")
+    for each in figures.hardware[:_MOST_FAULTY]:
+        yield join(plain(f"• {each.where}: {each.what}, since "), when(each.since))
+    if len(figures.hardware) > _MOST_FAULTY:
+        yield plain(f"and {len(figures.hardware) - _MOST_FAULTY} more")
 
 
 def _overrides(figures: Figures) -> Iterator[Markup]:

@@ -51,6 +51,14 @@ class Queue(msgspec.Struct, frozen=True):
     longest_why: str = ""
 
 
+class Faulty(msgspec.Struct, frozen=True):
+    """A GPU with something wrong: where it is, and since when it is known."""
+
+    where: str
+    what: str
+    since: datetime
+
+
 class Changed(msgspec.Struct, frozen=True):
     """An override of a quota: what it changes, until when, or when it ended."""
 
@@ -125,6 +133,7 @@ class Figures(msgspec.Struct, frozen=True):
     queue: Queue | None = None
     preemptions: tuple[tuple[str, int], ...] = ()
     failures: tuple[tuple[str, int], ...] = ()
+    hardware: tuple[Faulty, ...] = ()
     overrides: tuple[Changed, ...] = ()
     caches: Caches | None = None
     raised: tuple[Raised, ...] = ()

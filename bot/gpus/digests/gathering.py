@@ -24,6 +24,7 @@ from bot.gpus.digests.figures import (
     Share,
     TeamFigures,
 )
+from bot.gpus.digests.hardware import hardware
 from bot.gpus.digests.plans import days_until, local_date
 from bot.gpus.digests.tables import Period
 from bot.gpus.minutes import Window
@@ -88,6 +89,7 @@ class Gathering:
             queue=_queue(runs) if has("queue") else None,
             preemptions=runs.preemptions if has("failures") else (),
             failures=runs.failures if has("failures") else (),
+            hardware=hardware(session, wish.window) if has("hardware") and not wish.team else (),
             overrides=_overrides(session, wish, teams) if has("overrides") else (),
             caches=self._kept(session, wish.team, now) if has("caches") else None,
             raised=self._raised(session, wish, teams) if has("anf") else (),

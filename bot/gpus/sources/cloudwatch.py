@@ -1,6 +1,6 @@
 """What Container Insights and the CloudWatch agent said of GPUs, as Amazon CloudWatch keeps it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from bot.gpus.amounts import WHOLE
 from bot.gpus.minutes import minute_of, moment_of
 from bot.gpus.nodes import Counting
 from bot.gpus.sources.cloudwatch_client import CloudWatchClient, Metric
-from bot.gpus.sources.source import IDLE_BELOW, Figures, NoGpusError, Request, Requests, Told
+from bot.gpus.sources.source import IDLE_BELOW, Fault, Figures, NoGpusError, Request, Requests, Told
 
 _INSIGHTS, _AGENT = "ContainerInsights", "CWAgent"
 _CLUSTER = "ClusterName"
@@ -100,6 +100,10 @@ class CloudWatch:
                 request = Request("", namespace, pod, "", round(value * WHOLE))
                 found[minute].pods.append(request)
         return found
+
+    def faults(self, minutes: range) -> Collection[Fault]:  # noqa: ARG002 - it knows of none
+        """Nothing: neither of its agents tells."""
+        return ()
 
     def check(self, now: datetime) -> str:
         """How many GPUs are known now, and of whom."""

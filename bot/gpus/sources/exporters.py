@@ -1,6 +1,6 @@
 """What DCGM's exporter and kube-state-metrics said, minute by minute, as a Prometheus keeps it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -9,6 +9,8 @@ from bot.gpus.nodes import Counting
 from bot.gpus.sources.prometheus import Prometheus
 from bot.gpus.sources.source import (
     IDLE_BELOW,
+    Fault,
+    FaultKind,
     Figures,
     NoGpusError,
     PodName,
@@ -24,7 +26,12 @@ _LOOK_BACK = "[15m]"
 # where profiling is off.
 _ACTIVE, _UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
 _USED, _FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
-_NOT_AVAILABLE = "1e15"
+_NONE, _NOT_AVAILABLE = 1e15, "1e15"
+_FAULTS = {
+    FaultKind.XID: "DCGM_FI_DEV_XID_ERRORS",
+    FaultKind.REMAPPED: "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
+    FaultKind.REMAP_FAILED: "DCGM_FI_DEV_ROW_REMAP_FAILURE",
+}
 _REQUESTS, _PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
 _ALLOCATABLE = "kube_node_status_allocatable"
 # The exporter's own pod is in `pod` where Prometheus keeps the labels that it sets itself.
@@ -69,6 +76,17 @@ class Exporters:
         for labels, minute, value in self._prometheus.each_minute(query, minutes):
             if minute in found:
                 found[minute].pods.append(_request(labels, value, prefix, counting))
+        return found
+
+    def faults(self, minutes: range) -> Collection[Fault]:
+        """The driver's errors and the rows of memory that broke, as DCGM's exporter said it."""
+        found: set[Fault] = set()
+        query = " or ".join(_faulty(*each, len(minutes)) for each in _FAULTS.items())
+        for labels, value in self._prometheus.values(query, moment_of(minutes.stop)):
+            if 0 < value < _NONE:
+                node = labels.get("Hostname") or labels.get("hostname", "")
+                gpu, kind = labels.get("gpu", ""), FaultKind(labels.get("figure", ""))
+                found.add(Fault(node, gpu, kind, int(value)))
         return found
 
     def check(self, now: datetime) -> str:
@@ -131,6 +149,12 @@ def _all_figures(namespace: str, pod: str) -> str:
     return " or ".join(
         f'label_replace({query}, "figure", "{name}", "", "")' for name, query in parts.items()
     )
+
+
+def _faulty(kind: FaultKind, metric: str, minutes: int) -> str:
+    """The highest value of each GPU; newer exporters spell the node's label small."""
+    one = f"max by (Hostname, hostname, gpu) (max_over_time({metric}[{minutes + 1}m]))"
+    return f'label_replace({one}, "figure", "{kind}", "", "")'
 
 
 def _busy(namespace: str, pod: str, span: str) -> str:

@@ -1,8 +1,9 @@
 """What knows what GPUs did: the one way in which all of them are asked."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from bot.errors import MetricsError
@@ -60,6 +61,23 @@ class Requests:
     nodes: dict[str, int] = field(default_factory=dict)
 
 
+class FaultKind(StrEnum):
+    """What is wrong with a GPU: an error of the driver, rows that broke, or could not be mended."""
+
+    XID = "xid"
+    REMAPPED = "remapped"
+    REMAP_FAILED = "remap-failed"
+
+
+class Fault(NamedTuple):
+    """Something wrong with a GPU of a node; `code` is the XID, or how many rows."""
+
+    node: str
+    gpu: str
+    kind: FaultKind
+    code: int
+
+
 class Pace(NamedTuple):
     """How a source is asked: `late` minutes after a minute has ended, `together` at a time."""
 
@@ -79,6 +97,10 @@ class Source(Protocol):
 
     def requests(self, minutes: range, counting: Counting) -> Mapping[int, Requests]:
         """Who held GPUs."""
+        ...
+
+    def faults(self, minutes: range) -> Collection[Fault]:
+        """What was wrong with GPUs themselves, as far as it knows of such."""
         ...
 
     def check(self, now: datetime) -> str:

@@ -16,6 +16,7 @@ from bot.config import ClusterSettings, Fractions, PrometheusSettings
 from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting
 from bot.gpus.sources.choice import Sources
+from bot.gpus.sources.source import Fault, FaultKind
 from playground.cluster.story import training_job
 from tests.bot.gpus.played import Played, Query
 from tests.bot.ground import START, Outside
@@ -53,6 +54,7 @@ def ask_all(url: str) -> None:
     with closing(source):
         assert source.check(START + HOUR) == "Prometheus knows 12 that pods use"
         assert source.figures(minutes)
+        assert list(source.faults(minutes)) == [Fault("gpu-1", "3", FaultKind.XID, 79)]
         assert source.requests(minutes, Counting("nvidia.com/gpu", Fractions()))
 
 
@@ -76,7 +78,7 @@ def answer(url: str, query: Query) -> tuple[int, Any]:
 def test_same_answers_as_a_real_one(played: Played, tmp_path: Path) -> None:
     ask_all(played.url)
     queries = list(dict.fromkeys(played.asked))
-    assert len({dict(words)["query"] for _, words in queries}) >= 7
+    assert len({dict(words)["query"] for _, words in queries}) >= 8
     with prometheus(tmp_path, played.scraped()) as real:
         for query in queries:
             status, said = answer(played.url, query)

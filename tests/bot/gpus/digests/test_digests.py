@@ -34,7 +34,18 @@ from tests.bot.quotas.people import settings as story
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 NEXT = DAY + timedelta(days=1)
 NOW = NEXT + timedelta(hours=9)
-SECTIONS = ["teams", "idle", "queue", "failures", "overrides", "caches", "anf", "days", "hours"]
+SECTIONS = [
+    "teams",
+    "idle",
+    "queue",
+    "failures",
+    "hardware",
+    "overrides",
+    "caches",
+    "anf",
+    "days",
+    "hours",
+]
 HOUR = timedelta(hours=1)
 
 

@@ -11,7 +11,7 @@ from bot.errors import MetricsError
 from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting
 from bot.gpus.sources.choice import Sources
-from bot.gpus.sources.source import Figures, Request, Requests, Source, Told
+from bot.gpus.sources.source import Fault, FaultKind, Figures, Request, Requests, Source, Told
 from tests.bot.gpus.rig import ACTIVE, UTILIZATION, offered, requested
 from tests.bot.ground import START
 from tests.prometheus import Scraped, prometheus
@@ -94,3 +94,23 @@ def test_gaps_and_unknown_values_stay_so(tmp_path: Path) -> None:
         found = source.figures(range(FIRST, FIRST + 12))
     half = Told({("team-a", "nb-1-x"): Figures(1, 0.5, 0)})
     assert found == {FIRST + minute: half for minute in (9, 10, 11)}
+
+
+@pytest.mark.parametrize("label", ["Hostname", "hostname"])
+def test_what_is_wrong_with_gpus_is_told(tmp_path: Path, label: str) -> None:
+    scraped, node = Scraped(), {label: "gpu-1", "UUID": "a"}
+    for gpu, metric, value in (
+        ("0", "DCGM_FI_DEV_XID_ERRORS", 79),
+        ("1", "DCGM_FI_DEV_XID_ERRORS", 0),
+        ("1", "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 2),
+        ("2", "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 9223372036854775794.0),
+        ("3", "DCGM_FI_DEV_ROW_REMAP_FAILURE", 1),
+    ):
+        scraped.add(metric, {**node, "gpu": gpu}, (START, START + 3 * MINUTE), value)
+    with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
+        assert source.faults(range(FIRST, FIRST + 3)) == {
+            Fault("gpu-1", "0", FaultKind.XID, 79),
+            Fault("gpu-1", "1", FaultKind.REMAPPED, 2),
+            Fault("gpu-1", "3", FaultKind.REMAP_FAILED, 1),
+        }
+        assert source.faults(range(FIRST + 30, FIRST + 33)) == set()
