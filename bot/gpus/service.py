@@ -16,10 +16,11 @@ from bot.gpus.node_list import NodeUse, nodes
 from bot.gpus.queueing import waiting
 from bot.gpus.ranking import Idle, Ranked
 from bot.gpus.ranking_card import Life
-from bot.gpus.report import Question, Report, report
+from bot.gpus.report import By, Question, Report, report
 from bot.gpus.status import ClusterStatus
 from bot.gpus.tables import Series, What
 from bot.gpus.usage import Part, latest, series_of, timeline, use
+from bot.people import name_of
 from bot.quotas import Engine
 from bot.training.tables import Run
 
@@ -92,7 +93,11 @@ class GpuService:
 
     def report(self, session: Session, asked: Question, now: datetime) -> Report:
         """Who held GPUs in a time, and what came of it."""
-        return report(session, asked, self._settings().training.prices, now)
+        settings = self._settings()
+        found = report(session, asked, settings.training.prices, now)
+        for line in found.lines if asked.by is By.PERSON else ():
+            line.name = name_of(session, settings.workspace, line.name)
+        return found
 
     def claim(self, session: Session, caller: Caller, series_id: str, now: datetime) -> Series:
         """Notes that what others started is of the caller, where nobody knows whose it is."""

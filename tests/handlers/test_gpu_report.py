@@ -48,3 +48,12 @@ def test_report_adds_up_and_says_gaps(office: Office) -> None:
         f"team-b,2.000,,,0.000,,0,0.000,,,{names}",
         f"total,6.000,1.500,0.000,2.000,,1,0.000,,,{names}",
     ]
+
+
+def test_people_of_reports_have_names(office: Office) -> None:
+    lane = held(office, "lane", person=ALICE, run_id=submitted(office, "lane"))
+    stranger = held(office, "by-hand")
+    sampled(office, 29, {lane: HELD, stranger: BUSY})
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    told = lines(office.says(ALICE, TEAM_A, f"/gpu report --from {yesterday} --by person"))
+    assert [line.split("  ")[1] for line in told[-3:]] == ["Alice", "nobody known", "total"]

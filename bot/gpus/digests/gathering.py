@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import ceil
 from statistics import median
@@ -65,7 +65,7 @@ class Gathering:
         """What is known of that time now."""
         settings = self._settings()
         teams = frozenset([wish.team] if wish.team else settings.teams)
-        day = local_date(wish.window.ended, wish.time_zone)
+        day = _day_after(wish)
         found = use(session, wish.window)
         mine = found.of_team(wish.team) if wish.team else found
         runs = daily(session, teams, (wish.window.begun, wish.window.ended), now)
@@ -273,6 +273,12 @@ def _since(parts: Iterable[Part]) -> datetime | None:
     moments = [each.series.idle_since for each in parts]
     known = [moment for moment in moments if moment is not None]
     return max(known) if known and len(known) == len(moments) else None
+
+
+def _day_after(wish: Wish) -> date:
+    """The date after its last day, which may not be over yet."""
+    last = wish.window.ended - timedelta(microseconds=1)
+    return local_date(last, wish.time_zone) + timedelta(days=1)
 
 
 def _before(wish: Wish, count: int) -> Window:

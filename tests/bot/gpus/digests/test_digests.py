@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session, select
 
-from bot.charts.values import Bars, described
+from bot.charts.values import Bars, HeatMap, described
 from bot.config import Settings
 from bot.controller import Loop
 from bot.database.database import Database
@@ -293,3 +293,17 @@ def test_quotas_that_nobody_knew_are_said(told: Telling) -> None:
         ),
         "GPU-hours; the day of UTC.",
     ]
+
+
+def test_day_so_far_is_in_its_charts(told: Telling) -> None:
+    def a_morning(session: Session) -> None:
+        begin(session)
+        fill(session, DAY, DAY + 9 * HOUR, {"lane": (2.0, 1.0, 1.0, 0.0)})
+
+    told.database.transaction(a_morning)
+    card = told.card(ended=DAY + 9 * HOUR, sections=["days", "hours"])
+    by_day, by_hour = card.charts
+    assert isinstance(by_day, Bars)
+    assert (by_day.labels[-1], by_day.series[0].values[-1]) == ("Nov 20", 18.0)
+    assert isinstance(by_hour, HeatMap)
+    assert by_hour.cells[-1] == (*[0.25] * 9, *[None] * 15)
