@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-cluster postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-cluster test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -25,6 +25,9 @@ test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k n
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
 	@sh scripts/control_plane.sh $(PYTHON)
 	@$(PYTHON) -m pytest tests/cluster $(PYTEST_ARGS)
+
+test-azure: $(READY) ## run the tests of Azure NetApp Files in an account of yours; docs/anf.md says how
+	@$(PYTHON) -m pytest tests/live -k azure -rs $(PYTEST_ARGS)
 
 postgres: # the tests that need a PostgreSQL server start their own from these programs
 	@sh scripts/postgres.sh
