@@ -53,6 +53,21 @@ def test_put_back_is_late_after_an_outage(rig: Rig) -> None:
     assert rig.row(row_id).phase == Phase.RETURNED
 
 
+def test_clock_set_back_changes_nothing_twice(rig: Rig) -> None:
+    lane = rig.volume("lane", rig.arm.tuned)
+    row_id = rig.ask(mibps("lane", 100, seconds=HALF_A_DAY))
+    rig.pass_time(minutes=1)
+    rig.clock.moment -= timedelta(hours=6)
+    rig.restart()
+    rig.pass_time(hours=17)
+    assert (lane.throughput, rig.row(row_id).phase) == (100, Phase.HELD)
+    rig.pass_time(hours=2)
+    assert (lane.throughput, rig.row(row_id).phase) == (16, Phase.RETURNED)
+    rig.clock.moment -= timedelta(hours=6)
+    rig.pass_time(hours=12)
+    assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
+
+
 def test_throughput_for_good_ends_at_once(rig: Rig) -> None:
     lane = rig.volume("lane", rig.arm.tuned)
     row_id = rig.ask(mibps("lane", 100))
