@@ -2,12 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from playground import scenarios
+from playground.ledger import Fault
 from playground.opening import opened
 from playground.slack.people import SLACKBOT
 from playground.stage import StoryError
@@ -71,6 +73,37 @@ async def side_by_side(
 
     done = await asyncio.gather(*(one(work) for _, work in works), return_exceptions=True)
     return dict(zip((name for name, _ in works), done, strict=True))
+
+
+def before_and_after(requests: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Fault]:
+    """The bot dies before each; asked once more, and so counted again, it has an effect unheard."""
+    faults: dict[tuple[str, int], Fault] = {}
+    for name, turn in requests:
+        faults |= {(name, turn): Fault.KILL_BEFORE, (name, turn + 1): Fault.KILL_AFTER}
+    return faults
+
+
+async def ends_same(
+    story: str, options: Options, kills: Mapping[str, Mapping[tuple[str, int], Fault]]
+) -> None:
+    """Plays a story once for each set of kills, two at a time; all have to end the same."""
+
+    async def one(name: str) -> list[str]:
+        worlds: list[World] = []
+
+        def prepare(world: World) -> None:
+            world.ledger.by_turn = dict(kills[name])
+            worlds.append(world)
+
+        there = replace(options, out=options.out / name)
+        seen = await played(story, there, prepare, unreliable=True)
+        assert worlds[0].kills == len(kills[name]), effects(worlds[0])
+        return seen
+
+    ends = await side_by_side([(name, partial(one, name)) for name in kills], 2)
+    failed = {name: end for name, end in ends.items() if isinstance(end, BaseException)}
+    assert not failed, told(failed)
+    assert len({str(end) for end in ends.values()}) == 1, told(ends)
 
 
 def told(ends: Mapping[str, object]) -> str:

@@ -1,20 +1,18 @@
 """The bot is killed at each thing it does for a schedule and to put a PVC back in place."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from playground import scenarios
-from playground.ledger import Fault
 from playground.opening import opened
 from playground.scenarios.snapshots_in_place import ACTIONS, CLAIMS, TAKEN
 from playground.story import Story
 from playground.telling import tell
 from playground.world import Options
-from tests.world.telling import PATIENCE_SECONDS, effects
+from tests.world.telling import PATIENCE_SECONDS, before_and_after, effects
 
 IN_PLACE = scenarios.named("snapshots-in-place")
 # The snapshot, the clone of what the PVC holds, what asks Trident, and its removal; then two
@@ -22,7 +20,7 @@ IN_PLACE = scenarios.named("snapshots-in-place")
 EVERY = (
     *((f"create {each}", 1) for each in (TAKEN, CLAIMS, ACTIONS)),
     (f"delete {ACTIONS}", 1),
-    *((f"create {TAKEN}", turn) for turn in (2, 3)),
+    *((f"create {TAKEN}", turn) for turn in (3, 5)),
     (f"delete {TAKEN}", 1),
 )
 
@@ -37,16 +35,9 @@ async def _told_amid_kills(options: Options) -> None:
     async with opened(replace(options, setup=IN_PLACE.setup)) as world:
         world.pace.patience_seconds = PATIENCE_SECONDS
         await world.start_bots()
-        world.ledger.by_turn = dict(_turns())
+        world.ledger.by_turn = before_and_after(EVERY)
         await tell(world, replace(IN_PLACE, play=_play))
         assert world.kills == 2 * len(EVERY), effects(world)
-
-
-def _turns() -> Iterator[tuple[tuple[str, int], Fault]]:
-    """What had no effect is asked once more; then it has one, which the bot does not hear of."""
-    for name, turn in EVERY:
-        yield (name, 2 * turn - 1), Fault.KILL_BEFORE
-        yield (name, 2 * turn), Fault.KILL_AFTER
 
 
 async def _play(story: Story) -> None:
