@@ -1,9 +1,8 @@
 """Whether datasets can work as they are set up: for `quartermaster doctor`."""
 
-from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import (
@@ -15,8 +14,8 @@ from bot.cluster.resources import (
     STORAGE_CLASSES,
     VOLUME_REFERENCES,
     VOLUMES,
-    Resource,
 )
+from bot.cluster.rights import Needed, lacking, spelled
 from bot.config import Datasets, FsxFolder, FsxService, Settings, Store
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.linking import link_of
@@ -38,16 +37,6 @@ _RIGHTS = (
 _APPLY = "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace."
 _MANY = "ReadWriteMany"
 _APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
-
-
-class Needed(NamedTuple):
-    """A right, in one namespace or in all."""
-
-    verb: str
-    resource: Resource[Any]
-    namespace: str | None = None
-
-
 _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
 
 
@@ -95,11 +84,11 @@ def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
     if cluster.served(VOLUME_REFERENCES.group):
         for namespace in _namespaces(settings, datasets):
             needed += _references_in(namespace)
-    missing = _missing(cluster, needed)
+    missing = lacking(cluster, needed)
     if missing:
         is_of_trident = all(each.resource is VOLUME_REFERENCES for each in missing)
         where = "from Trident's volumes" if is_of_trident else "from teams' namespaces"
-        says = f"runs cannot read caches {where}: missing {_spelled(missing)}"
+        says = f"runs cannot read caches {where}: missing {spelled(missing)}"
         state: Literal["warning", "failed"] = "warning" if is_of_trident else "failed"
         return Finding("datasets sharing", state, says, _APPLY_ALL)
     return Finding("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
@@ -111,9 +100,9 @@ def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
     if cluster.served(VOLUME_REFERENCES.group):
         needed += _references_in(datasets.namespace)
         needed += [Needed("patch", PVCS, each) for each in _namespaces(settings, datasets)]
-    missing = _missing(cluster, needed)
+    missing = lacking(cluster, needed)
     if missing:
-        says = f"PVCs of teams cannot be pushed: missing {_spelled(missing)}"
+        says = f"PVCs of teams cannot be pushed: missing {spelled(missing)}"
         return Finding("datasets pushing", "warning", says, _APPLY_ALL)
     return Finding("datasets pushing", "ok", f"all {len(needed)} rights for it are granted")
 
@@ -124,9 +113,9 @@ def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
         *(Needed(verb, SNAPSHOT_CONTENTS) for verb in ("create", "delete", "get", "list")),
         *(Needed(verb, SNAPSHOTS, datasets.namespace) for verb in ("create", "delete", "get")),
     ]
-    missing = _missing(cluster, needed)
+    missing = lacking(cluster, needed)
     if missing:
-        says = f"snapshots cannot be pushed: missing {_spelled(missing)}"
+        says = f"snapshots cannot be pushed: missing {spelled(missing)}"
         return Finding("pushing snapshots", "warning", says, _APPLY)
     return Finding("pushing snapshots", "ok", f"all {len(needed)} rights for it are granted")
 
@@ -139,23 +128,6 @@ def _namespaces(settings: Settings, datasets: Datasets) -> list[str]:
 def _references_in(namespace: str) -> list[Needed]:
     """What Trident's volumes take to be seen in a namespace that they do not belong to."""
     return [Needed(verb, VOLUME_REFERENCES, namespace) for verb in ("create", "delete", "get")]
-
-
-def _missing(cluster: Cluster, needed: Iterable[Needed]) -> list[Needed]:
-    return [
-        each
-        for each in needed
-        if not cluster.may(
-            each.verb, each.resource.group, each.resource.plural, namespace=each.namespace
-        )
-    ]
-
-
-def _spelled(rights: Iterable[Needed]) -> str:
-    return ", ".join(
-        f"{verb} {resource.plural}{f' in {namespace}' if namespace else ''}"
-        for verb, resource, namespace in rights
-    )
 
 
 def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:

@@ -1,6 +1,7 @@
 """Whether snapshots can be taken as the cluster is set up: for `quartermaster doctor`."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import (
@@ -8,20 +9,23 @@ from bot.cluster.resources import (
     SNAPSHOT,
     SNAPSHOT_ACTIONS,
     SNAPSHOT_CLASSES,
+    SNAPSHOT_CONTENTS,
+    SNAPSHOTS,
     STORAGE_CLASSES,
     VOLUME_REFERENCES,
+    Resource,
 )
+from bot.cluster.rights import Needed, lacking, spelled
 from bot.config import Settings, Snapshots
 from bot.findings import Finding, Findings
 from bot.snapshots.classes import Problem, class_for
 
 _EVERYWHERE = (
-    ("watch", "volumesnapshots"),
-    ("get", "volumesnapshots"),
-    ("watch", "volumesnapshotclasses"),
-    ("get", "volumesnapshotcontents"),
+    Needed("watch", SNAPSHOTS),
+    Needed("get", SNAPSHOTS),
+    Needed("watch", SNAPSHOT_CLASSES),
+    Needed("get", SNAPSHOT_CONTENTS),
 )
-_IN_TEAMS = (("create", "volumesnapshots"), ("delete", "volumesnapshots"))
 _SEVERAL = 2
 _APPLY_TRIDENT = (
     "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's namespace."
@@ -40,35 +44,27 @@ def checks(settings: Settings, cluster: Cluster) -> Findings:
     teams = [each for each in settings.teams.values() if cluster.name in each.reach]
     namespaces = sorted({each.on(cluster.name).namespace for each in teams})
     needed = list(_needed(cluster, namespaces))
-    missing = [
-        f"{verb} {plural}{f' in {namespace}' if namespace else ''}"
-        for verb, group, plural, namespace in needed
-        if not cluster.may(verb, group, plural, namespace=namespace)
-    ]
+    missing = lacking(cluster, needed)
     if missing:
-        yield Finding(about, "failed", f"missing: {', '.join(missing)}", _APPLY)
+        yield Finding(about, "failed", f"missing: {spelled(missing)}", _APPLY)
         return
     yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
     yield from _abroad(cluster, namespaces)
     yield from _classes(settings.snapshots, cluster, about)
 
 
-def _needed(
-    cluster: Cluster, namespaces: Sequence[str]
-) -> Iterator[tuple[str, str, str, str | None]]:
-    """The rights (verb, group, plural, namespace) that the bot needs, as far as it is served."""
-    yield from ((verb, SNAPSHOT, plural, None) for verb, plural in _EVERYWHERE)
-    for namespace in namespaces:
-        yield from ((verb, SNAPSHOT, plural, namespace) for verb, plural in _IN_TEAMS)
-    actions = SNAPSHOT_ACTIONS
-    if cluster.served(actions.group):
-        yield from ((verb, actions.group, actions.plural, None) for verb in ("get", "watch"))
+def _needed(cluster: Cluster, namespaces: Sequence[str]) -> Iterator[Needed]:
+    """The rights that the bot needs, as far as it is served."""
+    made: list[Resource[Any]] = [SNAPSHOTS]
+    yield from _EVERYWHERE
+    if cluster.served(SNAPSHOT_ACTIONS.group):
+        yield from (Needed(verb, SNAPSHOT_ACTIONS) for verb in ("get", "watch"))
+        made.append(SNAPSHOT_ACTIONS)
+    for each in made:
         for namespace in namespaces:
-            for verb in ("create", "delete"):
-                yield verb, actions.group, actions.plural, namespace
-    foreign = FOREIGN_SCHEDULES
-    if cluster.served(foreign.group):
-        yield "watch", foreign.group, foreign.plural, None
+            yield from (Needed(verb, each, namespace) for verb in ("create", "delete"))
+    if cluster.served(FOREIGN_SCHEDULES.group):
+        yield Needed("watch", FOREIGN_SCHEDULES)
 
 
 def _abroad(cluster: Cluster, namespaces: Sequence[str]) -> Findings:
@@ -77,14 +73,11 @@ def _abroad(cluster: Cluster, namespaces: Sequence[str]) -> Findings:
     if len(namespaces) < _SEVERAL or not cluster.served(leave.group):
         return
     about = f"cluster {cluster.name} restores for other teams"
-    needed = [(verb, each) for each in namespaces for verb in ("create", "delete", "get")]
-    missing = [
-        f"{verb} {leave.plural} in {namespace}"
-        for verb, namespace in needed
-        if not cluster.may(verb, leave.group, leave.plural, namespace=namespace)
-    ]
+    verbs = ("create", "delete", "get")
+    needed = [Needed(verb, leave, each) for each in namespaces for verb in verbs]
+    missing = lacking(cluster, needed)
     if missing:
-        says = f"/snapshot restore --to TEAM needs: {', '.join(missing)}"
+        says = f"/snapshot restore --to TEAM needs: {spelled(missing)}"
         yield Finding(about, "warning", says, _APPLY_TRIDENT)
         return
     yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")

@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS, PVCS, TRIDENT_VOLUMES
+from bot.cluster.rights import Needed, lacking, spelled
 from bot.config import Settings
 from bot.errors import StorageError
 from bot.findings import Finding, Findings
@@ -54,16 +55,13 @@ def records(settings: Settings, cluster: Cluster) -> Findings:
     if settings.anf is None or not cluster.served(TRIDENT_VOLUMES.group):
         return
     about, namespace = f"cluster {cluster.name} trident", settings.anf.trident_namespace
-    needed = ((TRIDENT_VOLUMES, ""), (DEPLOYMENTS, settings.anf.trident_deployment))
-    lacking = [
-        f"{verb} {each.plural} in {namespace}"
-        for each, name in needed
-        for verb in ("get", "patch")
-        if not cluster.may(verb, each.group, each.plural, namespace=namespace, name=name)
-    ]
-    if lacking:
+    kept = ((TRIDENT_VOLUMES, ""), (DEPLOYMENTS, settings.anf.trident_deployment))
+    needed = [Needed(verb, each, namespace, name) for each, name in kept
+              for verb in ("get", "patch")]  # fmt: skip
+    missing = lacking(cluster, needed)
+    if missing:
         remedy = "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
-        yield Finding(about, "warning", f"missing: {', '.join(lacking)}", remedy)
+        yield Finding(about, "warning", f"missing: {spelled(missing)}", remedy)
     else:
         yield Finding(about, "ok", "what it keeps of moved volumes can be read and repaired")
     if settings.anf.changes is not None:
@@ -74,17 +72,14 @@ def _growing(settings: Settings, cluster: Cluster) -> Finding:
     """Whether the bot may ask for more storage on PVCs of the teams."""
     about = f"cluster {cluster.name} growing PVCs"
     teams = [each for each in settings.teams.values() if cluster.name in each.reach]
-    lacking = [
-        f"patch {PVCS.plural} in {namespace}"
-        for namespace in sorted({each.on(cluster.name).namespace for each in teams})
-        if not cluster.may("patch", PVCS.group, PVCS.plural, namespace=namespace)
-    ]
-    if lacking:
-        return Finding(about, "warning", f"/anf grow needs: {', '.join(lacking)}", _APPLY)
+    namespaces = sorted({each.on(cluster.name).namespace for each in teams})
+    missing = lacking(cluster, [Needed("patch", PVCS, each) for each in namespaces])
+    if missing:
+        return Finding(about, "warning", f"/anf grow needs: {spelled(missing)}", _APPLY)
     return Finding(about, "ok", "the bot may, in each team's namespace")
 
 
-def missing(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:
+def ungiven(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:
     """The actions that none of the roles gives, as Azure counts: one role has to give it whole."""
     known = list(roles)
     return [each for each in needed if not any(_gives(role, each) for role in known)]
@@ -94,11 +89,11 @@ def _permissions(files: NetAppFiles, group: str) -> Finding:
     about = f"azure permissions in {group}"
     try:
         needed = _READING if files.configured.changes is None else (*_READING, *_CHANGING)
-        lacking = missing(needed, files.permissions(group))
+        missing = ungiven(needed, files.permissions(group))
     except StorageError as error:
         return Finding(about, "warning", error.message, error.hint)
-    if lacking:
-        return Finding(about, "failed", f"missing: {', '.join(lacking)}", _ROLE)
+    if missing:
+        return Finding(about, "failed", f"missing: {', '.join(missing)}", _ROLE)
     return Finding(about, "ok", f"all {len(needed)} are granted")
 
 

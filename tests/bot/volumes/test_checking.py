@@ -6,7 +6,7 @@ import pytest
 
 from bot.findings import Finding
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.checking import checks, missing, records
+from bot.volumes.checking import checks, records, ungiven
 from playground.arm.estate import GROUP
 from tests.arm import Arm
 from tests.bot.volumes.rig import Rig
@@ -77,12 +77,12 @@ def test_subscription_without_pools_is_a_warning(arm: Arm, files: NetAppFiles) -
     ],
 )
 def test_actions_are_matched_as_azure_does(role: dict[str, list[str]], *, lacks: bool) -> None:
-    assert bool(missing([READ], [role])) == lacks
+    assert bool(ungiven([READ], [role])) == lacks
 
 
 def test_one_role_can_give_what_another_withholds() -> None:
     withheld = {"actions": ["*"], "notActions": [READ]}
-    assert missing([READ], [withheld, {"actions": [READ]}]) == []
+    assert ungiven([READ], [withheld, {"actions": [READ]}]) == []
 
 
 def test_records_that_can_be_read_are_told(rig: Rig) -> None:
