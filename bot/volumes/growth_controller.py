@@ -147,16 +147,12 @@ class GrowthController:
 
     def _decided(self, row: Growth, now: datetime) -> Step:
         """Spends the approval, after asking who the approvers are now; or ends."""
-        world = self._world
-        approval = world.database.read(lambda session: world.approvals.of(session, GROWTH, row.id))
+        approval = self._world.request(GROWTH, row.id)
         if approval is None or approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.USED}:
             return Step(None)
         if approval.phase != ApprovalPhase.APPROVED:
             return _refused(row, approval, now)
-        users, groups = world.database.read(
-            lambda session: world.approvals.concerned(session, approval)
-        )
-        world.read_anew(row.workspace_id, users, groups)
+        self._world.read_deciders(approval)
         return Step(now + SOON, lambda session: self._spend(session, row, now))
 
     def _spend(self, session: Session, seen: Growth, now: datetime) -> None:

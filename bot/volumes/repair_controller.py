@@ -81,18 +81,14 @@ class RepairController:
 
     def _decided(self, row: Repair, now: datetime) -> Step:
         """Spends the approval, after asking who the approvers are now; or ends."""
-        world = self._world
-        approval = world.database.read(lambda session: world.approvals.of(session, REPAIR, row.id))
+        approval = self._world.request(REPAIR, row.id)
         if approval is None:
             fail = Fail("Its request is not known any more.", NOTHING)
             return Step(None, lambda session: recording.record(session, row, fail, now))
         if approval.phase in _UNDECIDED:
             return Step(None)
         if approval.phase == ApprovalPhase.APPROVED:
-            users, groups = world.database.read(
-                lambda session: world.approvals.concerned(session, approval)
-            )
-            world.read_anew(row.workspace_id, users, groups)
+            self._world.read_deciders(approval)
             return Step(now + SOON, lambda session: self._spend(session, row, now))
         return Step(None, lambda session: self._refuse(session, row, approval, now))
 

@@ -66,6 +66,17 @@ class Deciding:
     approvals: Approvals
     read_anew: ReadAnew
 
+    def request(self, kind: str, row_id: str) -> Approval | None:
+        """The newest request about something."""
+        return self.database.read(lambda session: self.approvals.of(session, kind, row_id))
+
+    def read_deciders(self, approval: Approval) -> None:
+        """Asks who the approvers are now; OutsideError when nobody answers."""
+        users, groups = self.database.read(
+            lambda session: self.approvals.concerned(session, approval)
+        )
+        self.read_anew(approval.workspace_id, users, groups)
+
 
 class VolumeChangeController:
     """Keeps changes of volumes; a step asks Azure for one thing at most."""
@@ -130,8 +141,7 @@ class VolumeChangeController:
 
     def _decided(self, row: VolumeChange, now: datetime) -> Step:
         """Spends an approval, after asking who the approvers are now."""
-        approvals, database = self._world.approvals, self._world.database
-        approval = database.read(lambda session: approvals.of(session, CHANGE, row.id))
+        approval = self._world.request(CHANGE, row.id)
         if approval is None or approval.phase == ApprovalPhase.ASKED:
             return Step(None)
         phase = _ENDS.get(ApprovalPhase(approval.phase))
@@ -140,13 +150,8 @@ class VolumeChangeController:
             return Step(
                 None, lambda session: recording.not_begun(session, row.id, phase, note, now)
             )
-        self._read_anew(row, approval)
+        self._world.read_deciders(approval)
         return Step(now, lambda session: self._beginning.spend(session, row.id, now))
-
-    def _read_anew(self, row: VolumeChange, approval: Approval) -> None:
-        approvals, database = self._world.approvals, self._world.database
-        users, groups = database.read(lambda session: approvals.concerned(session, approval))
-        self._world.read_anew(row.workspace_id, users, groups)
 
     def _wait(self, row: VolumeChange, now: datetime) -> Step:
         """Begins when the pools are free, and when it is time to be put back."""
@@ -156,10 +161,9 @@ class VolumeChangeController:
         settings, beginning = self._settings(), self._beginning
         if row.phase == Phase.APPROVED and row.trouble:
             # It has waited, and who approved it may have lost the right meanwhile.
-            approvals, database = self._world.approvals, self._world.database
-            approval = database.read(lambda session: approvals.of(session, CHANGE, row.id))
+            approval = self._world.request(CHANGE, row.id)
             if approval is not None:
-                self._read_anew(row, approval)
+                self._world.read_deciders(approval)
         return Step(
             now + recording.PATIENCE,
             lambda session: beginning.set_out(session, row.id, settings, now),
