@@ -193,7 +193,7 @@ def digest_of(row: VolumeChange) -> str:
     """A digest of what the deciders are shown."""
     shown = [row.file_system, row.kind, row.source_pool, row.target_pool, row.wanted_mibps]
     shown += [row.grow_to, row.grow_by, row.shrink_to, row.duration_seconds, row.reason]
-    shown += [row.is_trident, row.boosted_name]
+    shown += [row.is_trident, *([row.boosted_name] if row.boosted_id else [])]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 

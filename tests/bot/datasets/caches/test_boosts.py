@@ -75,17 +75,17 @@ def test_boost_lasts_as_long_as_the_fill(boosting: Boosting) -> None:
 
 def test_failed_fill_ends_its_boost(boosting: Boosting) -> None:
     said = {"event": "failed", "reason": "changed", "message": "It changed.", "hint": "Again."}
-    boosting.fills(seconds=300, last=said, code=1)
+    boosting.fills(seconds=150, last=said, code=1)
     cache_id = boosting.boost()
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
-    boosting.pass_time(minutes=30)
+    boosting.pass_time(minutes=10)
     assert boosting.found(cache_id).phase == Phase.FAILED
     assert boosting.change(cache_id).phase == Change.RETURNED
 
 
 def test_evicted_fill_ends_its_boost(boosting: Boosting) -> None:
-    boosting.fills(seconds=1500)
+    boosting.fills(seconds=1000)
     cache_id = boosting.boost()
     boosting.pass_time(minutes=2)
     boosting.evict(cache_id)
@@ -114,11 +114,11 @@ def test_boosts_outlive_kills_at_every_request(boosting: Boosting, fault: Fault)
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
 def test_lost_answers_boost_nothing_twice(boosting: Boosting, fault: Fault) -> None:
     boosting.arm.ledger.by_turn = {(SET, turn): fault for turn in (1, 3)}
-    boosting.fills(seconds=900)
+    boosting.fills(seconds=600)
     cache_id = boosting.boost()
-    boosting.pass_time(minutes=10)
+    boosting.pass_time(minutes=7)
     assert mibps(boosting) == 73
-    boosting.pass_time(minutes=30)
+    boosting.pass_time(minutes=9)
     assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
     assert boosting.change(cache_id).phase == Change.RETURNED
     assert len(boosting.arm.app.routes.operations.all) == 2
@@ -147,31 +147,31 @@ def test_fill_waits_for_no_approval(boosting: Boosting) -> None:
 
 def test_approved_boost_begins_amid_the_fill(boosting: Boosting) -> None:
     boosting.has(settings_of(boosting.arm, approve="always"))
-    boosting.fills(seconds=1500)
+    boosting.fills(seconds=1000)
     cache_id = boosting.boost()
-    boosting.pass_time(minutes=10)
+    boosting.pass_time(minutes=5)
     assert boosting.boost_told(cache_id) == "waits for approval: 16 MiB/s → 73 MiB/s"
     boosting.vote(cache_id)
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
-    boosting.pass_time(minutes=30)
+    boosting.pass_time(minutes=15)
     assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
 
 
 def test_denied_boost_leaves_the_fill_alone(boosting: Boosting) -> None:
     boosting.has(settings_of(boosting.arm, approve="always"))
-    boosting.fills(seconds=1500)
+    boosting.fills(seconds=1000)
     cache_id = boosting.boost()
-    boosting.pass_time(minutes=10)
+    boosting.pass_time(minutes=5)
     boosting.vote(cache_id, Verdict.DENY)
-    boosting.pass_time(minutes=30)
+    boosting.pass_time(minutes=15)
     assert boosting.boost_told(cache_id) == "none. It was denied."
     assert boosting.found(cache_id).phase == Phase.READY
     assert boosting.asked_of_azure() == []
 
 
 def test_boosted_volume_is_not_changed_by_hand(boosting: Boosting) -> None:
-    boosting.fills(seconds=1500)
+    boosting.fills(seconds=1000)
     cache_id = boosting.boost()
     boosting.pass_time(minutes=2)
     (of,) = claimed(boosting.cluster, "datasets")[0]
@@ -198,23 +198,23 @@ def test_boosted_volume_is_not_changed_by_hand(boosting: Boosting) -> None:
 
 
 def test_boost_joins_a_fill_under_way(boosting: Boosting) -> None:
-    boosting.fills(seconds=1500)
+    boosting.fills(seconds=1000)
     cache_id = boosting.begin(boosting.ask(ERIN), ERIN).cache.id
     boosting.pass_time(minutes=5)
     assert mibps(boosting) == 16
     assert isinstance(boosting.offer(), Found)
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
-    boosting.pass_time(minutes=30)
+    boosting.pass_time(minutes=15)
     assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
 
 
 def test_change_by_hand_stands_against_a_boost(boosting: Boosting) -> None:
-    boosting.fills(seconds=1500)
+    boosting.fills(seconds=1000)
     cache_id = boosting.begin(boosting.ask(ERIN), ERIN).cache.id
     boosting.pass_time(minutes=5)
     (of,) = claimed(boosting.cluster, "datasets")[0]
-    asked = Asked("team-a", "default", of.claim.name, Kind.THROUGHPUT, mibps=100, seconds=600)
+    asked = Asked("team-a", "default", of.claim.name, Kind.THROUGHPUT, mibps=100, seconds=300)
     by, now = boosting.caller(ERIN), boosting.clock.now()
     boosting.do(lambda session: boosting.changes.begin(session, by, asked, of, now))
     boosting.pass_time(minutes=2)
@@ -223,7 +223,7 @@ def test_change_by_hand_stands_against_a_boost(boosting: Boosting) -> None:
     assert boosting.boost_told(cache_id).startswith(
         "none. @U0ERIN asked for another change of this volume:"
     )
-    boosting.pass_time(minutes=10)
+    boosting.pass_time(minutes=5)
     assert mibps(boosting) == 100
-    boosting.pass_time(minutes=30)
+    boosting.pass_time(minutes=15)
     assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
