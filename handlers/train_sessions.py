@@ -47,7 +47,7 @@ def click_open(ctx: Context, run_id: str) -> Reply:
     return _door_of(ctx, run)
 
 
-@train.button("train.extend", right=Right.RUN_SUBMIT)
+@train.button("train.extend", right=Right.RUN_CLICK)
 def click_extend(ctx: Context, value: str) -> Reply:
     """Has the session last until what the button meant when it was shown."""
     run_id, _, moment = value.partition(" ")

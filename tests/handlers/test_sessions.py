@@ -8,7 +8,7 @@ from sqlmodel import Session, col, select
 from bot.database import schema
 from bot.training.kinds.interactive import door_name
 from bot.training.tables import Phase, Run
-from tests.handlers.office import ALICE, BOB, CAROL, ERIN, TEAM_A, TEAM_B, Office
+from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office
 from tests.handlers.test_train import later, newest
 from tests.playground.cluster.served import Served
 
@@ -87,6 +87,15 @@ def test_one_button_extends_once(office: Office, run: Run) -> None:
     until = newest(office).until
     assert until is not None
     assert int(until.timestamp()) == int(wanted.timestamp())
+
+
+def test_reminder_extends_where_no_channel_tells(office: Office, run: Run) -> None:
+    """As in direct messages to somebody of several teams."""
+    value = _later(run, hours=1)
+    refused = office.clicks(BOB, ELSEWHERE, "train.extend", value)
+    assert refused.splitlines()[0] == "You are not a member of team-a."
+    answer = office.clicks(ALICE, ELSEWHERE, "train.extend", value)
+    assert answer.startswith("`nb` goes on until ")
 
 
 def test_a_command_extends_and_is_doubted_twice(office: Office, run: Run) -> None:
