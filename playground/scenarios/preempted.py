@@ -10,6 +10,8 @@ async def play(story: Story) -> None:
     story.trains("ghcr.io/acme/lane", seconds_per_epoch=25)
     story.trains("ghcr.io/acme/base", seconds_per_epoch=10)
     command = "--image ghcr.io/acme/lane:3.1 --gpus 8 -- python train.py"
+    await alice.types("#team-a", "/qm notices dm --for preempted")
+    await alice.is_told("(it is preempted): a direct message with a link to the card")
     wide = await submits(story, alice, "#team-a", "wide", command)
     await is_admitted(story, wide)
     await wide.shows("Running for")
@@ -20,6 +22,7 @@ async def play(story: Story) -> None:
         "was preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
         "What it said is kept: /train logs wide",
     )
+    await alice.is_written_to("wide was preempted.", "/train logs wide", "Its card is in #team-a.")
     await is_admitted(story, base)
     await wide.shows("It waits for 8 GPUs of h100")
     await alice.types("#team-a", "/train why wide")
