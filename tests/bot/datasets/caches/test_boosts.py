@@ -4,6 +4,7 @@ import pytest
 
 from bot.approvals import Verdict
 from bot.datasets.caches.answers import offered
+from bot.datasets.caches.fills import fills_on
 from bot.datasets.caches.service import Found, Offer
 from bot.datasets.caches.tables import Phase
 from bot.errors import UserError
@@ -14,6 +15,7 @@ from bot.volumes.changes.tables import Phase as Change
 from bot.volumes.matching import claimed
 from playground.ledger import Fault
 from tests.bot.datasets.caches.boosting import Boosting, settings_of
+from tests.bot.datasets.caches.rows import SIZE
 from tests.bot.ground import ERIN
 
 SET = "PATCH volumes"
@@ -202,11 +204,15 @@ def test_boost_joins_a_fill_under_way(boosting: Boosting) -> None:
     cache_id = boosting.begin(boosting.ask(ERIN), ERIN).cache.id
     boosting.pass_time(minutes=5)
     assert mibps(boosting) == 16
+    claim = boosting.found(cache_id).claim_name
+    (fill,) = boosting.do(lambda session: fills_on(session, "default", "datasets", claim))
+    assert (fill.what, 0 < fill.left_bytes < SIZE) == ("chest-xray@v3", True)
     assert isinstance(boosting.offer(), Found)
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
     boosting.pass_time(minutes=15)
     assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
+    assert boosting.do(lambda session: fills_on(session, "default", "datasets", claim)) == ()
 
 
 def test_change_by_hand_stands_against_a_boost(boosting: Boosting) -> None:

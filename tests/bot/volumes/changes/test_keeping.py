@@ -3,9 +3,12 @@
 from datetime import timedelta
 
 from bot.slack.markup import when
+from bot.slack.text import as_text
 from bot.volumes.changes import keeping
+from bot.volumes.changes.question import Fill, question
 from bot.volumes.changes.tables import Phase
 from bot.volumes.records import ClaimPlace
+from playground.arm.estate import GIB
 from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
 
 HOUR = 3600
@@ -127,3 +130,16 @@ def test_clock_that_jumps_back_amid_the_way_back(rig: Rig) -> None:
     rig.pass_time(hours=7)
     assert (lane.throughput, rig.row(row_id).phase) == (16, Phase.RETURNED)
     assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
+
+
+def test_question_tells_of_uses_and_fills(rig: Rig) -> None:
+    rig.volume("data", rig.arm.standard)
+    asked = level("data", "Premium", seconds=30 * HOUR)
+    plan, anf = rig.service.plan(asked, rig.claimed("data"))
+    fills = [Fill("chest-xray@v3", 100 * GIB)]
+    told = as_text(question(asked, plan, anf, fills)).splitlines()
+    assert " ".join(told[2:4]) == (
+        "chest-xray@v3 is being filled on it: 100 GiB are missing, which takes at least 1h 44m"
+        " now, and 26m 2s then. The fill goes on meanwhile. Where a run or a fill uses the volume"
+        " at that time, it is put back once that has ended, 30d later at most."
+    )
