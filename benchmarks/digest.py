@@ -3,16 +3,19 @@
 512 GPUs, 40 teams, minute by minute; on SQLite, and on PostgreSQL where its programs are found.
 """
 
+import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import text
 from sqlmodel import Session
 
+from benchmarks.rig.children import python, timed
 from benchmarks.rig.figures import Aim, Report, command, median
 from benchmarks.rig.gpu_past import END, GPUS, TEAMS, Past
 from benchmarks.rig.gpu_present import cluster, prometheus, runs
@@ -28,6 +31,7 @@ from bot.quotas.engines import Engines
 from tests.postgres import programs_of_postgres, running
 
 MONTH, MOST_REPORT_MS, MOST_CYCLE_MS, MOST_TIMES = 30, 1_000.0, 100.0, 1.5
+MOST_DIGEST_MS, MOST_DIGEST_MB = 1_000.0, 150.0
 _DAYS, _DAYS_QUICK, _TIMES_MORE = 30, 10, 10
 _ROUNDS = 7
 
@@ -46,6 +50,10 @@ async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
 def _aims(name: str, figures: dict[str, float]) -> Iterator[Aim]:
     yield Aim(f"{name}: report of a month in ms", figures["month_ms"], MOST_REPORT_MS)
     yield Aim(f"{name}: a sampling cycle in ms", figures["cycle_ms"], MOST_CYCLE_MS)
+    for name_of, words in (("digest", "a digest"), ("week", "a digest of a week")):
+        yield Aim(f"{name}: {words} in ms", figures[f"{name_of}_ms"], MOST_DIGEST_MS)
+        more = figures[f"{name_of}_mb"] - figures["idle_mb"]
+        yield Aim(f"{name}: {words}, MB more than idle", more, MOST_DIGEST_MB)
     times = figures["day_ms"] / figures["day_little_history_ms"]
     yield Aim(f"{name}: a day with ten times the history, times", times, MOST_TIMES)
 
@@ -66,6 +74,7 @@ def _measured(urls: tuple[str, str], days: int) -> dict[str, float]:
         by_team = _timed(lambda: much.read(lambda session: _report(session, days, By.TEAM)))
         first, cycle = _cycles(much)
         return {
+            **_digests(urls[1]),
             "month_ms": max(by_run, by_team),
             "day_ms": after,
             "day_little_history_ms": before,
@@ -76,6 +85,25 @@ def _measured(urls: tuple[str, str], days: int) -> dict[str, float]:
     finally:
         little.close()
         much.close()
+
+
+def _digests(url: str) -> dict[str, float]:
+    """Digests of a day and of a week in processes of their own, beside one that makes none."""
+    idle, day, week = (_child(url, days) for days in (0, 1, 7))
+    return {
+        "idle_mb": idle["most_mb"],
+        "digest_ms": median(day["ms"]),
+        "digest_mb": day["most_mb"],
+        "week_ms": median(week["ms"]),
+        "week_mb": week["most_mb"],
+    }
+
+
+def _child(url: str, days: int) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(
+        timed(python("benchmarks.rig.gpu_digest", url, str(days))).said
+    )
+    return said
 
 
 def _report(session: Session, days: int, by: By) -> object:

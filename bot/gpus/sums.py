@@ -78,6 +78,27 @@ def slots(
     yield from _samples(session, state.cluster, later, MINUTE)
 
 
+def whole_hours(session: Session, cluster: str, minutes: range) -> dict[int, dict[str, int]]:
+    """What the series of each kind held together, by the minute in which an hour begins.
+
+    Of hours that are not summed up yet it knows nothing.
+    """
+    rows = session.connection().execute(
+        select(col(Hour.hour), col(Series.what), func.sum(col(Hour.allocated)))
+        .join(Series, col(Series.id) == col(Hour.series))
+        .where(
+            col(Series.cluster) == cluster,
+            col(Hour.hour) >= -(-minutes.start // PER_HOUR),
+            col(Hour.hour) < -(-minutes.stop // PER_HOUR),
+        )
+        .group_by(col(Hour.hour), col(Series.what))
+    )
+    found: dict[int, dict[str, int]] = {}
+    for hour, what, amount in rows:
+        found.setdefault(hour * PER_HOUR, {})[what] = int(amount)
+    return found
+
+
 def series(session: Session, chosen: Collection[int]) -> dict[int, Who]:
     """Whose the series of these ids are."""
     ids = sorted(chosen)

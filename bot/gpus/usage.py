@@ -14,19 +14,19 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.gpus.amounts import NOTHING, WHOLE, Amounts, hours
-from bot.gpus.minutes import Window, moment_of
+from bot.gpus.minutes import PER_HOUR, Window, moment_of
 from bot.gpus.packing import unpack
-from bot.gpus.sums import Who, series, slots, sums
+from bot.gpus.sums import Who, series, slots, sums, whole_hours
 from bot.gpus.tables import MINUTE, Sample, Sampling, Series, What
 
 __all__ = [
     "Amounts", "Now", "Part", "Slot", "Use", "Who", "Window",
-    "grouped", "latest", "series_of", "timeline", "together", "use",
+    "grouped", "held_by_hour", "latest", "series_of", "timeline", "together", "use",
 ]  # fmt: skip
 
 Key = Callable[[Who], str]
 _HELD = frozenset({What.RUN, What.OTHER})
-_MINUTE = timedelta(minutes=1)
+_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,24 @@ def timeline(
         for place, held in sorted(found.items())
         if sampled.get(place)
     )
+
+
+def held_by_hour(session: Session, window: Window, cluster: str) -> dict[datetime, float]:
+    """How many GPUs somebody held on average in each hour of which there are samples."""
+    state = session.get(Sampling, cluster)
+    if state is None:
+        return {}
+    minutes = window.minutes
+    edge = min(max(state.rolled * PER_HOUR, minutes.start), minutes.stop)
+    found = {
+        moment_of(minute): sum(amounts.get(each, 0) for each in _HELD) / amounts[What.SAMPLED]
+        for minute, amounts in whole_hours(session, cluster, range(minutes.start, edge)).items()
+        if amounts.get(What.SAMPLED)
+    }
+    rest = Window(moment_of(edge), window.ended)
+    for slot in timeline(session, rest, cluster, _HOUR, lambda _series: ""):
+        found[slot.at] = slot.gpus("")
+    return found
 
 
 def series_of(session: Session, run_id: str) -> Sequence[Series]:

@@ -1,5 +1,6 @@
 """Figures of digests by day and by hour, and the charts of them."""
 
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,7 +11,7 @@ from bot.gpus.amounts import hours
 from bot.gpus.digests.figures import Days, Figures, Hours, TeamFigures
 from bot.gpus.digests.plans import days_until
 from bot.gpus.minutes import PER_HOUR
-from bot.gpus.usage import Use, Window, grouped, timeline, use
+from bot.gpus.usage import Use, Window, grouped, held_by_hour, use
 
 _DAYS, _HEAT_DAYS = 14, 7
 _MOST_TEAMS, _MOST_BARS = 6, 10
@@ -40,9 +41,15 @@ def day_figures(session: Session, day: date, time_zone: str, teams: frozenset[st
 def hour_figures(session: Session, day: date, time_zone: str) -> Hours:
     """The allocated share of the GPUs, by hour, on each of the 7 days before a date."""
     windows = [_day_before(day, back, time_zone) for back in range(_HEAT_DAYS - 1, -1, -1)]
+    gpus = [_gpus_by_cluster(use(session, window)) for window in windows]
+    whole = Window(windows[0].begun, windows[-1].ended)
+    held = [held_by_hour(session, whole, each) for each in sorted({c for g in gpus for c in g})]
     return Hours(
         tuple(_label(window, time_zone, "%a") for window in windows),
-        tuple(_hours_of(session, window, time_zone) for window in windows),
+        tuple(
+            _hours_of(window, time_zone, sum(there.values()), held)
+            for window, there in zip(windows, gpus, strict=True)
+        ),
     )
 
 
@@ -98,21 +105,22 @@ def _label(window: Window, time_zone: str, shape: str) -> str:
     return f"{local:{shape}} {local.day}"
 
 
-def _hours_of(session: Session, window: Window, time_zone: str) -> tuple[float | None, ...]:
+def _hours_of(
+    window: Window, time_zone: str, gpus: float, held: Sequence[Mapping[datetime, float]]
+) -> tuple[float | None, ...]:
     """Shares by the hour on the clock: that which comes twice a year is the mean of both.
 
     The hour that clocks leave out is as the one before it.
     """
-    gpus = _gpus_by_cluster(use(session, window))
+    together: dict[datetime, float] = {}
+    for of_cluster in held:
+        for at, count in of_cluster.items():
+            if window.begun <= at < window.ended:
+                together[at] = together.get(at, 0.0) + count
     found: dict[int, list[float]] = {}
-    total = sum(gpus.values())
-    held: dict[datetime, float] = {}
-    for cluster in gpus:
-        for slot in timeline(session, window, cluster, timedelta(hours=1), lambda _series: ""):
-            held[slot.at] = held.get(slot.at, 0.0) + slot.gpus("")
-    for at, amount in held.items():
-        if total:
-            found.setdefault(at.astimezone(ZoneInfo(time_zone)).hour, []).append(amount / total)
+    for at, amount in together.items():
+        if gpus:
+            found.setdefault(at.astimezone(ZoneInfo(time_zone)).hour, []).append(amount / gpus)
     cells: list[float | None] = []
     has_all = (window.ended - window.begun) >= timedelta(hours=_DAY_HOURS)
     for hour in range(_DAY_HOURS):

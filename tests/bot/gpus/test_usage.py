@@ -17,7 +17,7 @@ from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import PER_HOUR, minute_of, moment_of
 from bot.gpus.packing import add_up, pack, unpack
 from bot.gpus.tables import GpuPod, Hour, Sample, Sampling, Series, What
-from bot.gpus.usage import Window, latest, timeline, use
+from bot.gpus.usage import Window, held_by_hour, latest, timeline, use
 
 BEGIN = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 FIRST = minute_of(BEGIN)
@@ -165,6 +165,21 @@ def test_slots_of_a_timeline_add_up(database: Database) -> None:
         assert [each.at for each in found] == sorted(
             {moment_of(FIRST + place // step * step) for place in minutes}
         )
+
+    check()
+
+
+def test_hours_are_those_of_a_timeline(database: Database) -> None:
+    """Whether they are summed up already or not."""
+
+    @given(samples, st.integers(0, 4))
+    @settings(max_examples=30)
+    def check(minutes: Minutes, rolled: int) -> None:
+        database.transaction(lambda session: write(session, minutes, rolled))
+        span, hour = window(0, LENGTH), timedelta(hours=1)
+        held = database.read(lambda session: held_by_hour(session, span, "default"))
+        slots = database.read(lambda s: timeline(s, span, "default", hour, lambda _series: ""))
+        assert held == {each.at: pytest.approx(each.gpus("")) for each in slots}
 
     check()
 
