@@ -1,21 +1,15 @@
 """A digest as a whole: what was sampled and done in a day, as its card says it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from sqlmodel import Session, select
 
 from bot.charts.values import Bars, HeatMap, described
-from bot.config import Settings
-from bot.controller import Loop
-from bot.database.database import Database
-from bot.datasets.caches.usage import UsageService
 from bot.due import wake
-from bot.gpus.digests.controller import DigestController, DigestRenderer
-from bot.gpus.digests.gathering import Gathering
+from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.tables import Hour, Sampling
@@ -28,77 +22,7 @@ from bot.training.tables import Phase
 from bot.volumes.changes.tables import Leg, VolumeChange
 from bot.volumes.changes.tables import Phase as ChangePhase
 from tests.bot.gpus.digests.days import QUOTED, add_run, begin, fill, waited
-from tests.bot.quotas.people import FrozenClock
-from tests.bot.quotas.people import settings as story
-
-DAY = datetime(2026, 11, 20, tzinfo=UTC)
-NEXT = DAY + timedelta(days=1)
-NOW = NEXT + timedelta(hours=9)
-SECTIONS = [
-    "teams",
-    "idle",
-    "queue",
-    "failures",
-    "hardware",
-    "overrides",
-    "caches",
-    "anf",
-    "days",
-    "hours",
-]
-HOUR = timedelta(hours=1)
-
-
-def settings() -> Settings:
-    whole = story().model_dump(exclude_defaults=True)
-    return Settings.model_validate(
-        {**whole, "training": {"prices": {"per_gpu_hour": {"h100": "2.50"}}}}
-    )
-
-
-@pytest.fixture
-def told(database: Database) -> "Telling":
-    return Telling(database)
-
-
-class Telling:
-    """Digests of the story of one day."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.clock = FrozenClock()
-        self.clock.moment = NOW
-        self.loop = self.bot()
-
-    def bot(self) -> Loop:
-        gathering = Gathering(settings, UsageService(settings, {}))
-        controller = DigestController(self.database, self.clock, gathering)
-        return Loop(self.database, self.clock, [controller])
-
-    def digest(self, **also: Any) -> str:
-        """The id of a digest that is due."""
-        fields = {
-            "workspace_id": "T0QM", "channel": "C0DAILY", "period": "day", "day": NEXT.date(),
-            "begun": DAY, "ended": NEXT, "time_zone": "UTC", "sections": SECTIONS,
-            "asked_at": NOW,
-        }  # fmt: skip
-        row = Digest(**{**fields, **also})
-        row_id = row.id
-
-        def work(session: Session) -> None:
-            session.add(row)
-            wake(session, DIGEST, row_id, DIGEST, NOW)
-
-        self.database.transaction(work)
-        return row_id
-
-    def card(self, **also: Any) -> Card:
-        """The card of a digest, once it is gathered."""
-        row_id = self.digest(**also)
-        self.loop.run_due()
-        card = self.database.read(lambda s: DigestRenderer().card(s, row_id, "C0DAILY"))
-        assert card is not None
-        return card
+from tests.bot.gpus.digests.telling import DAY, HOUR, NEXT, NOW, Telling
 
 
 def a_day(session: Session) -> None:
