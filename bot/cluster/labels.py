@@ -31,6 +31,9 @@ JOB_NAME = "batch.kubernetes.io/job-name"
 REPLICA_INDEX = "training.kubeflow.org/replica-index"
 # How KAI is asked for a part of a GPU.
 GPU_FRACTION = "gpu-fraction"
+# What pods that share a GPU have in common with the pod that holds it for them.
+GPU_GROUP = "runai-gpu-group"
+GPU_RESERVATIONS = frozenset({"kai-resource-reservation", "runai-reservation"})
 # How Trident is asked for a clone of a volume, or for the same volume in another namespace.
 CLONED_FROM = "trident.netapp.io/cloneFromPVC"
 CLONED_FROM_SNAPSHOT = "trident.netapp.io/cloneFromSnapshot"

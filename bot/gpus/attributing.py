@@ -19,7 +19,7 @@ def of_nodes(
     found: dict[PodName, Figures] = {}
     by_node: dict[str, dict[PodName, KnownPod]] = {}
     for name, pod in pods.items() if told else ():
-        if pod.holds(minute):
+        if pod.holds(minute) and not pod.is_reservation:
             by_node.setdefault(pod.node, {})[name] = pod
     if "" in by_node:  # it may be on any of them
         return {}
@@ -30,6 +30,25 @@ def of_nodes(
             found[name] = _of_one(figures, _gpus(pod))
         elif figures.gpus == figures.idle >= sum(_amounts(there.values())):
             found |= {name: _share(figures, _gpus(pod)) for name, pod in there.items()}
+    return found
+
+
+def of_shared(
+    told: Mapping[PodName, Figures], pods: Mapping[PodName, KnownPod], minute: int
+) -> dict[PodName, Figures]:
+    """By pod what the GPU did that KAI shares; the exporter names the pod that holds it for them.
+
+    Each part of it did what the GPU did. Whose its memory is nobody knows where several share it.
+    """
+    found: dict[PodName, Figures] = {}
+    for name, figures in told.items():
+        holder = pods.get(name)
+        if holder is None or not holder.is_reservation:
+            continue
+        sharers = [each for each, pod in pods.items() if pod.shares(holder, minute)]
+        if len(sharers) > 1:
+            figures = figures._replace(memory_used=0, memory_total=0)  # noqa: PLW2901 - the same ones
+        found |= dict.fromkeys(sharers, figures)
     return found
 
 

@@ -1,6 +1,6 @@
 """Fills minutes that nobody sampled, from what kube-state-metrics said was held in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import or_, select
 from sqlmodel import Session, col
@@ -42,9 +42,20 @@ class Filling:
             held: dict[int, int] = {}
             for request in each.pods:
                 pod = self.pods[request.namespace, request.pod]
-                held[pod.series] = held.get(pod.series, 0) + pod.amount
+                for series, amount in self._holders(pod, request, minute):
+                    held[series] = held.get(series, 0) + amount
             filled[minute] = entries | {series: Amounts(gpus) for series, gpus in held.items()}
         return filled
+
+    def _holders(self, pod: KnownPod, request: Request, minute: int) -> Iterator[tuple[int, int]]:
+        """Whose what a pod requests is: of a shared GPU that of those who are known to share it."""
+        if not pod.is_reservation:
+            yield pod.series, pod.amount
+            return
+        sharers = [each for each in self.pods.values() if each.shares(pod, minute)]
+        yield from ((each.series, each.amount) for each in sharers)
+        if not sharers:
+            yield pod.series, request.amount
 
     def _capacity(self, told: Requests) -> dict[Owner, int]:
         found = {Owner(What.SAMPLED, self._cluster): WHOLE}

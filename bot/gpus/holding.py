@@ -40,12 +40,20 @@ def pods_of_runs(view: View) -> list[Pod]:
 
 
 def holders(view: View, counting: Counting) -> Iterator[tuple[Holder, int]]:
-    """The pods of others that hold GPUs, and how much, in thousandths of one."""
+    """The pods of others that hold GPUs, and how much, in thousandths of one.
+
+    A GPU that KAI shares is held by those who share it, not by its reservation.
+    """
     for pod in view.all(HOLDERS):
-        if pod.spec.node_name and pod.status.phase not in _OVER:
+        if _is_there(pod) and not _is_reservation(pod):
             amount = _held(pod, counting)
             if amount:
                 yield pod, amount
+
+
+def reservations(view: View) -> Iterator[Holder]:
+    """The pods by which KAI holds GPUs for those who share them."""
+    return (pod for pod in view.all(HOLDERS) if _is_there(pod) and _is_reservation(pod))
 
 
 def capacities(view: View, counting: Counting) -> list[Capacity]:
@@ -56,6 +64,14 @@ def capacities(view: View, counting: Counting) -> list[Capacity]:
         if gpus:
             found.append(Capacity(node.name, gpus, gpus if is_ready(node) else 0))
     return found
+
+
+def _is_there(pod: Holder) -> bool:
+    return bool(pod.spec.node_name) and pod.status.phase not in _OVER
+
+
+def _is_reservation(pod: Holder) -> bool:
+    return pod.namespace in labels.GPU_RESERVATIONS and labels.GPU_GROUP in pod.labels
 
 
 def _held(pod: Holder, counting: Counting) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 
 from bot.gpus.amounts import NOTHING, WHOLE, Amounts
-from bot.gpus.attributing import of_nodes
+from bot.gpus.attributing import of_nodes, of_shared
 from bot.gpus.pods import KnownPod
 from bot.gpus.sources.source import Figures, PodName, Told
 
@@ -22,6 +22,7 @@ def join(
     """
     sums: dict[int, Amounts] = {}
     known = of_nodes(told.nodes, pods, minute) | told.pods
+    known |= of_shared(told.pods, pods, minute)
     for name, each in known.items():
         pod = pods.get(name)
         if pod is not None:

@@ -18,7 +18,7 @@ class KnownPod(NamedTuple):
     """Whose a pod is, and how much it holds, in thousandths of a GPU, where and when.
 
     It held that from the minute `first` on, until `last` where it does not any more; `node` is
-    empty where nobody knows.
+    empty where nobody knows. Those of one `gpu_group` share a GPU.
     """
 
     uid: str
@@ -27,6 +27,17 @@ class KnownPod(NamedTuple):
     node: str = ""
     first: int = 0
     last: int | None = None
+    gpu_group: str = ""
+
+    @property
+    def is_reservation(self) -> bool:
+        """Whether it holds a GPU for those who share it."""
+        return bool(self.gpu_group) and not self.amount
+
+    def shares(self, reservation: "KnownPod", minute: int) -> bool:
+        """Whether it has a part of the GPU that another pod holds for it, in a minute."""
+        is_one = self.gpu_group == reservation.gpu_group and not self.is_reservation
+        return is_one and self.holds(minute)
 
     def holds(self, minute: int) -> bool:
         """Whether it held them in a minute."""
@@ -42,6 +53,7 @@ class NewPod(NamedTuple):
     amount: int
     owner: Owner
     node: str = ""
+    gpu_group: str = ""
 
 
 def live_pods(session: Session, cluster: str) -> dict[str, KnownPod]:
@@ -66,6 +78,7 @@ def known_pods(session: Session, cluster: str, since: int) -> dict[tuple[str, st
             col(GpuPod.node),
             col(GpuPod.first),
             col(GpuPod.last),
+            col(GpuPod.gpu_group),
         )
         .where(
             col(GpuPod.cluster) == cluster,
@@ -93,6 +106,7 @@ def keep_pods(
             "series": series,
             "amount": pod.amount,
             "node": pod.node,
+            "gpu_group": pod.gpu_group,
             "first": first,
             "last": last,
         }

@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
 from bot.cluster.objects import Pod
@@ -17,7 +18,7 @@ from bot.database.database import Database
 from bot.due import wake
 from bot.gpus import keeping, measuring, owners
 from bot.gpus.amounts import WHOLE, Amounts
-from bot.gpus.holding import capacities, holders, is_fresh, pods_of_runs, run_of
+from bot.gpus.holding import capacities, holders, is_fresh, pods_of_runs, reservations, run_of
 from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting, Place, places
 from bot.gpus.owners import Owner
@@ -130,6 +131,7 @@ class SampleController:
                     pod, site.cluster.view, site.cluster.name, site.teams, place
                 )
                 look.new.append(_new(pod, amount, owner))
+        self._look_at_reservations(site, known, there, look)
         pods = pods_of_runs(site.cluster.view)
         there.update(pod.uid for pod in pods)
         look.new.extend(self._new_of_runs(session, site, pods, known))
@@ -138,6 +140,18 @@ class SampleController:
                 look.held[each.series] += each.amount
             else:
                 look.gone.append(uid)
+
+    def _look_at_reservations(
+        self, site: _Site, known: Mapping[str, KnownPod], there: set[str], look: _Look
+    ) -> None:
+        """They hold nothing for themselves; figures of shared GPUs come by their names."""
+        for pod in reservations(site.cluster.view):
+            there.add(pod.uid)
+            if pod.uid not in known:
+                owner = owners.of_holder(
+                    pod, site.cluster.view, site.cluster.name, site.teams, Place()
+                )
+                look.new.append(_new(pod, 0, owner))
 
     def _new_of_runs(
         self, session: Session, site: _Site, pods: Iterable[Pod], known: Mapping[str, KnownPod]
@@ -162,7 +176,8 @@ class SampleController:
 
 
 def _new(pod: Pod | Holder, amount: int, owner: Owner) -> NewPod:
-    return NewPod(pod.uid, pod.namespace, pod.name, amount, owner, pod.spec.node_name)
+    group = pod.labels.get(labels.GPU_GROUP, "")
+    return NewPod(pod.uid, pod.namespace, pod.name, amount, owner, pod.spec.node_name, group)
 
 
 def _amount(run: Run | None, pod: Pod) -> int:
@@ -176,7 +191,7 @@ def _save(session: Session, cluster: str, look: _Look) -> None:
     for each in look.new:
         series = ids[each.owner]
         held[series] = held.get(series, 0) + each.amount
-    entries = {series: Amounts(amount) for series, amount in held.items()}
+    entries = {series: Amounts(amount) for series, amount in held.items() if amount}
     entries |= {ids[owner]: Amounts(amount) for owner, amount in look.others.items()}
     new = [(each, ids[each.owner]) for each in look.new]
     keep_pods(session, cluster, new, (look.minute, None))

@@ -69,6 +69,7 @@ class Series(SQLModel, table=True):
 class GpuPod(SQLModel, table=True):
     """A pod that holds, or held, GPUs; `amount` is in thousandths of a GPU.
 
+    Those of one `gpu_group` share a GPU; the one with an amount of 0 holds it for them.
     `first` is the minute in which it was first seen with them, `last` the first one without.
     """
 
@@ -89,6 +90,7 @@ class GpuPod(SQLModel, table=True):
     series: int = Field(foreign_key="gpu_series.id")
     amount: int
     node: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    gpu_group: str = Field(default="", sa_column_kwargs={"server_default": ""})
     first: int
     last: int | None = Field(default=None, index=True)
 

@@ -82,7 +82,7 @@ async def _a_notebook_idles(story: Story, alice: Person, day: date) -> None:
     await is_admitted(story, notebook)
     await _wakes(story, day, "11:44")
     await story.pass_time(2 * _MINUTE)
-    said = "the GPUs of nb do nothing since", "It is stopped", "so that others can have them"
+    said = "nb: its GPUs do nothing since", "It is stopped", "so that others can have them"
     notice = await alice.is_mentioned("#team-a", *said, thread=notebook)
     await notice.offers("Keep it for 4h")
     await _wakes(story, day, "12:19")
@@ -100,7 +100,7 @@ async def _a_run_idles(story: Story, bob: Person, day: date) -> Card:
     await is_admitted(story, card)
     await _wakes(story, day, "10:09")
     await story.pass_time(2 * _MINUTE)
-    said = "the GPUs of sweep do nothing, since", "Memory that is held is no work."
+    said = "sweep: its GPUs do nothing, since", "Memory that is held is no work."
     notice = await bob.is_mentioned("#team-b", *said, thread=card)
     await notice.offers("Leave it alone for 4h", "Stop")
     await bob.types("#team-b", "/gpu idle")
@@ -115,7 +115,7 @@ async def _a_run_idles(story: Story, bob: Person, day: date) -> Card:
 
 
 async def _is_stopped_from(digest: Card, story: Story, bob: Person, card: Card) -> None:
-    said = "the GPUs of sweep still do nothing, since"
+    said = "sweep: its GPUs still do nothing, since"
     await bob.is_mentioned("#team-b", said, thread=card)
     await bob.clicks(digest, "Stop sweep", confirming="Stop sweep?")
     await bob.is_told("sweep is being stopped")
@@ -133,7 +133,9 @@ async def _gpus_are_borrowed(story: Story, alice: Person, bob: Person, day: date
     await _wakes(story, day, "10:00")
     command = "--image ghcr.io/acme/base:2.0 --gpus 8 -- python train.py --epochs 1"
     base = await submits(story, bob, "#team-b", "base", command)
-    await story.reply(wide, "Preempted. Its GPUs were borrowed", "They went to base of team-b.")
+    await story.reply(
+        wide, "wide was preempted. Its GPUs were borrowed", "They went to base of team-b."
+    )
     await is_admitted(story, base)
     await _wakes(story, day, "16:02")
     await bob.is_mentioned("#team-b", "base succeeded after 6h", thread=base)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.gpus.attributing import of_nodes
+from bot.gpus.attributing import of_nodes, of_shared
 from bot.gpus.pods import KnownPod
 from bot.gpus.sources.source import Figures
 
@@ -52,3 +52,29 @@ def test_only_who_was_there_counts(first: int, last: int | None, *, is_alone: bo
 def test_who_may_be_anywhere_hides_all() -> None:
     pods = {LANE: pod(2), NOTEBOOK: pod(2, node="")}
     assert of_nodes({"gpu-1": NODE}, pods, 5) == {}
+
+
+RESERVATION = ("kai-resource-reservation", "gpu-reservation-x")
+WORKS = Figures(gpus=1, busy=0.6, idle=0, memory_used=30_000, memory_total=80_000)
+
+
+def shared(amount: int, group: str = "g1", last: int | None = None) -> KnownPod:
+    return KnownPod("uid", 1, amount, "gpu-1", 0, last, group)
+
+
+def test_parts_of_a_gpu_did_what_it_did() -> None:
+    pods = {
+        RESERVATION: shared(0),
+        LANE: shared(500),
+        NOTEBOOK: shared(250),
+        ("team-b", "gone"): shared(250, last=5),
+        ("team-b", "another"): shared(250, "g2"),
+    }
+    without_memory = WORKS._replace(memory_used=0, memory_total=0)
+    assert of_shared({RESERVATION: WORKS, LANE: NODE}, pods, 5) == {
+        LANE: without_memory,
+        NOTEBOOK: without_memory,
+    }
+    del pods[NOTEBOOK]
+    assert of_shared({RESERVATION: WORKS}, pods, 5) == {LANE: WORKS}
+    assert of_shared({("x", "unknown"): WORKS}, pods, 5) == {}
