@@ -140,6 +140,7 @@ async def _gpus_are_borrowed(story: Story, alice: Person, bob: Person, day: date
     await _wakes(story, day, "16:02")
     await bob.is_mentioned("#team-b", "base succeeded after 6h", thread=base)
     await is_admitted(story, wide)
+    await alice.is_mentioned("#team-a", "wide runs now, after waiting for 6h", thread=wide)
     return wide
 
 
