@@ -33,12 +33,31 @@ def meant(
     if own is None and origin is not None:
         own = session.get(Snapshot, origin.snapshot_id)
     if own is None:
-        example = words(f"train resubmit {run.reference} --from-snapshot results-3f9c01b22a")
-        raise NotFoundError(
-            f"No snapshot shows the end of {run.reference}.",
-            f"Name one that is there, as `{example}`; `{words('snapshot list')}` shows them.",
-        )
+        said = f"No snapshot shows the end of {run.reference}."
+        raise NotFoundError(said, _what_there_is(session, run, words))
     return own
+
+
+def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> str:
+    """What a run without a snapshot of its end could start on."""
+    claims = [each.claim for each in mounts_of(run.job_name, asked_spec(run))]
+    if not claims:
+        return "It mounts no PVC: submit it anew with `--pvc NAME:/path --snapshot NAME`."
+    newest = next(
+        (
+            each
+            for each in finding.of_team(session, run.team)
+            if (each.cluster, each.namespace) == (run.cluster, run.namespace)
+            and each.claim_name in claims
+            and each.is_usable
+        ),
+        None,
+    )
+    if newest is None:
+        example = words(f"snapshot create {claims[0]}")
+        return f"What it mounts has none: `{example}` takes one."
+    example = words(f"train resubmit {run.reference} --from-snapshot {newest.name}")
+    return f"The newest of {newest.claim_name}, which it mounts, is {newest.name}: `{example}`"
 
 
 def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:

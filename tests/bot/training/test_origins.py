@@ -254,10 +254,7 @@ def test_what_is_no_start_is_refused(keeping: SnapshotRig) -> None:
     before = count(keeping)
     assert refused(keeping, "plain") == (
         "No snapshot shows the end of plain.",
-        (
-            "Name one that is there, as `/train resubmit plain --from-snapshot"
-            " results-3f9c01b22a`; `/snapshot list` shows them."
-        ),
+        "It mounts no PVC: submit it anew with `--pvc NAME:/path --snapshot NAME`.",
     )
     assert refused(keeping, "plain", "nothing")[0] == "team-a has no snapshot nothing."
     name = keeping.kept(side).name
