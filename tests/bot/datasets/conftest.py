@@ -1,22 +1,12 @@
 """Datasets on SQLite and on the playground's cluster over HTTP."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from bot.database.database import Database
 from tests.bot.datasets.rig import Rig
 from tests.bot.ground import Outside
-from tests.databases import create_tables
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Rig(database, outside)
-    outside.close()
-    database.close()
+def rig(own_database: Database, outside: Outside) -> Rig:
+    return Rig(own_database, outside)

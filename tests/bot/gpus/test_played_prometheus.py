@@ -26,8 +26,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    outside = Outside(tmp_path)
+def played(outside: Outside) -> Iterator[Played]:
     found = Played(outside)
     for name, team, gpus in (("lane-1", "team-a", 4), ("nb-1", "team-a", 2), ("base", "team-b", 6)):
         outside.cluster.create("jobs", training_job(name, gpus, epochs=90), team)
@@ -43,7 +42,6 @@ def played(tmp_path: Path) -> Iterator[Played]:
     found.passes(minutes=28)
     yield found
     found.close()
-    outside.close()
 
 
 def ask_all(url: str) -> None:

@@ -1,6 +1,5 @@
 """Snapshots on SQLite and on the playground's cluster over HTTP."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,26 +8,13 @@ from bot.database.database import Database
 from tests.bot.ground import Outside
 from tests.bot.snapshots.in_place import InPlace
 from tests.bot.snapshots.rig import Rig
-from tests.databases import create_tables
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Rig(database, outside, tmp_path)
-    outside.close()
-    database.close()
+def rig(own_database: Database, outside: Outside, tmp_path: Path) -> Rig:
+    return Rig(own_database, outside, tmp_path)
 
 
 @pytest.fixture
-def in_place(tmp_path: Path) -> Iterator[InPlace]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield InPlace(database, outside, tmp_path)
-    outside.close()
-    database.close()
+def in_place(own_database: Database, outside: Outside, tmp_path: Path) -> InPlace:
+    return InPlace(own_database, outside, tmp_path)

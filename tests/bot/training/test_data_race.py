@@ -1,8 +1,6 @@
 """Submissions that race evictions: never a run without its data, never an eviction under one."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -19,20 +17,14 @@ from bot.slack.container_parameters import DataMount
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
 from tests.bot.ground import START, Outside
 from tests.bot.training.rig import Rig, settings
-from tests.databases import create_tables
 
 ROUNDS = 200
 DATA = (DataMount("chest-xray@v3", "/data"),)
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database, outside = Database(url), Outside(tmp_path)
-    yield Rig(database, outside, settings(limits={"live_runs": 2 * ROUNDS}))
-    outside.close()
-    database.close()
+def rig(own_database: Database, outside: Outside) -> Rig:
+    return Rig(own_database, outside, settings(limits={"live_runs": 2 * ROUNDS}))
 
 
 def test_submission_and_eviction_never_both_win(rig: Rig) -> None:

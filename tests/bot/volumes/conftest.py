@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -35,43 +34,37 @@ def files(arm: Arm, identity: None) -> Iterator[NetAppFiles]:  # noqa: ARG001 - 
 @pytest.fixture
 def rig(
     own_database: Database,
+    outside: Outside,
     arm: Arm,
     identity: None,  # noqa: ARG001 - it has to be there
-    tmp_path: Path,
 ) -> Iterator[Rig]:
     """A team's volume, on a database, in the playground's cluster and in its Azure, over HTTP."""
-    outside = Outside(tmp_path)
     built = Rig(own_database, outside, arm)
     yield built
     built.close()
-    outside.close()
 
 
 @pytest.fixture
 def shop(
     own_database: Database,
+    outside: Outside,
     arm: Arm,
     identity: None,  # noqa: ARG001 - it has to be there
-    tmp_path: Path,
 ) -> Iterator[Workshop]:
     """The same, with those who repair what Trident keeps."""
-    outside = Outside(tmp_path)
     built = Workshop(own_database, outside, arm)
     yield built
     built.close()
-    outside.close()
 
 
 @pytest.fixture
 def growing(
     own_database: Database,
+    outside: Outside,
     arm: Arm,
     identity: None,  # noqa: ARG001 - it has to be there
-    tmp_path: Path,
 ) -> Iterator[Growing]:
     """The same, with those who have PVCs grow."""
-    outside = Outside(tmp_path)
     built = Growing(own_database, outside, arm)
     yield built
     built.close()
-    outside.close()

@@ -13,57 +13,34 @@ from tests.bot.datasets.caches.fsx_filling import Importing
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.datasets.fsx.region import Region
 from tests.bot.ground import Outside
-from tests.databases import create_tables
 
 
 @pytest.fixture
-def keeping(tmp_path: Path) -> Iterator[Keeping]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Keeping(database, outside)
-    outside.close()
-    database.close()
+def keeping(own_database: Database, outside: Outside) -> Keeping:
+    return Keeping(own_database, outside)
 
 
 @pytest.fixture
-def filling(tmp_path: Path) -> Iterator[Filling]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Filling(database, outside)
-    outside.close()
-    database.close()
+def filling(own_database: Database, outside: Outside) -> Filling:
+    return Filling(own_database, outside)
 
 
 @pytest.fixture
-def boosting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Boosting]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
+def boosting(
+    own_database: Database, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Boosting]:
     with served(Arm(outside.clock.now)) as arm:
         for key in ("AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_CLIENT_SECRET"):
             monkeypatch.delenv(key, raising=False)
         for key, value in arm.identity.items():
             monkeypatch.setenv(key, value)
-        opened = Boosting(database, outside, arm)
+        opened = Boosting(own_database, outside, arm)
         yield opened
         opened.close()
-    outside.close()
-    database.close()
 
 
 @pytest.fixture
-def importing(tmp_path: Path) -> Iterator[Importing]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
+def importing(own_database: Database, outside: Outside, tmp_path: Path) -> Iterator[Importing]:
     region = Region(outside, tmp_path)
-    yield Importing(database, outside, region)
+    yield Importing(own_database, outside, region)
     region.close()
-    outside.close()
-    database.close()

@@ -67,15 +67,18 @@ class Left:
 
 
 @pytest.fixture
-def left(tmp_path: Path, arm: Arm, identity: None) -> Iterator[Left]:  # noqa: ARG001 - a fixture
+def left(
+    outside: Outside,
+    tmp_path: Path,
+    arm: Arm,
+    identity: None,  # noqa: ARG001 - it has to be there
+) -> Iterator[Left]:
     url = f"sqlite:///{tmp_path}/test.db"
     create_tables(url)
-    outside = Outside(tmp_path)
     with closing(Database(url)) as database:
         rig = Left(arm, database, outside)
         yield rig
         rig.files.close()
-    outside.close()
 
 
 def test_volume_that_trident_left_is_told_whole(left: Left) -> None:

@@ -19,7 +19,6 @@ from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.datasets.fsx.region import Region
 from tests.bot.ground import INSTALLATION, Outside
-from tests.databases import create_tables
 
 SYSTEM = "fs-0123456789abcdef0"
 COMMAND = f"aws fsx delete-file-system --region eu-central-1 --file-system-id {SYSTEM}"
@@ -74,16 +73,10 @@ class Linked(Leftovers):
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Iterator[Linked]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
+def left(own_database: Database, outside: Outside, tmp_path: Path) -> Iterator[Linked]:
     region = Region(outside, tmp_path)
-    yield Linked(database, outside, region)
+    yield Linked(own_database, outside, region)
     region.close()
-    outside.close()
-    database.close()
 
 
 def test_what_a_released_volume_names_is_told(left: Linked) -> None:

@@ -1,8 +1,6 @@
 """PVCs of teams that nobody mounts: seen at every sweep, told every morning, removed by nobody."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from bot.datasets.caches.sights import Sight
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.ground import INSTALLATION, START, Outside
-from tests.databases import create_tables
 
 
 class Idling(Leftovers):
@@ -74,14 +71,8 @@ class Idling(Leftovers):
 
 
 @pytest.fixture
-def idling(tmp_path: Path) -> Iterator[Idling]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Idling(database, outside)
-    outside.close()
-    database.close()
+def idling(own_database: Database, outside: Outside) -> Idling:
+    return Idling(own_database, outside)
 
 
 def test_what_nobody_mounts_is_told(idling: Idling) -> None:

@@ -1,9 +1,8 @@
 """What clouds keep that belongs to nothing in a cluster: told beside what is left over in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from bot.datasets.controller import World
 from bot.errors import StorageError
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.ground import START, Outside
-from tests.databases import create_tables
 
 
 @dataclass
@@ -68,14 +66,8 @@ class Clouded(Leftovers):
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Iterator[Clouded]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Clouded(database, outside)
-    outside.close()
-    database.close()
+def left(own_database: Database, outside: Outside) -> Clouded:
+    return Clouded(own_database, outside)
 
 
 def test_what_a_cloud_keeps_is_told(left: Clouded) -> None:

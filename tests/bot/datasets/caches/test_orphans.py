@@ -1,8 +1,6 @@
 """What is left over in a cluster: found, told once a day, removed when somebody says so."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +20,6 @@ from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.ground import CAROL, INSTALLATION, Outside
 from tests.bot.volumes.losing import STAYS, lose
-from tests.databases import create_tables
 
 ADMIN = Caller("T0QM", CAROL, "C0ADMINS", Place.APPROVALS, None, frozenset({Role.ADMIN}))
 
@@ -85,14 +82,8 @@ class Leftovers(Keeping):
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Iterator[Leftovers]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database = Database(url)
-    outside = Outside(tmp_path)
-    yield Leftovers(database, outside)
-    outside.close()
-    database.close()
+def left(own_database: Database, outside: Outside) -> Leftovers:
+    return Leftovers(own_database, outside)
 
 
 def test_what_no_row_needs_is_told_daily(left: Leftovers) -> None:

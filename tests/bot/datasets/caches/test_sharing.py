@@ -1,7 +1,5 @@
 """Caches in other namespaces: by a volume of the same handle, by Trident, or refused with why."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from bot.datasets.caches.tables import Phase, SharePhase
 from playground.ledger import Fault
 from tests.bot.datasets.caches.sharing import CLAIMS, NFS, TRIDENT, Sharing
 from tests.bot.ground import START, Outside
-from tests.databases import create_tables
 
 MAKE_VOLUME, MAKE_CLAIM = "create persistentvolumes", "create persistentvolumeclaims"
 DELETE_CLAIM, DELETE_VOLUME = "delete persistentvolumeclaims", "delete persistentvolumes"
@@ -21,13 +18,8 @@ SHARED_TO = "trident.netapp.io/shareToNamespace"
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Sharing]:
-    url = f"sqlite:///{tmp_path}/test.db"
-    create_tables(url)
-    database, outside = Database(url), Outside(tmp_path)
-    yield Sharing(database, outside)
-    outside.close()
-    database.close()
+def rig(own_database: Database, outside: Outside) -> Sharing:
+    return Sharing(own_database, outside)
 
 
 def user(rig: Sharing, share_id: str) -> None:

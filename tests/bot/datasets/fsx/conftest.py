@@ -11,13 +11,6 @@ from tests.bot.ground import Outside
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Iterator[Outside]:
-    made = Outside(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def region(outside: Outside, tmp_path: Path) -> Iterator[Region]:
     made = Region(outside, tmp_path)
     yield made

@@ -1,7 +1,6 @@
 """Volumes of Trident's that the bot moves: it tells Trident each time, as was approved."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -87,15 +86,13 @@ class Moving(Workshop):
 @pytest.fixture
 def moving(
     own_database: Database,
+    outside: Outside,
     arm: Arm,
     identity: None,  # noqa: ARG001 - it has to be there
-    tmp_path: Path,
 ) -> Iterator[Moving]:
-    outside = Outside(tmp_path)
     built = Moving(own_database, outside, arm)
     yield built
     built.close()
-    outside.close()
 
 
 def test_move_asks_for_both_at_once(moving: Moving) -> None:
