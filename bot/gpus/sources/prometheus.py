@@ -111,7 +111,7 @@ class Prometheus:
     def _unreached(self, error: Exception) -> str:
         if isinstance(error, OSError) or "SSL" in type(error).__name__:
             return "Look at prometheus.ca_file and prometheus.client_certificate."
-        return "Nothing is done for want of figures; it is asked again."
+        return "Look at prometheus.url, and whether the bot may reach it; it is asked again."
 
     def _read(self, answer: urllib3.BaseHTTPResponse) -> _Data:
         status = answer.status

@@ -208,7 +208,7 @@ def test_what_is_no_token_is_not_shown(tmp_path: Path, more: str) -> None:
 def test_a_server_that_is_away_is_said() -> None:
     assert refusal(PrometheusSettings(url="http://127.0.0.1:9")) == (
         "The Prometheus of default does not answer: NewConnectionError.",
-        "Nothing is done for want of figures; it is asked again.",
+        "Look at prometheus.url, and whether the bot may reach it; it is asked again.",
     )
 
 
