@@ -3,7 +3,8 @@
 Figures follow from when runs begin and end: two GPUs of lane all the time, at 90 %; a notebook
 from eight to a quarter past twelve; four GPUs of sweep from Tuesday at nine to Wednesday at half
 past two; six of wide on Wednesday from nine to ten and again from four, eight of base between.
-Of the night from Wednesday, 18:00, to Thursday, 06:00, nobody knows anything.
+Of the night from Wednesday, 18:00, to Thursday, 06:00, nobody knows anything, and on Saturday a
+GPU falls off its bus.
 """
 
 import re
@@ -26,6 +27,8 @@ _SILENT = "The Prometheus of default answered 503, and not as a Prometheus does.
 _DURATION = re.compile(r"\b(\d+[dhms])(?: \d+[hms])+")
 # Who waits for a blink waits on a busy machine alone.
 _MEDIAN = re.compile(r"\d+ runs? waited \w+ in the median")
+# What is found out later is known by the hour.
+_SINCE = re.compile(r"(XID .*), since .*")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -76,6 +79,7 @@ _SWEEP = "• sweep of team-b, bob: {0} of its {0} GPU-hours"
 _NOTEBOOK = "• nb of team-a, alice: 4.3 of its 4.3 GPU-hours"
 _QUEUE = "*Queue* some waited, 90 % of them at most 6h."
 _PREEMPTED = "*Preempted* 1: 1 x team-a"
+_BROKEN = ("*Hardware*", "• GPU 7 of gpu-2: XID 79 (it has fallen off the bus)")
 _NOTHING = "team-b | 0.4 | 0 | 0 | 0 | - | 0"
 _DAYS = (
     Told(
@@ -121,7 +125,7 @@ _DAYS = (
         (_QUOTAS,),
     ),
     Told(
-        _shares("12 0 -9", "90 0 +20"),
+        (*_shares("12 0 -9", "90 0 +20"), *_BROKEN),
         ("team-a | 0.2 | 48 | 0 | 43.2 | 90 % | 96.00", _NOTHING),
         (_QUOTAS,),
     ),
@@ -139,6 +143,7 @@ _WEEK = Told(
         _NOTEBOOK,
         _QUEUE,
         _PREEMPTED,
+        *_BROKEN,
     ),
     (
         "team-a | 2.5 | 317 | 0.4 | 281 | 89 % | 633.87",
@@ -228,6 +233,7 @@ def _bare(line: str) -> str:
     """Without what a busy machine changes: seconds of waits, and the last digit of minutes."""
     line = _DURATION.sub(r"\1", line.replace("less than 1 %", "1 %"))
     line = _MEDIAN.sub("some waited", line)
+    line = _SINCE.sub(r"\1", line)
     return re.sub(r"(\d\d:\d)\d UTC", r"\1x UTC", line)
 
 

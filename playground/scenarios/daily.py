@@ -39,8 +39,11 @@ async def play(story: Story) -> None:
     await alice.is_mentioned("#team-a", "wide succeeded after", thread=wide)
     await _wakes(story, days[3], "06:00")
     story.metrics.come_back()
-    for day in days[4:7]:
+    for day in days[4:6]:
         await _is_told(story, day)
+    await _wakes(story, days[5], "12:00")
+    story.metrics.fail("gpu-2", 7, 79)
+    await _is_told(story, days[6])
     await _is_told(story, days[7], is_week=True)
     await _is_asked(alice, carol, days)
 
