@@ -16,6 +16,10 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()  # noqa
 _FOLDER = _CACHE / "quartermaster/prometheus/usr/bin"
 _ADDRESS = re.compile(r"Listening on.*address=(?P<address>127\.0\.0\.1:\d+)")
 _EVERY = timedelta(minutes=1)
+_SCRAPING = """
+scrape_configs:
+  - {job_name: gpus, honor_labels: true, scrape_interval: 1s, static_configs: [{targets: ["%s"]}]}
+"""
 
 
 class Scraped:
@@ -51,15 +55,20 @@ class Scraped:
 
 
 @contextmanager
-def prometheus(folder: Path, scraped: Scraped, *options: str, tls: bool = False) -> Iterator[str]:
-    """The address of a server that knows what was scraped; skips where the program is absent."""
+def prometheus(
+    folder: Path, scraped: Scraped, *options: str, tls: bool = False, exporter: str = ""
+) -> Iterator[str]:
+    """The address of a server that knows what was scraped; skips where the program is absent.
+
+    It goes on scraping the `exporter` (host and port) every second, whose labels it leaves alone.
+    """
     server, tool = _program("prometheus"), _program("promtool")
     text, data = folder / "scraped.txt", folder / "data"
     text.write_text(scraped.text)
     data.mkdir()
     made = ["tsdb", "create-blocks-from", "openmetrics", str(text), str(data)]
     subprocess.run([tool, *made], check=True, capture_output=True, timeout=60)
-    (folder / "prometheus.yml").write_text("")
+    (folder / "prometheus.yml").write_text(_SCRAPING % exporter if exporter else "")
     process = subprocess.Popen(
         [
             server,

@@ -1,6 +1,6 @@
 """Keeps what was wrong with GPUs themselves, from when until when it was seen."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import delete, or_, select
 from sqlmodel import Session, col
@@ -12,20 +12,23 @@ from bot.gpus.tables import GpuFault
 _ORDER = ("cluster", "node", "gpu", "first", "kind", "code")
 
 
-def keep_faults(session: Session, cluster: str, found: Collection[Fault], minutes: range) -> None:
-    """Notes what was seen in these minutes; what was not for an hour and comes again is new."""
+def keep_faults(session: Session, cluster: str, found: Mapping[int, Collection[Fault]]) -> None:
+    """Notes what was seen in which minutes; what was not for an hour and comes again is new."""
     known: dict[Fault, GpuFault] = {}
     chosen = select(GpuFault).where(
-        col(GpuFault.cluster) == cluster, col(GpuFault.last) >= minutes.start - PER_HOUR
+        col(GpuFault.cluster) == cluster, col(GpuFault.last) >= min(found, default=0) - PER_HOUR
     )
     for row in session.scalars(chosen) if found else ():
         known[Fault(row.node, row.gpu, FaultKind(row.kind), row.code)] = row
-    for each in found:
-        row = known.get(each) or GpuFault(
-            cluster=cluster, **each._asdict(), first=minutes.start, last=minutes.stop
-        )
-        row.last = max(row.last, minutes.stop)
-        session.add(row)
+    for minute in sorted(found):
+        for each in found[minute]:
+            before = known.get(each)
+            if before is None or before.last < minute - PER_HOUR:
+                begun = GpuFault(cluster=cluster, **each._asdict(), first=minute, last=minute + 1)
+                known[each] = begun
+                session.add(begun)
+            else:
+                before.last = max(before.last, minute + 1)
 
 
 def faults_in(session: Session, window: Window) -> Sequence[GpuFault]:

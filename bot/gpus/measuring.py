@@ -42,7 +42,7 @@ class _Answers:
 
     figures: Mapping[int, Told] = field(default_factory=dict)
     requests: Mapping[int, Requests] = field(default_factory=dict)
-    faults: Collection[Fault] = ()
+    faults: Mapping[int, Collection[Fault]] = field(default_factory=dict)
     trouble: str = ""
 
 
@@ -152,7 +152,7 @@ def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told:
     state = keeping.begin(session, cluster, minutes.start)
     for minute, entries in joined.items():
         keeping.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
-    keep_faults(session, cluster, told.faults, minutes)
+    keep_faults(session, cluster, told.faults)
     idling.follow(session, cluster, minutes, joined)
     hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
     keeping.again(session, cluster, [each for each in hours if each < state.rolled])

@@ -1,4 +1,8 @@
-"""The part of Prometheus' HTTP API that the bot asks, as an ASGI application."""
+"""The part of Prometheus' HTTP API that the bot asks, as an ASGI application.
+
+At /metrics is what exporters say now, so that a Prometheus of yours can scrape it (with
+`honor_labels`, since all of them come from one place).
+"""
 
 import json
 from collections.abc import Mapping
@@ -49,6 +53,8 @@ class PrometheusApp:
     def _answer(self, scope: Scope, body: bytes) -> _Answer:
         if self._past.is_away:
             return _Answer(UNAVAILABLE, "no healthy upstream\n")
+        if scope["path"] == "/metrics":
+            return _Answer(OK, self._past.present())
         what = str(scope["path"]).removeprefix(_BEGIN)
         if scope["path"] == what or what not in {"query", "query_range"}:
             return _Answer(NOT_FOUND, "404 page not found\n")

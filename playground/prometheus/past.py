@@ -1,5 +1,6 @@
 """What was scraped: series that change at moments, seen whenever somebody looked."""
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,6 +73,19 @@ class Past:
     def series(self) -> Iterator[tuple[Labels, Series]]:
         """All of them."""
         yield from self._series.items()
+
+    def present(self) -> str:
+        """What all exporters say now, in the text that they are scraped for."""
+        told: dict[str, list[str]] = {}
+        for pairs, series in self._series.items():
+            value, words = series.at(self._now()), dict(pairs)
+            if value is not None:
+                name = words.pop(NAME)
+                shown = ",".join(
+                    f"{key}={json.dumps(word, ensure_ascii=False)}" for key, word in words.items()
+                )
+                told.setdefault(name, []).append(f"{name}{{{shown}}} {value}\n")
+        return "".join(f"# TYPE {name} gauge\n{''.join(told[name])}" for name in sorted(told))
 
     def scrapes(self, since: float, until: float) -> list[float]:
         """When somebody looked, up to now; both moments count, as in Prometheus 2."""

@@ -13,7 +13,7 @@ from playground.prometheus.operators import (
     Or,
     Scale,
 )
-from playground.prometheus.selecting import Expression, Matcher, OverTime, Selector, Subquery
+from playground.prometheus.selecting import Expression, Matcher, OverTime, Selector
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -156,10 +156,6 @@ class _Reader:
         inner = self._one()
         self._expect("[")
         seconds = self._duration()
-        if self._takes(":"):
-            subquery = Subquery(inner, seconds, self._duration())
-            self._expect("]")
-            return OverTime(function, subquery, seconds)
         if not isinstance(inner, Selector):
             self._refuse()
         self._expect("]")

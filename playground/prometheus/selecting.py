@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, floor
 from typing import Protocol
 
 from playground.prometheus.past import NAME, Labels, Past, Series
@@ -85,26 +84,6 @@ class Selector:
         return found
 
 
-@dataclass(frozen=True)
-class Subquery:
-    """An expression at moments of its own before each moment; no expression by itself."""
-
-    inner: Expression
-    seconds: int
-    step: int
-
-    def windows(self, look: Look) -> list[list[Vector]]:
-        """What it comes to in the time before each moment."""
-        places = [
-            range(ceil((each - self.seconds) / self.step), floor(each / self.step) + 1)
-            for each in look.moments
-        ]
-        wanted = sorted({place for each in places for place in each})
-        inner = Look(look.past, [float(place * self.step) for place in wanted])
-        known = dict(zip(wanted, inner.at(self.inner), strict=True))
-        return [[known[place] for place in each] for each in places]
-
-
 FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "avg": lambda values: sum(values) / len(values),
     "max": max,
@@ -119,14 +98,12 @@ class OverTime:
     """A function of the values of each series in the time before."""
 
     function: str
-    inner: Selector | Subquery
+    inner: Selector
     seconds: int
 
     def vectors(self, look: Look) -> list[Vector]:
         """One value of each series that has any."""
         work = FUNCTIONS[self.function]
-        if isinstance(self.inner, Subquery):
-            return [_folded(window, work) for window in self.inner.windows(look)]
         chosen = list(self.inner.chosen(look.past))
         windows = (look.past.scrapes(each - self.seconds, each) for each in look.moments)
         found = [_said(chosen, window, work) for window in windows]
@@ -144,14 +121,6 @@ def _said(
         if values:
             found[labels] = work(values)
     return found
-
-
-def _folded(window: Sequence[Vector], work: Callable[[Sequence[float]], float]) -> Vector:
-    values: dict[Labels, list[float]] = {}
-    for vector in window:
-        for labels, value in vector.items():
-            values.setdefault(labels, []).append(value)
-    return nameless({labels: work(each) for labels, each in values.items()})
 
 
 def nameless(vector: Vector) -> Vector:

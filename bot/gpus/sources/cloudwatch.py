@@ -101,9 +101,9 @@ class CloudWatch:
                 found[minute].pods.append(request)
         return found
 
-    def faults(self, minutes: range) -> Collection[Fault]:  # noqa: ARG002 - it knows of none
+    def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:  # noqa: ARG002 - as it says
         """Nothing: neither of its agents tells."""
-        return ()
+        return {}
 
     def check(self, now: datetime) -> str:
         """How many GPUs are known now, and of whom."""

@@ -78,15 +78,15 @@ class Exporters:
                 found[minute].pods.append(_request(labels, value, prefix, counting))
         return found
 
-    def faults(self, minutes: range) -> Collection[Fault]:
+    def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:
         """The driver's errors and the rows of memory that broke, as DCGM's exporter said it."""
-        found: set[Fault] = set()
-        query = " or ".join(_faulty(*each, len(minutes)) for each in _FAULTS.items())
-        for labels, value in self._prometheus.values(query, moment_of(minutes.stop)):
+        found: dict[int, set[Fault]] = {}
+        query = " or ".join(_faulty(*each) for each in _FAULTS.items())
+        for labels, minute, value in self._prometheus.each_minute(query, minutes):
             if 0 < value < _NONE:
                 node = labels.get("Hostname") or labels.get("hostname", "")
                 gpu, kind = labels.get("gpu", ""), FaultKind(labels.get("figure", ""))
-                found.add(Fault(node, gpu, kind, int(value)))
+                found.setdefault(minute, set()).add(Fault(node, gpu, kind, int(value)))
         return found
 
     def check(self, now: datetime) -> str:
@@ -106,11 +106,11 @@ class Exporters:
         return self._names
 
     def _look_for_labels(self, at: datetime) -> tuple[str, str]:
-        """The labels that name namespace and pod."""
-        metrics = f"{_ACTIVE}|{_UTILIZATION}"
+        """The labels that name namespace and pod; by one query, as there is more at any moment."""
+        query = " or ".join(_labelled(pod) for _, pod in _LABELS)
+        found = {labels.get("figure") for labels, _ in self._prometheus.values(query, at)}
         for namespace, pod in _LABELS:
-            query = f'count(last_over_time({{__name__=~"{metrics}",{pod}!=""}}{_LOOK_BACK}))'
-            if self._prometheus.values(query, at):
+            if pod in found:
                 return namespace, pod
         raise NoGpusError(
             f"{self._prometheus.name} knows nothing of GPUs that pods use.",
@@ -151,9 +151,14 @@ def _all_figures(namespace: str, pod: str) -> str:
     )
 
 
-def _faulty(kind: FaultKind, metric: str, minutes: int) -> str:
+def _labelled(pod: str) -> str:
+    known = f'{{__name__=~"{_ACTIVE}|{_UTILIZATION}",{pod}!=""}}'
+    return f'label_replace(count(last_over_time({known}{_LOOK_BACK})), "figure", "{pod}", "", "")'
+
+
+def _faulty(kind: FaultKind, metric: str) -> str:
     """The highest value of each GPU; newer exporters spell the node's label small."""
-    one = f"max by (Hostname, hostname, gpu) (max_over_time({metric}[{minutes + 1}m]))"
+    one = f"max by (Hostname, hostname, gpu) (max_over_time({metric}{_SPAN}))"
     return f'label_replace({one}, "figure", "{kind}", "", "")'
 
 

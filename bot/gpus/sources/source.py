@@ -99,7 +99,7 @@ class Source(Protocol):
         """Who held GPUs."""
         ...
 
-    def faults(self, minutes: range) -> Collection[Fault]:
+    def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:
         """What was wrong with GPUs themselves, as far as it knows of such."""
         ...
 

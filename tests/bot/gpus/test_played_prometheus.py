@@ -12,17 +12,21 @@ from urllib.request import urlopen
 
 import pytest
 
+from bot.clock import Clock
 from bot.config import ClusterSettings, Fractions, PrometheusSettings
+from bot.errors import MetricsError
 from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting
 from bot.gpus.sources.choice import Sources
-from bot.gpus.sources.source import Fault, FaultKind
+from bot.gpus.sources.source import Fault, FaultKind, Source
 from playground.cluster.story import training_job
+from tests.bot.cluster.api_server import eventually
 from tests.bot.gpus.played import Played, Query
 from tests.bot.ground import START, Outside
-from tests.prometheus import prometheus
+from tests.prometheus import Scraped, prometheus
 
 HOUR = timedelta(hours=1)
+FELL_OFF = Fault("gpu-1", "3", FaultKind.XID, 79)
 
 
 @pytest.fixture
@@ -44,15 +48,20 @@ def played(outside: Outside) -> Iterator[Played]:
     found.close()
 
 
+def opened(url: str) -> Source:
+    source = Sources().open("default", ClusterSettings(prometheus=PrometheusSettings(url=url)))
+    assert source is not None
+    return source
+
+
 def ask_all(url: str) -> None:
     """Everything that the bot asks of a Prometheus."""
     minutes = range(minute_of(START), minute_of(START + HOUR))
-    source = Sources().open("default", ClusterSettings(prometheus=PrometheusSettings(url=url)))
-    assert source is not None
-    with closing(source):
+    with closing(opened(url)) as source:
         assert source.check(START + HOUR) == "Prometheus knows 12 that pods use"
         assert source.figures(minutes)
-        assert list(source.faults(minutes)) == [Fault("gpu-1", "3", FaultKind.XID, 79)]
+        faults = source.faults(minutes)
+        assert (min(faults), faults[min(faults)]) == (minutes.start + 51, {FELL_OFF})
         assert source.requests(minutes, Counting("nvidia.com/gpu", Fractions()))
 
 
@@ -83,6 +92,30 @@ def test_same_answers_as_a_real_one(played: Played, tmp_path: Path) -> None:
             expected_status, expected = answer(real, query)
             assert (status, shape(said)) == (expected_status, shape(expected)), query
             assert numbers(said) == pytest.approx(numbers(expected)), query
+
+
+def test_real_one_scrapes_what_it_says(played: Played, tmp_path: Path) -> None:
+    last = minute_of(START + HOUR + timedelta(minutes=19))
+    with closing(opened(played.url)) as source:
+        expected = source.figures(range(last, last + 1))[last].pods
+        assert sorted(each[:3] for each in expected.values()) == [(2, 0, 2), (4, 1.25, 2)]
+    exporter = played.url.removeprefix("http://")
+    with (
+        prometheus(tmp_path, Scraped(), exporter=exporter) as real,
+        closing(opened(real)) as source,
+    ):
+        eventually(lambda: known(source))
+        now = minute_of(Clock().now())
+        assert source.figures(range(now, now + 1))[now].pods == expected
+        assert source.faults(range(now, now + 1))[now] == {FELL_OFF}
+
+
+def known(source: Source) -> bool:
+    """Whether anything was scraped by now."""
+    try:
+        return bool(source.check(Clock().now()))
+    except MetricsError:
+        return False
 
 
 def shape(said: Any) -> Any:

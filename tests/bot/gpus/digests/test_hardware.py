@@ -19,9 +19,9 @@ BROKEN = Fault("gpu-2", "0", FaultKind.REMAP_FAILED, 1)
 REMAPPED = Fault("gpu-2", "0", FaultKind.REMAPPED, 2)
 
 
-def minutes(hours: float, count: int = 1) -> range:
+def seen(hours: float, *faults: Fault, minutes: int = 1) -> dict[int, tuple[Fault, ...]]:
     first = minute_of(DAY + timedelta(hours=hours))
-    return range(first, first + count)
+    return dict.fromkeys(range(first, first + minutes), faults)
 
 
 def told(database: Database, day: int) -> list[str]:
@@ -38,8 +38,8 @@ def told(database: Database, day: int) -> list[str]:
 def test_what_began_is_told_on_its_day(database: Database) -> None:
     def work(session: Session) -> None:
         for hours in (10, 10.5, 11, 30):
-            keep_faults(session, "default", {BROKEN, REMAPPED}, minutes(hours))
-        keep_faults(session, "default", {FELL_OFF}, minutes(10.25))
+            keep_faults(session, "default", seen(hours, BROKEN, REMAPPED))
+        keep_faults(session, "default", seen(10.25, FELL_OFF))
 
     database.transaction(work)
     # Nobody has mended it by the next day, but it was not seen for hours, so it has begun anew.
@@ -62,7 +62,7 @@ def test_what_began_is_told_on_its_day(database: Database) -> None:
 def test_what_stands_is_told_each_day(database: Database) -> None:
     def work(session: Session) -> None:
         for hour in range(10, 30):
-            keep_faults(session, "default", {BROKEN, REMAPPED}, minutes(hour, 60))
+            keep_faults(session, "default", seen(hour, BROKEN, REMAPPED, minutes=60))
 
     database.transaction(work)
     assert [len(told(database, day)) for day in (0, 1, 2)] == [3, 2, 0]

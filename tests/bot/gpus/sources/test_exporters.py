@@ -100,17 +100,23 @@ def test_gaps_and_unknown_values_stay_so(tmp_path: Path) -> None:
 def test_what_is_wrong_with_gpus_is_told(tmp_path: Path, label: str) -> None:
     scraped, node = Scraped(), {label: "gpu-1", "UUID": "a"}
     for gpu, metric, value in (
-        ("0", "DCGM_FI_DEV_XID_ERRORS", 79),
         ("1", "DCGM_FI_DEV_XID_ERRORS", 0),
         ("1", "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 2),
         ("2", "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 9223372036854775794.0),
         ("3", "DCGM_FI_DEV_ROW_REMAP_FAILURE", 1),
     ):
         scraped.add(metric, {**node, "gpu": gpu}, (START, START + 3 * MINUTE), value)
+    at_first, after = (START, START + 2 * MINUTE), (START + 2 * MINUTE, START + 3 * MINUTE)
+    scraped.add("DCGM_FI_DEV_XID_ERRORS", {**node, "gpu": "0"}, at_first, 0)
+    scraped.add("DCGM_FI_DEV_XID_ERRORS", {**node, "gpu": "0"}, after, 79)
+    broken = {
+        Fault("gpu-1", "1", FaultKind.REMAPPED, 2),
+        Fault("gpu-1", "3", FaultKind.REMAP_FAILED, 1),
+    }
+    fell_off = Fault("gpu-1", "0", FaultKind.XID, 79)
     with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
-        assert source.faults(range(FIRST, FIRST + 3)) == {
-            Fault("gpu-1", "0", FaultKind.XID, 79),
-            Fault("gpu-1", "1", FaultKind.REMAPPED, 2),
-            Fault("gpu-1", "3", FaultKind.REMAP_FAILED, 1),
+        assert source.faults(range(FIRST, FIRST + 2)) == {
+            FIRST: broken,
+            FIRST + 1: {fell_off, *broken},
         }
-        assert source.faults(range(FIRST + 30, FIRST + 33)) == set()
+        assert source.faults(range(FIRST + 30, FIRST + 33)) == {}
