@@ -37,6 +37,8 @@ def _arrange(cluster: Cluster, workspace: Workspace) -> None:
 
 SETUP = Setup(
     settings={
+        # How long each of them waits is the queue's doing and differs from time to time.
+        "training": {"long_wait": "1d"},
         "clusters": {
             "default": {
                 "excluded_resources": ["cpu", "memory"],
