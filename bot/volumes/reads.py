@@ -176,5 +176,5 @@ def _there(names: list[str]) -> str:
     return (
         f"These may be on Azure NetApp Files: {', '.join(names[:10])}."
         if names
-        else "None of the team's PVCs is."
+        else "None of the team's PVCs is on Azure NetApp Files."
     )

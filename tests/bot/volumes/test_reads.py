@@ -12,7 +12,7 @@ from bot.cluster.connection import Connection
 from bot.cluster.objects import ObjectMeta
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Team
-from bot.errors import ClusterError, StorageError
+from bot.errors import ClusterError, NotFoundError, StorageError
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.reads import VolumeReads
 from tests.arm import Arm
@@ -67,6 +67,19 @@ def test_cluster_that_was_not_read_is_not_empty(
             act()
         assert caught.value.message == "The PVCs of cluster default were not read yet."
     assert arm.asked() == []
+
+
+def test_team_without_such_volumes_is_told_so(
+    arm: Arm, files: NetAppFiles, cluster: Cluster
+) -> None:
+    cluster.view.store(VOLUMES).replace([])
+    cluster.view.store(PVCS).replace([])
+    with pytest.raises(NotFoundError) as caught:
+        VolumeReads(files, {"default": cluster}).find(team_of(arm), "data", None)
+    assert (caught.value.message, caught.value.hint) == (
+        "There is no PVC data in namespace team-a.",
+        "None of the team's PVCs is on Azure NetApp Files.",
+    )
 
 
 def test_volume_of_another_subscription_is_told_so(
