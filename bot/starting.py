@@ -9,7 +9,7 @@ from bot.config.environment import read_secrets
 from bot.current import CurrentSettings
 from bot.logs import configure
 
-_SWITCH_SECONDS = 0.0001
+_SWITCH_SECONDS = 0.00025
 
 
 def serve(path: Path) -> None:

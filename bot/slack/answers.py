@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import structlog
@@ -30,7 +31,8 @@ class Answers:
 
     def __init__(self, client: SlackClient, *, workers: int = 8, most: int = 64) -> None:
         self._client = client
-        self._pool = BoundedPool("answer", workers=workers, most=most)
+        threads = ThreadPoolExecutor(workers, thread_name_prefix="answer")
+        self._pool = BoundedPool(threads, most=most)
 
     @property
     def is_idle(self) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,6 +12,7 @@ from slack_bolt import App, BoltRequest, BoltResponse
 from bot.slack import metrics
 from bot.slack.incoming import Arrival, Hurry
 from bot.slack.listeners import ARRIVAL
+from bot.slack.relay import Relay
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -24,15 +25,21 @@ _RETRY_NUMBER = "x-slack-retry-num"
 class SlackHttp:
     """Takes Slack's requests; one that finds `most` others under way is answered 503.
 
-    `hurry` is entered from when a request has arrived as a whole until its answer is out.
+    `hurry` is entered from when a request has arrived as a whole until its answer is out. They are
+    answered in `threads`, which `stop` ends; in as many as a Relay has without.
     """
 
     def __init__(
-        self, app: App, hurry: Hurry = nullcontext, *, workers: int = 16, most: int = 128
+        self,
+        app: App,
+        hurry: Hurry = nullcontext,
+        *,
+        threads: Executor | None = None,
+        most: int = 128,
     ) -> None:
         self._app = app
         self._hurry = hurry
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="slack-http")
+        self._threads = threads or Relay("slack-http")
         self._most = most
         self._under_way = 0
         self._stopping = False

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 
 import structlog
 
@@ -14,8 +14,8 @@ Work = Callable[[], None]
 class BoundedPool:
     """Threads with room for `most` pieces of work, waiting and under way together."""
 
-    def __init__(self, name: str, *, workers: int, most: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=name)
+    def __init__(self, threads: Executor, *, most: int) -> None:
+        self._threads = threads
         self._idle = threading.Condition()
         self._most = most
         self._taken = 0

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -20,6 +21,7 @@ from bot.slack import metrics
 from bot.slack.incoming import Arrival, Hurry
 from bot.slack.listeners import ARRIVAL
 from bot.slack.pool import BoundedPool
+from bot.slack.relay import Relay
 
 log = structlog.get_logger()
 
@@ -50,7 +52,7 @@ class Sockets:
 
     A connection that Slack announces to close is replaced first and then read to its end.
     `issue_url` asks Slack for the address of a new connection; `hurry` is entered while an
-    envelope is answered.
+    envelope is answered, which happens in `threads`; `stop` ends them.
     """
 
     def __init__(
@@ -60,14 +62,14 @@ class Sockets:
         hurry: Hurry = nullcontext,
         *,
         wanted: int = 2,
-        workers: int = 16,
+        threads: Executor | None = None,
         most: int = 64,
     ) -> None:
         self._app = app
         self._issue_url = issue_url
         self._hurry = hurry
         self._wanted = wanted
-        self._pool = BoundedPool("socket", workers=workers, most=most)
+        self._pool = BoundedPool(threads or Relay("socket"), most=most)
         self._changed = threading.Condition()
         self._lines: list[Line] = []
         self._failures = 0

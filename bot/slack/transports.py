@@ -10,10 +10,11 @@ from bot.slack.client import SlackClient
 from bot.slack.http import SlackHttp
 from bot.slack.incoming import Desk, Hurry
 from bot.slack.listeners import Listeners, bolt_app
+from bot.slack.relay import Relay
 from bot.slack.sockets import Sockets
 from bot.slack.web_api import WebApi
 
-_WORKERS, _WORKERS_BESIDE_FILE = 16, 2
+_PATIENCE_SECONDS = 0.02
 
 
 class Transport:
@@ -33,18 +34,18 @@ class Transport:
         hurry: Hurry = nullcontext,
     ) -> None:
         self._answers = Answers(client)
-        listeners, workers = Listeners(desk, self._answers), _workers(settings)
+        listeners, threads = Listeners(desk, self._answers), _threads(settings)
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
         if settings.slack.transport == "http":
             app = bolt_app(listeners, commands, _signing_secret(secrets))
-            self.asgi = SlackHttp(app, hurry, workers=workers)
+            self.asgi = SlackHttp(app, hurry, threads=threads)
         else:
             app, issuer = (
                 bolt_app(listeners, commands, None),
                 _issuer(secrets, settings.slack.api_url),
             )
-            self._sockets = Sockets(app, issuer, hurry, workers=workers)
+            self._sockets = Sockets(app, issuer, hurry, threads=threads)
 
     def start(self) -> None:
         """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
@@ -69,14 +70,14 @@ class Transport:
         return self._sockets.health() if self._sockets is not None else None
 
 
-def _workers(settings: Settings) -> int:
-    """How many requests are answered at once.
+def _threads(settings: Settings) -> Relay:
+    """The threads in which requests are answered.
 
-    With a database server they wait for it, so many fit. In a file nothing waits but for the one
-    writer, and the more threads there are, the more often they take Python's lock from each other.
+    With a database server they wait for it, so many run at once. In a file nothing waits but for
+    the one writer, so the next begins only while another is held up.
     """
     in_file = settings.database.url.startswith("sqlite")
-    return _WORKERS_BESIDE_FILE if in_file else _WORKERS
+    return Relay("slack", patience_seconds=_PATIENCE_SECONDS if in_file else 0.0)
 
 
 def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:

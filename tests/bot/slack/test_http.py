@@ -103,9 +103,7 @@ def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
 
     answers = Answers(client_of(slack))
     secret = slack.workspace.credentials.signing_secret
-    asgi = SlackHttp(
-        bolt_app(Listeners(Desk(reply=answer), answers), COMMANDS, secret), workers=1, most=1
-    )
+    asgi = SlackHttp(bolt_app(Listeners(Desk(reply=answer), answers), COMMANDS, secret), most=1)
     server = Server(application(Pages(ready={}, slack=asgi)), f"127.0.0.1:{free_port}")
     server.start()
     address = f"http://127.0.0.1:{free_port}/slack/events"
