@@ -85,7 +85,7 @@ class Loop:
         self._lanes: Counter[str] = Counter()
         self._changed = threading.Condition()
         self._nudged = True  # what waits from before is looked at at once
-        self._stopping = False
+        self._stopping = threading.Event()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="step")
         self._thread = threading.Thread(target=self._run, name="due-loop", daemon=True)
         database.on_commit(self._heard)
@@ -101,8 +101,8 @@ class Loop:
 
     def stop(self, patience_seconds: float = 40.0) -> None:
         """Takes no more rows and waits for the steps under way."""
+        self._stopping.set()
         with self._changed:
-            self._stopping = True
             self._changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(patience_seconds)
@@ -133,9 +133,9 @@ class Loop:
     def _run(self) -> None:
         while True:
             with self._changed:
-                if not self._nudged and not self._stopping:
+                if not self._nudged and not self._stopping.is_set():
                     self._changed.wait(_POLL_SECONDS)
-                if self._stopping:
+                if self._stopping.is_set():
                     return
                 self._nudged = False
                 free = self._workers - self._lanes.total()
@@ -143,11 +143,9 @@ class Loop:
                 begun = time.perf_counter()
                 self._take(free)
                 # However many steps end, looking takes a fifth of the time, and finds more at once.
-                self._rest(_RESTS * (time.perf_counter() - begun))
-
-    def _rest(self, seconds: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopping, min(seconds, _POLL_SECONDS))
+                # What changes meanwhile does not even wake this thread.
+                rest = _RESTS * (time.perf_counter() - begun)
+                self._stopping.wait(min(rest, _POLL_SECONDS))
 
     def _take(self, free: int) -> None:
         try:

@@ -3,12 +3,15 @@
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _MOST_IN_A_ROW = 8
 _SHARE = 0.2
 _CROWD, _SHARE_IN_CROWD = 3, 0.04
+_CROWD_EACH_SECOND = 10
+_APART_SECONDS = 0.02
 _LONGEST_SPELL_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 2.0
 _LINGER_SECONDS = 0.03
@@ -21,11 +24,13 @@ class Courtesy:
     Such work says at its natural boundaries, between two steps or two messages, that it would
     give way. While people wait it then rests so long that all of it together takes a fifth of
     the time, and for 30 ms more, since people who asked one thing ask the next, and a step that
-    began between two requests holds up the second. While three or more wait at once it takes a
-    25th, since then each spell holds up all of them, and can be caught up with once they are
-    answered; but nobody rests longer than 2 s, so that leases are kept and every card gets on
-    however long the crowd stays. A spell of work counts by its processor time, and for 50 ms at
-    most, so that whoever works long does not hold up the rest for long.
+    began between two requests holds up the second. Spells begin 20 ms apart, as two of them at
+    once hold up a request twice. While there is a crowd, three who wait at once or ten that came
+    within a second, all of them take a 25th, since then each spell holds up somebody, and can be
+    caught up with once they are answered; but nobody rests longer than 2 s, so that leases are
+    kept and every card gets on however long the crowd stays. A spell of work counts by its
+    processor time, and for 50 ms at most, so that whoever works long does not hold up the rest
+    for long.
     """
 
     def __init__(
@@ -39,12 +44,14 @@ class Courtesy:
         self._calm = threading.Condition()
         self._waiting = 0
         self._calm_at = self._free_at = -math.inf
+        self._came_at = deque[float](maxlen=_CROWD_EACH_SECOND)
 
     @contextmanager
     def hurry(self) -> Iterator[None]:
         """Somebody waits for an answer while this lasts."""
         with self._calm:
             self._waiting += 1
+            self._came_at.append(self._monotonic())
         try:
             yield
         finally:
@@ -84,10 +91,14 @@ class Courtesy:
     def _seconds_to_rest(self, spent: float) -> float:
         """Each spell moves the moment at which the next may begin; threads queue by it."""
         now = self._monotonic()
-        share = _SHARE if self._waiting < _CROWD else _SHARE_IN_CROWD
-        free_at = max(self._free_at, now - spent) + spent / share
+        share = _SHARE_IN_CROWD if self._is_crowd(now) else _SHARE
+        free_at = max(self._free_at, now - spent) + max(spent / share, _APART_SECONDS)
         self._free_at = min(free_at, now + _LONGEST_REST_SECONDS)
         return self._free_at - now
+
+    def _is_crowd(self, now: float) -> bool:
+        came = self._came_at
+        return self._waiting >= _CROWD or (len(came) == _CROWD_EACH_SECOND and now - came[0] < 1)
 
 
 class Turns:

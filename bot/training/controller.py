@@ -102,11 +102,14 @@ class RunController:
         now = self._world.clock.now()
         cluster = self._cluster(known.run)
         engine = self._world.engines(known.run.cluster)
+        give_way = self._world.database.courtesy.give_way
         seen = replace(observe(cluster, engine.runs, known.run, now), data=known.data)
+        give_way()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(known.run, seen, now)
         if isinstance(decision, Rest):
             return Step(None)
         decision, seen = act(cluster, engine, known.run, seen, decision)
+        give_way()
         found = self._findings(cluster, known, seen, decision, now)
         return Step(_next_look(known, found), lambda session: self._save(session, row_id, found))
 

@@ -121,6 +121,25 @@ def test_in_a_crowd_spells_take_less() -> None:
     assert courtesy._seconds_to_rest(0.01) == pytest.approx(0.29)
 
 
+def test_ten_in_a_second_are_a_crowd() -> None:
+    watch = Watch()
+    for apart, rest in ((0.125, 0.04), (0.0625, 0.24)):
+        courtesy = Courtesy(monotonic=watch)
+        for _ in range(10):
+            with courtesy.hurry():
+                watch.seconds += apart
+        assert courtesy._seconds_to_rest(0.01) == pytest.approx(rest)
+
+
+def test_short_spells_begin_some_time_apart() -> None:
+    courtesy = Courtesy(monotonic=lambda: 100.0)
+    assert [courtesy._seconds_to_rest(0.001) for _ in range(3)] == [
+        pytest.approx(0.019),
+        pytest.approx(0.039),
+        pytest.approx(0.059),
+    ]
+
+
 def test_nobody_rests_longer_than_two_seconds() -> None:
     courtesy = Courtesy(monotonic=lambda: 100.0)
     with courtesy.hurry(), courtesy.hurry(), courtesy.hurry():
@@ -154,4 +173,4 @@ def test_rest_is_forgotten_once_nobody_waits() -> None:
         held_up(courtesy)
     watch.seconds += 1
     courtesy.give_way()
-    assert courtesy._seconds_to_rest(0.0) <= 0
+    assert courtesy._seconds_to_rest(0.0) == pytest.approx(0.02)
