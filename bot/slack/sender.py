@@ -28,6 +28,7 @@ _POLL_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.05
 _STUCK_SECONDS = 60.0
 _RESTS = 4.0
+_FRUITLESS_SECONDS = 0.1
 
 
 class Sender:
@@ -61,7 +62,7 @@ class Sender:
         self._busy: dict[str, str] = {}
         self._later: dict[str, float] = {}
         self._nudged = False
-        self._stopping = False
+        self._stopping = threading.Event()
         self._looked_at = monotonic()
         self._workers = workers
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="send")
@@ -74,9 +75,8 @@ class Sender:
 
     def stop(self) -> None:
         """Finishes the requests in flight and gives the lease back."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
+        self._stopping.set()
+        self._nudge()
         if self._keeper.is_alive():
             self._keeper.join()
         self._threads.shutdown(wait=True)
@@ -138,32 +138,31 @@ class Sender:
         pause = 0.0
         while True:
             with self._changed:
-                if not self._nudged and not self._stopping and pause > 0:
+                if not self._nudged and not self._stopping.is_set() and pause > 0:
                     self._changed.wait(pause)
-                if self._stopping:
+                if self._stopping.is_set():
                     return
                 self._nudged = False
             self._database.courtesy.give_way()
             begun = time.perf_counter()
             try:
-                pause = self._pass()
+                pause, found = self._pass()
             except DatabaseError as error:
                 log.warning("messages could not be read", error=error.message)
-                pause = _POLL_SECONDS
+                pause, found = _POLL_SECONDS, False
             # However much changes, looking takes a fifth of the time: people are answered too.
-            self._rest(_RESTS * (time.perf_counter() - begun))
+            # What changes meanwhile does not even wake this thread.
+            rest = _RESTS * (time.perf_counter() - begun)
+            self._stopping.wait(rest if found else max(rest, _FRUITLESS_SECONDS))
 
-    def _rest(self, seconds: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopping, seconds)
-
-    def _pass(self) -> float:
-        """Hands out what may be sent now; how long to wait for what is to come."""
+    def _pass(self) -> tuple[float, bool]:
+        """Hands out what may be sent now; how long to wait for the rest, and if any was found."""
         if not self._lease.renew():
             self._looked_at = self._monotonic()
-            return _POLL_SECONDS
-        jobs = list(self._jobs())
+            return _POLL_SECONDS, False
+        jobs, found = list(self._jobs()), False
         for job in self._sendable(jobs):
+            found = True
             with self._changed:
                 if len(self._busy) >= self._workers:
                     break
@@ -171,7 +170,7 @@ class Sender:
             self._threads.submit(self._work, job)
         waits = (self._budgets.wait_seconds(job.call) for job in jobs)
         soonest = min((wait for wait in waits if wait > 0), default=_POLL_SECONDS)
-        return min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS)
+        return min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS), found
 
     def _sendable(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """Those within the budget, one for each channel that is not busy."""

@@ -59,16 +59,21 @@ class Time:
 
 
 class TimedDatabase(Database):
-    """A database that takes its own time from a test; `meanwhile` happens after its next read."""
+    """A database that takes its own time from a test; `meanwhile` happens after its next read.
+
+    `reads` counts what was read.
+    """
 
     def __init__(self, url: str, given: Time) -> None:
         super().__init__(url)
         self.meanwhile: Callable[[], object] | None = None
+        self.reads = 0
         self._time = given
 
     @override
     def read(self, work: Callable[[Session], T]) -> T:
         result = super().read(work)
+        self.reads += 1
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             meanwhile()

@@ -1,5 +1,7 @@
 """Rows become messages: once, in their place, with what is true now."""
 
+import time
+
 from bot.slack.card import Button
 from tests.bot.slack.desks import wait_until
 from tests.bot.slack.senders import Office
@@ -222,3 +224,14 @@ def test_a_running_sender_hears_of_new_messages(post: Office) -> None:
     wait_until(post.sender.is_quiet)
     assert post.texts() == ["Run lane · Pending"]
     assert post.sender.health() is None
+
+
+def test_a_full_channel_is_seldom_looked_at(post: Office) -> None:
+    post.start()
+    post.show()
+    wait_until(post.sender.is_quiet)
+    began, reads = time.monotonic(), post.database.reads
+    while (passed := time.monotonic() - began) < 0.5:
+        post.show(f"lane-{passed}")
+    looks = post.database.reads - reads
+    assert looks <= 5 + (time.monotonic() - began) / 0.1
