@@ -62,7 +62,8 @@ class Prepared:
 class _Compiled:
     """A statement as text; `order` is None where the driver takes values by name.
 
-    `fixed` are values that the statement brings along, `made` those that are made for each run.
+    `fixed` are values that the statement brings along, as the driver takes them; `made` are those
+    that are made for each run.
     """
 
     text: str
@@ -70,21 +71,21 @@ class _Compiled:
     order: tuple[str, ...] | None
     fixed: Mapping[str, object]
     made: Mapping[str, Value]
-    converted: Mapping[str, Value]
+    converted: Sequence[tuple[str, Value]]
 
     def parameters(self, values: Mapping[str, object]) -> Any:
         """The values as the driver takes them."""
         given = {**self.fixed, **values}
         for name, make in self.made.items():
             given[name] = make(None)
-        for name, convert in self.converted.items():
+        for name, convert in self.converted:
             given[name] = convert(given[name])
-        return given if self.order is None else tuple([given[name] for name in self.order])
+        return given if self.order is None else [given[name] for name in self.order]
 
 
 def _run(connection: Connection, statement: str, parameters: Any) -> Result:
     driver = connection.connection
-    cursor = driver.cursor()
+    cursor = cast("Any", driver.dbapi_connection).cursor()  # the pool's own way there is longer
     errors = cast("Any", connection.dialect.loaded_dbapi).Error
     try:
         cursor.execute(statement, parameters)
@@ -113,17 +114,24 @@ def _compile(statement: Executable, dialect: Dialect, names: KeysView[str]) -> _
     if missing := [name for name, each in binds.items() if each.required and name not in names]:
         raise TypeError(f"there is no value for {', '.join(missing)}")
     defaults = {column.key: cast("Any", column.default) for column in compiled.insert_prefetch}
-    converters = {
+    scalars = {name: each.arg for name, each in defaults.items() if each.is_scalar}
+    made = {name: each.arg for name, each in defaults.items() if each.is_callable}
+    changing = {*names, *made}
+    fixed = {name: bind.value for name, bind in binds.items() if name not in changing} | scalars
+    found = {
         name: bind.type.dialect_impl(dialect).bind_processor(dialect)
         for name, bind in binds.items()
     }
-    fixed = {name: bind.value for name, bind in binds.items() if name not in names}
-    scalars = {name: each.arg for name, each in defaults.items() if each.is_scalar}
+    converters = {name: convert for name, convert in found.items() if convert is not None}
     return _Compiled(
         compiled.string,
         frozenset(names),
         order,
-        fixed | scalars,
-        {name: each.arg for name, each in defaults.items() if each.is_callable},
-        {name: convert for name, convert in converters.items() if convert is not None},
+        {name: converters.get(name, _as_it_is)(value) for name, value in fixed.items()},
+        made,
+        [(name, convert) for name, convert in converters.items() if name in changing],
     )
+
+
+def _as_it_is(value: object) -> object:
+    return value
