@@ -5,6 +5,8 @@ import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ Key = tuple[str, str, str]
 LATE_MS = 3000.0
 MOST_TIMES_BOLT = 3.0
 _RATE = 50.0
-_WARM, _AT_RATE = "warming up", f"{_RATE:g}/s"
+_AT_RATE = f"{_RATE:g}/s"
+_WARMING_UP: Mapping[str, Any] = {"connections": 4, "seconds": 0.5}
 _CONNECTIONS = (1, 16, 64)
 _COMPARED = ("c=16", "c=64")
 _BARE, _DURABLE, _FLOOR = "bare Bolt", "bare Bolt + INSERT", "load generator"
@@ -42,11 +45,7 @@ class Size:
             f"c={count}": {"connections": count, "seconds": self.closed_seconds}
             for count in _CONNECTIONS
         }
-        return {
-            _WARM: {"connections": 4, "seconds": 0.5},
-            _AT_RATE: {"rate": _RATE, "seconds": self.open_seconds},
-            **closed,
-        }
+        return {_AT_RATE: {"rate": _RATE, "seconds": self.open_seconds}, **closed}
 
 
 FULL = Size(rounds=3, open_seconds=6, closed_seconds=2, runs=200)
@@ -83,14 +82,16 @@ class Measured:
 
 
 async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
-    """Rounds of an idle and a busy world, each of them fresh."""
+    """Rounds of idle and busy worlds: a fresh one for each way of asking."""
     size = QUICK if quick else FULL
     measured = Measured()
     states = {"idle": 0, f"{size.runs} live runs": size.runs}
-    for _ in range(size.rounds):
-        for state, runs in states.items():
-            async with serving() as world, _busy(world, runs), _targets(world) as targets:
-                await _round(world, targets, size, (state, measured))
+    for _, (state, runs), (way, how) in product(
+        range(size.rounds), states.items(), size.ways().items()
+    ):
+        async with serving() as world, _busy(world, runs), _targets(world) as targets:
+            for variant, outcome in await _all_asked(world, targets, how):
+                measured.outcomes[state, variant, way].append(outcome)
     return Report(_figures(measured), [*_aims(measured, states)])
 
 
@@ -119,19 +120,23 @@ async def _targets(world: World) -> AsyncIterator[Mapping[str, Target]]:
             }
 
 
-async def _round(
-    world: World, targets: Mapping[str, Target], size: Size, into: tuple[str, Measured]
-) -> None:
-    """Every way of asking in turn, and within it every target; what leaves work behind last."""
-    (state, measured), first = into, 1
-    asked = [(variant, way) for way in size.ways() for variant in targets if variant != _WRITE]
-    for variant, way in [*asked, *((_WRITE, way) for way in size.ways())]:
+async def _all_asked(
+    world: World, targets: Mapping[str, Target], how: Mapping[str, Any]
+) -> list[tuple[str, Outcome]]:
+    """Every target asked in one way, right after each other, as the machine's own pace changes.
+
+    What leaves work behind comes last.
+    """
+    secret, outcomes, first = world.slack.credentials.signing_secret, [], 1
+    for variant, target in targets.items():
         await caught_up(world)
-        target = targets[variant]
-        secret, how = world.slack.credentials.signing_secret, size.ways()[way]
-        outcome = await load(target.asked.order(target.port, secret, first=first, **how))
+        order = partial(target.asked.order, target.port, secret)
+        first += len((await load(order(first=first, **_WARMING_UP))).latencies_ms) + 1
+        await caught_up(world)
+        outcome = await load(order(first=first, **how))
         first += len(outcome.latencies_ms) + 1
-        measured.outcomes[state, variant, way].append(outcome)
+        outcomes.append((variant, outcome))
+    return outcomes
 
 
 def _figures(measured: Measured) -> dict[str, dict[str, float]]:
@@ -142,7 +147,6 @@ def _figures(measured: Measured) -> dict[str, dict[str, float]]:
             "each_second": measured.each_second(key),
         }
         for key in measured.outcomes
-        if _WARM not in key
     }
 
 
