@@ -12,7 +12,7 @@ GUARDS = {
     "bot/cluster/watch.py",  # a watch that dies leaves the view to grow old
     "bot/controller.py",  # a poison row must not stop the next one
     "bot/slack/answers.py",  # a read after the acknowledgement ends with a reference too
-    "bot/slack/pool.py",  # a worker of the pool outlives its work
+    "bot/slack/relay.py",  # a thread outlives its task, and who asked for that is told
     "bot/slack/sender.py",  # nor one message the others
     "handlers/desk.py",  # the person reads a reference, the log has the traceback
     "jobs/timetable.py",  # a broken job must not stop the others
