@@ -28,7 +28,7 @@ _POLL_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.05
 _STUCK_SECONDS = 60.0
 _RESTS = 4.0
-_FRUITLESS_SECONDS = 0.1
+_HELD_SECONDS = 0.1
 
 
 class Sender:
@@ -146,31 +146,33 @@ class Sender:
             self._database.courtesy.give_way()
             begun = time.perf_counter()
             try:
-                pause, found = self._pass()
+                pause, is_held = self._pass()
             except DatabaseError as error:
                 log.warning("messages could not be read", error=error.message)
-                pause, found = _POLL_SECONDS, False
+                pause, is_held = _POLL_SECONDS, False
             # However much changes, looking takes a fifth of the time: people are answered too.
             # What changes meanwhile does not even wake this thread.
             rest = _RESTS * (time.perf_counter() - begun)
-            self._stopping.wait(rest if found else max(rest, _FRUITLESS_SECONDS))
+            rest = max(rest, min(pause, _HELD_SECONDS)) if is_held else rest
+            self._stopping.wait(rest)
+            pause = max(pause - rest, 0)
 
     def _pass(self) -> tuple[float, bool]:
-        """Hands out what may be sent now; how long to wait for the rest, and if any was found."""
+        """Hands out what may be sent now; how long to wait, and whether all that is left has to."""
         if not self._lease.renew():
             self._looked_at = self._monotonic()
             return _POLL_SECONDS, False
-        jobs, found = list(self._jobs()), False
+        jobs = list(self._jobs())
         for job in self._sendable(jobs):
-            found = True
             with self._changed:
                 if len(self._busy) >= self._workers:
                     break
                 self._busy[job.row.id] = job.call.channel
             self._threads.submit(self._work, job)
-        waits = (self._budgets.wait_seconds(job.call) for job in jobs)
+        waits = [self._budgets.wait_seconds(job.call) for job in jobs]
         soonest = min((wait for wait in waits if wait > 0), default=_POLL_SECONDS)
-        return min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS), found
+        pause = min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS)
+        return pause, bool(waits) and min(waits) > 0
 
     def _sendable(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """Those within the budget, one for each channel that is not busy."""
