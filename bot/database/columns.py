@@ -1,6 +1,5 @@
 """Column types and ids shared by every table."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -35,31 +34,17 @@ class Moment(TypeDecorator[datetime]):
 
     @override
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
-        return _in_utc(value)
-
-    @override
-    def bind_processor(self, dialect: Dialect) -> Callable[[datetime | None], Any] | None:
-        # The same text as SQLAlchemy's own for SQLite, which fills in a template field by field.
-        return _as_text if dialect.name == "sqlite" else super().bind_processor(dialect)
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time without a zone cannot be stored: {value!r}")
+        return value.astimezone(UTC)
 
     @override
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         if not isinstance(value, datetime):
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def _in_utc(value: datetime | None) -> datetime | None:
-    if value is None:
-        return None
-    if value.tzinfo is None:
-        raise ValueError(f"a time without a zone cannot be stored: {value!r}")
-    return value.astimezone(UTC)
-
-
-def _as_text(value: datetime | None) -> str | None:
-    moment = _in_utc(value)
-    return moment.replace(tzinfo=None).isoformat(" ", "microseconds") if moment else None
 
 
 @lru_cache(maxsize=4096)  # a list reads the same moments each time, and reading one takes long

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -35,8 +34,6 @@ def _sqlite(url: str, *, begin: str, size: int) -> Engine:
         poolclass=QueuePool,
         pool_size=size,
         max_overflow=0,
-        json_serializer=_json,
-        json_deserializer=msgspec.json.decode,
         connect_args={"check_same_thread": False},
     )
 
@@ -68,8 +65,6 @@ def _postgres(url: str, isolation: str) -> Engine:
         max_overflow=8,
         pool_timeout=2,
         pool_pre_ping=True,
-        json_serializer=_json,
-        json_deserializer=msgspec.json.decode,
         connect_args={
             "connect_timeout": 3,
             # In a zone that changes its clocks, an hour of sums and comparisons would be wrong.
@@ -77,7 +72,3 @@ def _postgres(url: str, isolation: str) -> Engine:
             " -c idle_in_transaction_session_timeout=30000",
         },
     )
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
