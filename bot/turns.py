@@ -11,7 +11,7 @@ _MOST_IN_A_ROW = 8
 _SHARE = 0.2
 _CROWD, _SHARE_IN_CROWD = 3, 0.04
 _CROWD_EACH_SECOND = 10
-_APART_SECONDS = 0.02
+_APART_SECONDS, _SHORT_SECONDS = 0.02, 0.001
 _LONGEST_SPELL_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 2.0
 _LINGER_SECONDS = 0.03
@@ -24,13 +24,13 @@ class Courtesy:
     Such work says at its natural boundaries, between two steps or two messages, that it would
     give way. While people wait it then rests so long that all of it together takes a fifth of
     the time, and for 30 ms more, since people who asked one thing ask the next, and a step that
-    began between two requests holds up the second. Spells begin 20 ms apart, as two of them at
-    once hold up a request twice. While there is a crowd, three who wait at once or ten that came
-    within a second, all of them take a 25th, since then each spell holds up somebody, and can be
-    caught up with once they are answered; but nobody rests longer than 2 s, so that leases are
-    kept and every card gets on however long the crowd stays. A spell of work counts by its
-    processor time, and for 50 ms at most, so that whoever works long does not hold up the rest
-    for long.
+    began between two requests holds up the second. Spells of a millisecond or more begin 20 ms
+    apart, as two of them at once hold up a request twice. While there is a crowd, three who wait
+    at once or ten that came within a second, all of them take a 25th, since then each spell holds
+    up somebody, and can be caught up with once they are answered; but nobody rests longer than
+    2 s, so that leases are kept and every card gets on however long the crowd stays. A spell of
+    work counts by its processor time, and for 50 ms at most, so that whoever works long does not
+    hold up the rest for long.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class Courtesy:
         """Each spell moves the moment at which the next may begin; threads queue by it."""
         now = self._monotonic()
         share = _SHARE_IN_CROWD if self._is_crowd(now) else _SHARE
-        free_at = max(self._free_at, now - spent) + max(spent / share, _APART_SECONDS)
+        # Watches have hundreds of events a second, each too short to hold anybody up.
+        apart = 0.0 if spent < _SHORT_SECONDS else _APART_SECONDS
+        free_at = max(self._free_at, now - spent) + max(spent / share, apart)
         self._free_at = min(free_at, now + _LONGEST_REST_SECONDS)
         return self._free_at - now
 
