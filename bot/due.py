@@ -21,8 +21,8 @@ from sqlalchemy import (
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
-from bot.database.database import touch
 from bot.database.prepared import Prepared
+from bot.database.topics import touch
 from bot.database.upsert import Upsert
 
 TOPIC = "due"

@@ -1,11 +1,14 @@
 """The one way to write, and the one way to read."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
+import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -13,10 +16,15 @@ from sqlmodel import Session
 
 from bot.database.connection import BUSY_MILLISECONDS, engines
 from bot.database.prepared import session_on
+from bot.database.savepoints import done_each
+from bot.database.topics import TOPICS
 from bot.errors import DatabaseError
+from bot.tried import tried
 from bot.turns import Courtesy, Turns
 
-__all__ = ["Database", "Session", "touch"]
+__all__ = ["Database", "Session"]
+
+log = structlog.get_logger()
 
 T = TypeVar("T")
 Work = Callable[[Session], T]
@@ -63,6 +71,24 @@ class Database:
         if deadline is None and self._commits >= _COMMITS_BETWEEN_CHECKPOINTS:
             self._checkpoint()
         return result
+
+    def together(self, works: Sequence[tuple[Work[T], float]]) -> "list[Future[T]]":
+        """What each of these came to, in order; in a file, what they wrote is committed at once.
+
+        Each comes with its deadline, as in `transaction`. One sees what those before it wrote,
+        and what it wrote itself is undone when it raises. Where they cannot be committed at
+        once, each has a transaction of its own. All futures are done.
+        """
+        if len(works) > 1 and self.is_sqlite:
+            done = partial(done_each, works=[work for work, _ in works])
+            limit = min(limit for _, limit in works)
+            at_once = tried(partial(self.transaction, done, deadline=limit))
+            if at_once.exception() is None:
+                return at_once.result()
+            log.warning("commands are committed alone", kind=type(at_once.exception()).__name__)
+        return [
+            tried(partial(self.transaction, work, deadline=deadline)) for work, deadline in works
+        ]
 
     def read(self, work: Work[T]) -> T:
         """What `work` returns from one consistent view of the database; it must not write."""
@@ -141,14 +167,6 @@ class Database:
             yield
         finally:
             self._turns.give_back()
-
-
-TOPICS = "topics"
-
-
-def touch(session: Session, topic: str) -> None:
-    """Marks the transaction as one that listeners of `topic` want to hear of."""
-    session.info.setdefault(TOPICS, set()).add(topic)
 
 
 def _is_conflict(error: DBAPIError) -> bool:

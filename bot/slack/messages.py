@@ -22,8 +22,8 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
-from bot.database.database import touch
 from bot.database.prepared import Prepared
+from bot.database.topics import touch
 from bot.database.upsert import Upsert
 from bot.slack.card import Button, Card
 from bot.slack.markup import Markup

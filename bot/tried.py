@@ -1,0 +1,17 @@
+"""What work came to, kept until somebody asks."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def tried(work: Callable[[], T]) -> "Future[T]":
+    """Does the work now; what it returned or raised is in the future, which is done."""
+    future: Future[T] = Future()
+    try:
+        future.set_result(work())
+    except Exception as error:  # noqa: BLE001  # raised anew where the result is asked for
+        future.set_exception(error)
+    return future
