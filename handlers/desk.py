@@ -2,10 +2,11 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -22,6 +23,7 @@ from bot.slack.help import help_reply
 from bot.slack.incoming import Incoming
 from bot.slack.markup import code, join, sentence
 from bot.slack.registry import HelpAsked, Parsed, Registry
+from bot.tried import tried
 from handlers.context import Context, Services
 
 log = structlog.get_logger()
@@ -30,6 +32,22 @@ AGAIN = "again"
 _BUTTON_VALUE = 1900
 
 Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What somebody wants; `meant` when they said that it is no repetition by mistake."""
+
+    incoming: Incoming
+    asked: Asked
+    meant: bool
+
+    @property
+    def writes(self) -> bool:
+        """Whether anything may come of it but words."""
+        if isinstance(self.asked, Parsed):
+            return self.asked.verb.mutates
+        return not isinstance(self.asked, HelpAsked)
 
 
 class Desk:
@@ -45,23 +63,41 @@ class Desk:
 
     def answer(self, incoming: Incoming) -> Reply | None:
         """The reply for the person alone; None when this delivery was answered before."""
-        return self._guarded(incoming, lambda: self._answer(incoming, meant=False))
+        return next(self.answers((incoming,)))
 
-    def _answer(self, incoming: Incoming, *, meant: bool) -> Reply | None:
+    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
+        """The reply to each, in order; what those in a row want to write is committed at once."""
+        writes: list[_Question] = []
+        for incoming in incomings:
+            question = tried(partial(self._understood, incoming))
+            if question.exception() is None and question.result().writes:
+                writes.append(question.result())
+                continue
+            yield from self._written(writes)
+            writes = []
+            yield self._guarded(incoming, partial(self._read, question))
+        yield from self._written(writes)
+
+    def _written(self, questions: Sequence[_Question]) -> Iterator[Reply | None]:
+        outcomes = self._database.together(
+            [
+                (partial(self._once, question=each), each.incoming.received + ACKNOWLEDGE_SECONDS)
+                for each in questions
+            ]
+        )
+        for question, outcome in zip(questions, outcomes, strict=True):
+            yield self._guarded(question.incoming, partial(_counted, question.asked, outcome))
+
+    def _read(self, question: "Future[_Question]") -> Reply | None:
+        incoming, asked = question.result().incoming, question.result().asked
+        work = partial(self._reply, incoming=incoming, asked=asked)
+        return _counted(asked, tried(partial(self._database.read, work)))
+
+    def _understood(self, incoming: Incoming, *, meant: bool = False) -> _Question:
         if incoming.kind == "button" and incoming.command == AGAIN:
-            return self._answer(_told_again(incoming), meant=True)
-        asked = self._understood(incoming)
-        with _counted(asked):
-            if not _writes(asked):
-                return self._database.read(lambda session: self._reply(session, incoming, asked))
-            return self._database.transaction(
-                lambda session: self._once(session, incoming, asked, meant=meant),
-                deadline=incoming.received + ACKNOWLEDGE_SECONDS,
-            )
-
-    def _understood(self, incoming: Incoming) -> Asked:
+            return self._understood(_told_again(incoming), meant=True)
         try:
-            return self._asked(incoming)
+            return _Question(incoming, self._asked(incoming), meant)
         except UserError:
             metrics.COMMANDS.labels("unknown", "refused").inc()
             raise
@@ -75,9 +111,8 @@ class Desk:
             case "button":
                 return self._registry.button(incoming.command), incoming.value
 
-    def _once(
-        self, session: Session, incoming: Incoming, asked: Asked, *, meant: bool
-    ) -> Reply | None:
+    def _once(self, session: Session, question: _Question) -> Reply | None:
+        incoming, asked, meant = question.incoming, question.asked, question.meant
         real_now = datetime.now(UTC)
         alike = _likeness(incoming, asked)
         earlier = deliveries.earlier(session, incoming.delivery, alike, real_now)
@@ -164,32 +199,25 @@ def refusal(error: QuartermasterError) -> Reply:
 _RECEIVED = Reply((sentence("This was received already. Nothing was done twice."),))
 
 
-@contextmanager
-def _counted(asked: Asked) -> Iterator[None]:
-    outcome = "broken"
-    try:
-        yield
-        outcome = "done"
-    except UserError:
-        outcome = "refused"
-        raise
-    except QuartermasterError:
-        outcome = "failed"
-        raise
-    finally:
-        metrics.COMMANDS.labels(_spoken(asked), outcome).inc()
+def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
+    error = outcome.exception()
+    match error:
+        case None:
+            said = "done"
+        case UserError():
+            said = "refused"
+        case QuartermasterError():
+            said = "failed"
+        case _:
+            said = "broken"
+    metrics.COMMANDS.labels(_spoken(asked), said).inc()
+    return outcome.result()
 
 
 def _spoken(asked: Asked) -> str:
     if isinstance(asked, Parsed):
         return f"{asked.command.name} {asked.verb.name}"
     return "help" if isinstance(asked, HelpAsked) else asked[0].action
-
-
-def _writes(asked: Asked) -> bool:
-    if isinstance(asked, Parsed):
-        return asked.verb.mutates
-    return not isinstance(asked, HelpAsked)
 
 
 def _likeness(incoming: Incoming, asked: Asked) -> str:

@@ -1,17 +1,18 @@
-"""Slack's signed HTTP requests: an ASGI application that hands them to Bolt in threads."""
+"""Slack's signed HTTP requests: an ASGI application that has them answered in threads."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Executor
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
-from slack_bolt import App, BoltRequest, BoltResponse
+from slack_bolt import BoltRequest, BoltResponse
 
 from bot.slack import metrics
 from bot.slack.incoming import Arrival, Hurry
 from bot.slack.listeners import ARRIVAL
+from bot.slack.reception import Request
 from bot.slack.relay import Relay
 
 Scope = Mapping[str, Any]
@@ -26,20 +27,18 @@ class SlackHttp:
     """Takes Slack's requests; one that finds `most` others under way is answered 503.
 
     `hurry` is entered from when a request has arrived as a whole until its answer is out. They are
-    answered in `threads`, which `stop` ends; in as many as a Relay has without.
+    answered in `threads`, which `stop` ends.
     """
 
     def __init__(
         self,
-        app: App,
+        threads: Relay[Request, BoltResponse],
         hurry: Hurry = nullcontext,
         *,
-        threads: Executor | None = None,
         most: int = 128,
     ) -> None:
-        self._app = app
+        self._threads = threads
         self._hurry = hurry
-        self._threads = threads or Relay("slack-http")
         self._most = most
         self._under_way = 0
         self._stopping = False
@@ -62,7 +61,7 @@ class SlackHttp:
     def stop(self) -> None:
         """Answers what has arrived; what comes from now on is answered 503."""
         self._stopping = True
-        self._threads.shutdown(wait=True)
+        self._threads.stop()
 
     async def _take(self, scope: Scope, receive: Receive, send: Send, received: float) -> None:
         body = await _body(receive)
@@ -80,18 +79,16 @@ class SlackHttp:
             arrival.acknowledged()
 
     async def _answer(self, body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltResponse:
-        loop = asyncio.get_running_loop()
         try:
-            answer = loop.run_in_executor(self._threads, self._dispatch, body, headers, arrival)
+            answer = self._threads.submit(partial(_request, body, headers, arrival))
         except RuntimeError:  # it was stopped while the body was read
             return BoltResponse(status=503)
-        return await answer
+        return await asyncio.wrap_future(answer)
 
-    def _dispatch(self, body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltResponse:
-        text = body.decode("utf-8", errors="replace")
-        return self._app.dispatch(
-            BoltRequest(body=text, headers={**headers}, context={ARRIVAL: arrival})
-        )
+
+def _request(body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltRequest:
+    text = body.decode("utf-8", errors="replace")
+    return BoltRequest(body=text, headers={**headers}, context={ARRIVAL: arrival})
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -1,6 +1,6 @@
 """What comes in from Slack, told apart from how it came, and who answers it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -11,15 +11,17 @@ Payload = Mapping[str, Any]
 Hurry = Callable[[], AbstractContextManager[None]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Arrival:
     """How a request came: `received` on `time.monotonic()`, `doubted` when sent before.
 
-    What is in `then` runs once the acknowledgement is on its way.
+    `incoming` is what it says to us, once it was verified; None where it says nothing. What is in
+    `then` runs once the acknowledgement is on its way.
     """
 
     received: float
     doubted: bool = False
+    incoming: "Incoming | None" = None
     then: list[Callable[[], None]] = field(default_factory=list)
 
     def acknowledged(self) -> None:
@@ -58,8 +60,11 @@ class Incoming:
 class Desk(Protocol):
     """Answers what comes in."""
 
-    def answer(self, incoming: Incoming) -> Reply | None:
-        """The reply that only this person sees, within milliseconds; raises nothing."""
+    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
+        """The reply that only each person sees, in order, within milliseconds; raises nothing.
+
+        It may take several of `incomings` before it gives the first reply.
+        """
         ...
 
 

@@ -11,22 +11,27 @@ log = structlog.get_logger()
 Work = Callable[[], None]
 
 
-class BoundedPool:
-    """Threads with room for `most` pieces of work, waiting and under way together."""
+class Room:
+    """Room for `most` pieces of work, waiting and under way together."""
 
-    def __init__(self, threads: Executor, *, most: int) -> None:
-        self._threads = threads
+    def __init__(self, most: int) -> None:
         self._idle = threading.Condition()
         self._most = most
         self._taken = 0
 
-    def reserve(self) -> "Slot | None":
-        """Room for one piece of work, None when there is none; each slot is to be run once."""
+    def take(self) -> bool:
+        """Takes room for one piece of work; False when there is none."""
         with self._idle:
             if self._taken >= self._most:
-                return None
+                return False
             self._taken += 1
-        return Slot(self)
+            return True
+
+    def give_back(self) -> None:
+        """Gives back what was taken for one piece of work."""
+        with self._idle:
+            self._taken -= 1
+            self._idle.notify_all()
 
     @property
     def is_idle(self) -> bool:
@@ -39,6 +44,27 @@ class BoundedPool:
         with self._idle:
             return self._idle.wait_for(lambda: not self._taken, patience_seconds)
 
+
+class BoundedPool:
+    """Threads with room for `most` pieces of work, waiting and under way together."""
+
+    def __init__(self, threads: Executor, *, most: int) -> None:
+        self._threads = threads
+        self._room = Room(most)
+
+    def reserve(self) -> "Slot | None":
+        """Room for one piece of work, None when there is none; each slot is to be run once."""
+        return Slot(self) if self._room.take() else None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing is under way."""
+        return self._room.is_idle
+
+    def drain(self, patience_seconds: float) -> bool:
+        """Whether all that was taken is done; waits for it that long."""
+        return self._room.drain(patience_seconds)
+
     def stop(self) -> None:
         """Ends the threads once what they do is done; what waits is dropped."""
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -48,18 +74,13 @@ class BoundedPool:
         try:
             self._threads.submit(work).add_done_callback(self._done)
         except RuntimeError:  # it was stopped meanwhile
-            self._free()
+            self._room.give_back()
 
     def _done(self, future: "Future[None]") -> None:
-        self._free()
+        self._room.give_back()
         broke = None if future.cancelled() else future.exception()
         if broke is not None:
             log.error("work in a pool broke", exc_info=broke)
-
-    def _free(self) -> None:
-        with self._idle:
-            self._taken -= 1
-            self._idle.notify_all()
 
 
 class Slot:

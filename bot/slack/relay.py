@@ -1,61 +1,71 @@
-"""Threads that take turns at what people wait for, and help out while one of them is held up."""
+"""Threads that take turns at what people ask, and help out while one of them is held up."""
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Generic, TypeVar
 
-from typing_extensions import override
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_Task = tuple["Future[Any]", Callable[[], Any]]
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
 
-class Relay(Executor):
-    """An executor that begins a task once every other has ended or taken `patience_seconds`.
+class Relay(Generic[Asked, Answer]):
+    """Has questions answered in threads, each once every other has ended or taken its time.
 
     Threads that only compute gain nothing from running at once: they take Python's lock from each
-    other many times in a task. One that waits for a lock or a disk for longer is not waited for.
-    Without patience up to `most` tasks run at once, as in any pool.
+    other many times in a question. One that waits for a lock or a disk for longer than
+    `patience_seconds` is not waited for. Without patience up to `most` are answered at once, as in
+    any pool.
+
+    `answer` gets questions for as long as some wait, up to `together` of them, and gives their
+    answers in the same order; it may take several before it answers the first.
     """
 
-    def __init__(self, name: str, *, patience_seconds: float = 0.0, most: int = 16) -> None:
+    def __init__(
+        self,
+        name: str,
+        answer: Callable[[Iterator[Asked]], Iterator[Answer]],
+        *,
+        patience_seconds: float = 0.0,
+        most: int = 16,
+        together: int = 1,
+    ) -> None:
         self._name = name
+        self._answer = answer
         self._patience = patience_seconds
         self._most = most
+        self._together = together
         self._changed = threading.Condition(threading.Lock())
-        self._waiting: deque[_Task] = deque()
+        self._waiting: deque[tuple[Asked, Future[Answer]]] = deque()
         self._begun: dict[int, float] = {}
         self._threads: list[threading.Thread] = []
         self._resting = 0
         self._is_watched = False
         self._stopping = False
 
-    @override
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-        """Has it done in its turn; RuntimeError after `shutdown`."""
-        future: Future[T] = Future()
+    def submit(self, asked: Asked) -> "Future[Answer]":
+        """Has it answered in its turn; RuntimeError after `stop`."""
+        future: Future[Answer] = Future()
         with self._changed:
             if self._stopping:
-                raise RuntimeError("it was shut down")
-            self._waiting.append((future, partial(fn, *args, **kwargs)))
+                raise RuntimeError("it was stopped")
+            self._waiting.append((asked, future))
             self._look_after_rest()
         return future
 
-    @override
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes nothing more; what waits is done or cancelled."""
+    def stop(self, *, wait: bool = True, drop: bool = False) -> None:
+        """Takes nothing more; what waits is answered, or cancelled to `drop` it."""
+        dropped: list[Future[Answer]] = []
         with self._changed:
             self._stopping = True
-            while cancel_futures and self._waiting:
-                self._waiting.popleft()[0].cancel()
+            while drop and self._waiting:
+                dropped.append(self._waiting.popleft()[1])
             self._changed.notify_all()
             threads = list(self._threads)
+        for future in dropped:
+            future.cancel()  # out of the lock: whoever waits for it is told in here
         for thread in threads if wait else ():
             thread.join()
 
@@ -71,29 +81,47 @@ class Relay(Executor):
             self._threads[-1].start()
 
     def _run(self) -> None:
-        while (task := self._next()) is not None:
-            future, work = task
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(work())
-                except BaseException as error:  # noqa: BLE001  # told to whoever asks the future
-                    future.set_exception(error)
+        while self._wait_for_turn():
+            self._answer_some()
 
-    def _next(self) -> _Task | None:
-        """The task that this thread is to do; None when there will be no more."""
+    def _answer_some(self) -> None:
+        """Answers what waits; each is told as soon as its answer is there."""
+        taken: deque[Future[Answer]] = deque()
+        error: BaseException = RuntimeError("it was left without an answer")
+        try:
+            for answer in self._answer(self._questions(taken)):
+                taken.popleft().set_result(answer)
+        except BaseException as broken:  # noqa: BLE001  # told to whoever asks the futures
+            error = broken
+        for future in taken:
+            future.set_exception(error)
+
+    def _questions(self, taken: "deque[Future[Answer]]") -> Iterator[Asked]:
+        """What waits, one after the other, with its future in `taken`."""
+        for _ in range(self._together):
+            with self._changed:
+                if not self._waiting:
+                    return
+                self._begun[threading.get_ident()] = time.monotonic()
+                asked, future = self._waiting.popleft()
+                if self._waiting:
+                    self._look_after_rest()
+            if future.set_running_or_notify_cancel():
+                taken.append(future)
+                yield asked
+
+    def _wait_for_turn(self) -> bool:
+        """Whether this thread is to answer what waits; False when there will be no more."""
         me = threading.get_ident()
         with self._changed:
             self._begun.pop(me, None)
             while not self._waiting or self._seconds_to_turn() > 0:
                 if self._stopping and not self._waiting:
                     self._changed.notify_all()  # others may still watch what has ended
-                    return None
+                    return False
                 self._rest()
             self._begun[me] = time.monotonic()
-            task = self._waiting.popleft()
-            if self._waiting:
-                self._look_after_rest()
-            return task
+            return True
 
     def _rest(self) -> None:
         """Waits for something to change, or for whoever is at work to take too long."""

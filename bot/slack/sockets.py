@@ -4,15 +4,16 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
-from contextlib import nullcontext
+from concurrent.futures import Future
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from random import SystemRandom
 from typing import Any
 
 import structlog
-from slack_bolt import App, BoltRequest, BoltResponse
+from slack_bolt import BoltRequest, BoltResponse
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
@@ -20,7 +21,8 @@ from bot.errors import ChatError
 from bot.slack import metrics
 from bot.slack.incoming import Arrival, Hurry
 from bot.slack.listeners import ARRIVAL
-from bot.slack.pool import BoundedPool
+from bot.slack.pool import Room
+from bot.slack.reception import Request
 from bot.slack.relay import Relay
 
 log = structlog.get_logger()
@@ -48,28 +50,28 @@ class Line:
 
 
 class Sockets:
-    """Keeps connections to Slack open and hands what they bring to Bolt.
+    """Keeps connections to Slack open and has what they bring answered.
 
     A connection that Slack announces to close is replaced first and then read to its end.
-    `issue_url` asks Slack for the address of a new connection; `hurry` is entered while an
-    envelope is answered, which happens in `threads`; `stop` ends them.
+    `issue_url` asks Slack for the address of a new connection; `hurry` is entered from when an
+    envelope has arrived until its answer is out. They are answered in `threads`, which `stop`
+    ends.
     """
 
     def __init__(
         self,
-        app: App,
+        threads: Relay[Request, BoltResponse],
         issue_url: Callable[[], str],
         hurry: Hurry = nullcontext,
         *,
         wanted: int = 2,
-        threads: Executor | None = None,
         most: int = 64,
     ) -> None:
-        self._app = app
+        self._threads = threads
         self._issue_url = issue_url
         self._hurry = hurry
         self._wanted = wanted
-        self._pool = BoundedPool(threads or Relay("socket"), most=most)
+        self._room = Room(most)
         self._changed = threading.Condition()
         self._lines: list[Line] = []
         self._failures = 0
@@ -88,14 +90,14 @@ class Sockets:
             self._stopping = True
             self._changed.notify_all()
         self._keeper.join()
-        self._pool.drain(patience_seconds)
+        self._room.drain(patience_seconds)
         with self._changed:
             lines = list(self._lines)
         for line in lines:
             _close(line)
         with self._changed:
             self._changed.wait_for(lambda: not self._lines, patience_seconds)
-        self._pool.stop()
+        self._threads.stop(drop=True)
 
     def health(self) -> str | None:
         """What is wrong when no connection has answered a ping lately, None otherwise."""
@@ -203,26 +205,33 @@ class Sockets:
             self._failed(_DISABLED if reason == "link_disabled" else "Slack has too many sockets.")
 
     def _accept(self, line: Line, envelope: Envelope, received: float) -> None:
-        slot = self._pool.reserve()
-        if slot is not None:
-            slot.run(lambda: self._answer(line, envelope, received))
+        if not self._room.take():
+            metrics.REFUSED.inc()
+            if envelope["type"] == "slash_commands":
+                _send(line, envelope, _BUSY)
             return
-        metrics.REFUSED.inc()
-        if envelope["type"] == "slash_commands":
-            _send(line, envelope, _BUSY)
-
-    def _answer(self, line: Line, envelope: Envelope, received: float) -> None:
         arrival = Arrival(received, doubted=bool(envelope.get("retry_attempt")))
-        request = BoltRequest(
-            mode="socket_mode", body=envelope["payload"], context={ARRIVAL: arrival}
+        end = ExitStack()
+        end.callback(self._room.give_back)
+        end.callback(arrival.acknowledged)
+        end.enter_context(self._hurry())
+        make = partial(
+            BoltRequest, mode="socket_mode", body=envelope["payload"], context={ARRIVAL: arrival}
         )
         try:
-            with self._hurry():
-                response = self._app.dispatch(request)
-                if response.status == HTTPStatus.OK:
-                    _send(line, envelope, _payload(response))
-        finally:
-            arrival.acknowledged()
+            answer = self._threads.submit(make)
+        except RuntimeError:  # it was stopped meanwhile
+            end.close()
+        else:
+            answer.add_done_callback(partial(_acknowledge, line, envelope, end))
+
+
+def _acknowledge(
+    line: Line, envelope: Envelope, end: ExitStack, answer: "Future[BoltResponse]"
+) -> None:
+    with end:
+        if not answer.cancelled() and answer.result().status == HTTPStatus.OK:
+            _send(line, envelope, _payload(answer.result()))
 
 
 def _look_after(line: Line) -> None:

@@ -3,18 +3,22 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
+from slack_bolt import App, BoltResponse
+
 from bot.config import Secrets, Settings
 from bot.errors import ConfigurationError
 from bot.slack.answers import Answers
 from bot.slack.client import SlackClient
 from bot.slack.http import SlackHttp
 from bot.slack.incoming import Desk, Hurry
-from bot.slack.listeners import Listeners, bolt_app
+from bot.slack.listeners import bolt_app
+from bot.slack.reception import Reception, Request
 from bot.slack.relay import Relay
 from bot.slack.sockets import Sockets
 from bot.slack.web_api import WebApi
 
 _PATIENCE_SECONDS = 0.02
+_TOGETHER = 8
 
 
 class Transport:
@@ -34,18 +38,14 @@ class Transport:
         hurry: Hurry = nullcontext,
     ) -> None:
         self._answers = Answers(client)
-        listeners, threads = Listeners(desk, self._answers), _threads(settings)
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
         if settings.slack.transport == "http":
-            app = bolt_app(listeners, commands, _signing_secret(secrets))
-            self.asgi = SlackHttp(app, hurry, threads=threads)
+            app = bolt_app(commands, _signing_secret(secrets))
+            self.asgi = SlackHttp(self._threads(app, desk, settings), hurry)
         else:
-            app, issuer = (
-                bolt_app(listeners, commands, None),
-                _issuer(secrets, settings.slack.api_url),
-            )
-            self._sockets = Sockets(app, issuer, hurry, threads=threads)
+            app, issuer = bolt_app(commands, None), _issuer(secrets, settings.slack.api_url)
+            self._sockets = Sockets(self._threads(app, desk, settings), issuer, hurry)
 
     def start(self) -> None:
         """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
@@ -69,15 +69,17 @@ class Transport:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None
 
+    def _threads(self, app: App, desk: Desk, settings: Settings) -> Relay[Request, BoltResponse]:
+        """The threads in which requests are answered.
 
-def _threads(settings: Settings) -> Relay:
-    """The threads in which requests are answered.
-
-    With a database server they wait for it, so many run at once. In a file nothing waits but for
-    the one writer, so the next begins only while another is held up.
-    """
-    in_file = settings.database.url.startswith("sqlite")
-    return Relay("slack", patience_seconds=_PATIENCE_SECONDS if in_file else 0.0)
+        With a database server they wait for it, so many run at once. In a file nothing waits but
+        for the one writer, so the next begins only while another is held up, and what several
+        that wait want to write is committed at once.
+        """
+        answers = Reception(app, desk, self._answers).answers
+        if settings.database.url.startswith("sqlite"):
+            return Relay("slack", answers, patience_seconds=_PATIENCE_SECONDS, together=_TOGETHER)
+        return Relay("slack", answers)
 
 
 def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:

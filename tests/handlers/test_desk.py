@@ -10,6 +10,8 @@ from sqlmodel import Session, col, func, select
 from bot.audit import AuditLine
 from bot.due import Due
 from bot.people import Person
+from bot.slack.incoming import Incoming
+from bot.slack.text import as_text
 from bot.training.tables import Run
 from handlers.desk import AGAIN
 from tests.handlers.office import ALICE, BOB, CAROL, DAN, ELSEWHERE, TEAM_A, TEAM_B, Office
@@ -134,3 +136,68 @@ def test_no_secret_reaches_rows_or_audit(office: Office) -> None:
         return list(session.scalars(select(col(AuditLine.facts))))
 
     assert "fast" not in json.dumps(office.application.database.read(facts))
+
+
+def asked(office: Office, person: str, text: str, **how: str) -> Incoming:
+    name, _, words = text.removeprefix("/").partition(" ")
+    channel = TEAM_B if person == BOB else TEAM_A
+    return office.incoming(person, channel, command=name, words=words, **how)
+
+
+def recorded(name: str, team: str) -> str:
+    memory = "144Gi memory (16Gi of it /dev/shm)"
+    return f"Recorded: `{name}` with 2 GPUs, 16 cores and {memory}, for {team}."
+
+
+def told(office: Office, *incomings: Incoming) -> list[str]:
+    """The first line of each answer."""
+    replies = office.application.desk.answers(incomings)
+    return [as_text(reply).splitlines()[0] if reply else "" for reply in replies]
+
+
+def test_those_who_ask_at_once_are_each_answered(office: Office) -> None:
+    assert told(
+        office,
+        asked(office, ALICE, SUBMIT, delivery="first"),
+        asked(office, ALICE, SUBMIT, delivery="first"),
+        asked(office, ALICE, SUBMIT),
+        asked(office, ALICE, SUBMIT.replace("--gpus 2", "--gpus 900")),
+        asked(office, DAN, SUBMIT),
+        asked(office, BOB, SUBMIT),
+        asked(office, "U0NEW", SUBMIT),
+    ) == [
+        recorded("lane", "team-a"),
+        "This was received already. Nothing was done twice.",
+        f"You sent the same command 0 s ago and it was taken: `{SUBMIT.removeprefix('/train ')}`",
+        "900 GPUs are more than team-a may use in one run: 64.",
+        "Guests and people of other workspaces cannot use Quartermaster.",
+        recorded("lane", "team-b"),
+        "Checking who you are.",
+    ]
+    assert (count(office, Run), count(office, AuditLine)) == (2, 2)
+
+
+def test_a_question_is_answered_in_its_turn(office: Office) -> None:
+    assert told(
+        office,
+        asked(office, ALICE, SUBMIT),
+        asked(office, ALICE, "/train show lane"),
+        asked(office, ALICE, "/train stop lane"),
+        asked(office, ALICE, "/train submti"),
+        asked(office, ALICE, "/train show lane"),
+    ) == [
+        recorded("lane", "team-a"),
+        "⏳ lane · Pending",
+        "`lane` is being stopped; its last lines are kept. `/train resubmit lane` starts it again.",
+        "`/train submti` is not a command.",
+        "⏳ lane · Stopping",
+    ]
+
+
+def test_a_late_request_holds_up_nobody(office: Office) -> None:
+    late = replace(asked(office, ALICE, SUBMIT), received=time.monotonic() - 3)
+    assert told(office, late, asked(office, BOB, SUBMIT)) == [
+        "This took too long.",
+        recorded("lane", "team-b"),
+    ]
+    assert count(office, Run) == 1

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,9 +53,10 @@ class Desk:
     seen: list[Incoming] = field(default_factory=list)
     courtesy: Courtesy = field(default_factory=Courtesy)
 
-    def answer(self, incoming: Incoming) -> Reply | None:
-        self.seen.append(incoming)
-        return self.reply(incoming)
+    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
+        for incoming in incomings:
+            self.seen.append(incoming)
+            yield self.reply(incoming)
 
 
 def settings_for(slack: Served, **more: object) -> Settings:

@@ -1,0 +1,87 @@
+"""Requests that wait are answered together, each with what is its own."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from slack_bolt import BoltRequest, BoltResponse
+
+from bot.slack.answers import Answers
+from bot.slack.card import Reply
+from bot.slack.incoming import Arrival, Incoming
+from bot.slack.listeners import ARRIVAL, bolt_app
+from bot.slack.reception import Reception, Request
+from tests.bot.slack.desks import COMMANDS, client_of, say
+from tests.playground.slack.served import Served
+
+COMMAND = {
+    "command": "/train",
+    "team_id": "T0QM",
+    "user_id": "U0ALICE",
+    "channel_id": "C0TEAMA",
+    "trigger_id": "1.2.3",
+}
+CHECK = {"type": "url_verification", "challenge": "c0ffee"}
+
+
+class PatientDesk:
+    """Takes all that is asked before it says anything; `break` makes what cannot be shown."""
+
+    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
+        for incoming in list(incomings):
+            shown = Reply(lines=(cast("Any", 7),)) if incoming.words == "break" else None
+            yield shown or (say(f"You said {incoming.words}.") if incoming.words else None)
+
+
+@pytest.fixture
+def reception(slack: Served) -> Iterator[Reception]:
+    """Takes what sockets bring, which need no signature."""
+    answers = Answers(client_of(slack))
+    yield Reception(bolt_app(COMMANDS, None), PatientDesk(), answers)
+    answers.stop()
+
+
+def request(payload: dict[str, Any]) -> BoltRequest:
+    return BoltRequest(mode="socket_mode", body=payload, context={ARRIVAL: Arrival(0.0)})
+
+
+def said(words: str) -> BoltRequest:
+    return request({**COMMAND, "text": words})
+
+
+def told(response: BoltResponse) -> tuple[int, str]:
+    """The status, and what can be read."""
+    body = json.loads(response.body or "{}")
+    return response.status, body.get("text") or body.get("challenge", "")
+
+
+def test_each_is_told_what_is_for_it(reception: Reception) -> None:
+    made = [said("one"), request(CHECK), said("two"), said(""), request(CHECK)]
+    responses = reception.answers(partial(lambda each: each, each) for each in made)
+    assert [told(response) for response in responses] == [
+        (200, "You said one."),
+        (200, "c0ffee"),
+        (200, "You said two."),
+        (200, ""),
+        (200, "c0ffee"),
+    ]
+
+
+def test_one_that_breaks_is_answered_so(reception: Reception) -> None:
+    def break_off() -> BoltRequest:
+        raise ValueError("no body of ours")
+
+    made: list[Request] = [
+        partial(said, "one"),
+        break_off,
+        partial(said, "break"),
+        partial(said, "two"),
+    ]
+    assert [told(response) for response in reception.answers(made)] == [
+        (200, "You said one."),
+        (500, ""),
+        (500, ""),
+        (200, "You said two."),
+    ]
