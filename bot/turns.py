@@ -15,7 +15,7 @@ _APART_SECONDS, _SHORT_SECONDS = 0.02, 0.001
 _LONGEST_SPELL_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 2.0
 _LINGER_SECONDS = 0.03
-_ANSWER_SECONDS = 0.02
+_ANSWER_SECONDS = 0.03
 
 
 class Courtesy:
@@ -25,7 +25,8 @@ class Courtesy:
     give way. While people wait it then rests so long that all of it together takes a fifth of
     the time, and for 30 ms more, since people who asked one thing ask the next, and a step that
     began between two requests holds up the second. Spells of a millisecond or more begin 20 ms
-    apart, as two of them at once hold up a request twice. While there is a crowd, three who wait
+    apart, as two of them at once hold up a request twice, and right after an answer, when the
+    next request is farthest off. While there is a crowd, three who wait
     at once or ten that came within a second, all of them take a 25th, since then each spell holds
     up somebody, and can be caught up with once they are answered; but nobody rests longer than
     2 s, so that leases are kept and every card gets on however long the crowd stays. A spell of
@@ -42,7 +43,7 @@ class Courtesy:
         self._worked = worked
         self._spell = threading.local()
         self._calm = threading.Condition()
-        self._waiting = 0
+        self._waiting = self._answers = 0
         self._calm_at = self._free_at = -math.inf
         self._came_at = deque[float](maxlen=_CROWD_EACH_SECOND)
 
@@ -58,6 +59,7 @@ class Courtesy:
             with self._calm:
                 self._waiting -= 1
                 if not self._waiting:
+                    self._answers += 1
                     self._calm_at = self._monotonic() + _LINGER_SECONDS
                     self._calm.notify_all()
 
@@ -66,19 +68,25 @@ class Courtesy:
         spent = self._spent()
         with self._calm:
             if self._seconds_to_calm() > 0:
-                self._rest(self._monotonic() + self._seconds_to_rest(spent))
+                self._rest(spent)
             else:
                 self._free_at = -math.inf
         self._spell.began = self._worked()
 
-    def _rest(self, due: float) -> None:
-        """Waits until then, or until nobody waits if that comes before.
+    def _rest(self, spent: float) -> None:
+        """Waits until the next spell is due, or until nobody waits if that comes before.
 
         Work that begins while somebody's answer is under way holds up just that one.
         """
-        while (left := min(due - self._monotonic(), self._seconds_to_calm())) > 0:
+        self._wait(self._seconds_to_rest(spent), lambda: False)
+        # What takes longer would hold up the one who comes next, too.
+        before = self._answers if spent >= _SHORT_SECONDS else None
+        self._wait(_ANSWER_SECONDS, lambda: not self._waiting and self._answers != before)
+
+    def _wait(self, seconds: float, is_time: Callable[[], bool]) -> None:
+        due = self._monotonic() + seconds
+        while not is_time() and (left := min(due - self._monotonic(), self._seconds_to_calm())) > 0:
             self._calm.wait(left)
-        self._calm.wait_for(lambda: not self._waiting, _ANSWER_SECONDS)
 
     def _seconds_to_calm(self) -> float:
         return math.inf if self._waiting else self._calm_at - self._monotonic()

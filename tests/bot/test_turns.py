@@ -3,7 +3,7 @@
 import itertools
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pytest
 
@@ -13,7 +13,7 @@ from bot.turns import Courtesy, Turns
 from tests.bot.test_due import NOW
 from tests.watches import Watch
 
-LONG_SECONDS = 60.0
+LONG_SECONDS, SHORT_SECONDS = 60.0, 0.1
 WAITERS = 14
 
 
@@ -152,6 +152,23 @@ def test_a_long_spell_counts_in_part() -> None:
     courtesy = Courtesy(worked=itertools.count(step=7.0).__next__)
     courtesy.give_way()
     assert courtesy._spent() == 0.05
+
+
+@pytest.mark.parametrize(("spent", "begun"), [(0.0005, 1), (0.001, 0)])
+def test_long_spells_begin_right_after_an_answer(spent: float, begun: int) -> None:
+    watch = Watch()
+    courtesy = Courtesy(watch, itertools.count(step=spent).__next__)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(courtesy.give_way).result(LONG_SECONDS)
+        with courtesy.hurry():
+            pass
+        work = pool.submit(courtesy.give_way)
+        wait_until_it_rests(courtesy, work)
+        watch.seconds += 0.02
+        assert len(wait([work], SHORT_SECONDS).done) == begun
+        with courtesy.hurry():
+            pass
+        work.result(LONG_SECONDS)
 
 
 def test_work_rests_a_moment_longer_than_people() -> None:
