@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import DateTime, Dialect, MetaData
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy import Column, DateTime, Dialect, MetaData, Table, event
+from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from typing_extensions import override
 from uuid6 import uuid7
@@ -19,6 +19,15 @@ SQLModel.metadata.naming_convention = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s",
     "pk": "pk_%(table_name)s",
 }
+
+_types: dict[str, TypeEngine[Any]] = {}
+
+
+@event.listens_for(Column, "before_parent_attach")
+def _share_type(column: Column[Any], table: Table) -> None:
+    """Columns of one type share it: each type that is made has classes of its own, 2 MB in all."""
+    if table.metadata is SQLModel.metadata:
+        column.type = _types.setdefault(repr(column.type), column.type)
 
 
 def metadata() -> MetaData:

@@ -77,6 +77,11 @@ def test_migrations_make_the_tables_of_the_code(database_url: str) -> None:
     assert found == []
 
 
+def test_columns_of_one_type_share_it() -> None:
+    types = [column.type for table in SQLModel.metadata.sorted_tables for column in table.columns]
+    assert len({id(each) for each in types}) == len({repr(each) for each in types})
+
+
 def test_migrating_at_once_happens_once(database_url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(schema.upgrade, [database_url] * 4))
