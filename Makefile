@@ -39,7 +39,7 @@ lint: $(READY) ## ruff, formatting, types and import contracts
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
-	@.venv/bin/lint-imports --no-logo
+	@PYTHONPATH=. .venv-lint/bin/lint-imports --no-logo
 
 types: $(READY) ## types alone
 	@.venv/bin/mypy
@@ -59,7 +59,7 @@ ci: ## all that a change must pass
 	@bash .ci/run
 
 clean: ## remove .venv and the caches
-	rm -rf .venv .venv-tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lint .venv-tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml uv.lock scripts/setup.sh
 	@sh scripts/setup.sh

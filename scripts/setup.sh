@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds .venv from uv.lock, with hashes checked. uv itself stays in .venv-tools, because a sync
-# removes from .venv whatever the lock does not name.
+# Builds .venv from uv.lock, with hashes checked, and .venv-lint for what reads the sources alone.
+# uv itself stays in .venv-tools, because a sync removes from .venv whatever the lock does not name.
 set -eu
 
 UV_VERSION=0.13.8
@@ -36,4 +36,6 @@ case "$("$uv" --version 2>/dev/null || true)" in
     *) install_uv ;;
 esac
 echo "Installing what uv.lock names into .venv, with $("$python" --version) (the first time takes a minute) ..."
-UV_PYTHON_DOWNLOADS=never "$uv" sync --quiet --frozen --all-extras --python "$python"
+export UV_PYTHON_DOWNLOADS=never
+"$uv" sync --quiet --frozen --all-extras --python "$python"
+UV_PROJECT_ENVIRONMENT=.venv-lint "$uv" sync --quiet --frozen --only-group lint --python "$python"
