@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
-import yaml
 
 from playground.loopback import reserved_port
 from tests.cluster import kubernetes
@@ -19,10 +18,8 @@ from tests.cluster.kueue import Kueue
 from tests.cluster.kwok import Kwok
 from tests.cluster.processes import Processes
 from tests.cluster.provisioner import Provisioner
+from tests.cluster.rights import BOT, BOT_USER, deploy
 
-DEPLOYED = Path(__file__).parents[2] / "deploy" / "kubernetes"
-BOT = "quartermaster"
-BOT_USER = f"system:serviceaccount:{BOT}:{BOT}"
 _BOT_DAYS = 86_400
 _VISIBILITY, _REMEMBERED = "visibility.kueue.x-k8s.io", timedelta(seconds=15)
 _API_SERVER = "kube-apiserver"
@@ -149,8 +146,7 @@ class ControlPlane:
     def _admit_bot(self) -> None:
         """Applies deploy/'s namespace and roles; the bot's token is its service account's."""
         for name in ("00-namespace.yaml", "10-access.yaml", "15-kai.yaml", "16-no-engine.yaml"):
-            for body in yaml.safe_load_all((DEPLOYED / name).read_text("utf-8")):
-                self.api.apply(body)
+            deploy(self.api, name)
         path = f"/api/v1/namespaces/{BOT}/serviceaccounts/{BOT}/token"
         asked = self.api.ask("POST", path, json={"spec": {"expirationSeconds": _BOT_DAYS}})
         kubernetes.write_kubeconfig(self.bot_kubeconfig, self.url, asked["status"]["token"])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from playground.cluster import story
+from tests.cluster import rights
 from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.kwok import MANAGED
 
@@ -18,13 +19,11 @@ LOCAL_QUEUES = "localqueues.kueue.x-k8s.io"
 FLAVORS = "resourceflavors.kueue.x-k8s.io"
 ZONE = "topology.kubernetes.io/zone"
 _UNIQUE, _MARK = "quartermaster-test-", {"quartermaster.test/made": "yes"}
-_BINDINGS = "rolebindings.rbac.authorization.k8s.io"
 _RUNS = (JOBS, "mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org")
-_TEAM_ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
 # What a namespace that is kept is cleared of besides.
 _CONTENT = (
     LOCAL_QUEUES,
-    _BINDINGS,
+    rights.BINDINGS,
     "persistentvolumeclaims",
     "secrets",
     "services",
@@ -83,14 +82,7 @@ class Site:
 
     def let_bot_into(self, namespace: str, role: str = "quartermaster-team") -> None:
         """Gives the bot a team's rights in a namespace, or those of another role."""
-        binding = {
-            "metadata": {"name": role},
-            "roleRef": {**_TEAM_ROLE, "name": role},
-            "subjects": [
-                {"kind": "ServiceAccount", "name": "quartermaster", "namespace": "quartermaster"}
-            ],
-        }
-        self.api.create(_BINDINGS, binding, namespace)
+        rights.let_bot_into(self.api, namespace, role)
 
     def add_flavor(self, name: str = "h100", labels: dict[str, str] | None = None) -> str:
         """Adds a ResourceFlavor, of the usual GPU nodes unless labels are given."""

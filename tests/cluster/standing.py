@@ -9,7 +9,8 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.site import CLUSTER_QUEUES, JOBS, WORKLOADS
 
 _EVENTS, _CHARACTERS = 25, 2000
-_OBJECTS = ("nodes", CLUSTER_QUEUES, WORKLOADS, JOBS, "pods")
+_VOLUMES = ("persistentvolumes", "persistentvolumeclaims")
+_OBJECTS = ("nodes", CLUSTER_QUEUES, WORKLOADS, JOBS, "pods", *_VOLUMES)
 _PROGRAMS = ("kueue", "kube-controller-manager", "kwok")
 
 

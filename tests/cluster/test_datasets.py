@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import yaml
 from sqlmodel import Session
 
 from bot.clock import Clock
@@ -25,7 +24,8 @@ from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import INSTALLATION
 from tests.cluster.api import Object, wait_for
-from tests.cluster.control_plane import DEPLOYED, ControlPlane
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.rights import deploy
 from tests.cluster.site import Site
 from tests.databases import create_tables
 
@@ -62,8 +62,7 @@ class Rig:
 
     def __init__(self, plane: ControlPlane, site: Site, database: Database, driver: str) -> None:
         self.api, self.database, self.driver = plane.api, database, driver
-        for body in yaml.safe_load_all((DEPLOYED / "17-datasets.yaml").read_text("utf-8")):
-            plane.api.apply(body)
+        deploy(plane.api, "17-datasets.yaml")
         site.add(CLASSES, {"metadata": {"name": CLASS}, "provisioner": driver})
         self.team = site.add_team("4")
         site.let_bot_into(self.team, "quartermaster-trident")
@@ -114,12 +113,13 @@ class Rig:
         return self.api.get(CLAIMS, name, namespace) or {"status": {}}
 
     def close(self) -> None:
-        """Leaves nothing in the namespace of datasets."""
+        """Leaves nothing in the namespace of datasets, and no volume of the class."""
         self.api.delete(CLAIMS, self.cache.claim_name, NAMESPACE)
 
         def gone() -> bool:
             self._play()
-            return not self.api.list(CLAIMS, NAMESPACE)
+            # A volume is released a moment after its claim is gone.
+            return not (self.api.list(CLAIMS, NAMESPACE) or self._volumes())
 
         wait_for(gone, "the end of the cache")
 
@@ -131,10 +131,13 @@ class Rig:
                 name = f"pvc-{claim['metadata']['uid']}"
                 if self.api.get(VOLUMES, name) is None:
                     self.api.create(VOLUMES, _volume(name, claim, self.driver))
-        for volume in self.api.list(VOLUMES):
-            is_its = volume["spec"].get("storageClassName") == CLASS
-            if is_its and volume["status"].get("phase") in {"Released", "Failed"}:
+        for volume in self._volumes():
+            if volume["status"].get("phase") in {"Released", "Failed"}:
                 self.api.delete(VOLUMES, volume["metadata"]["name"])
+
+    def _volumes(self) -> list[Object]:
+        every = self.api.list(VOLUMES)
+        return [each for each in every if each["spec"].get("storageClassName") == CLASS]
 
 
 def cluster_of(plane: ControlPlane) -> Cluster:
@@ -168,8 +171,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def test_what_fills_a_cache_is_accepted_strictly(plane: ControlPlane, database: Database) -> None:
-    for body in yaml.safe_load_all((DEPLOYED / "17-datasets.yaml").read_text("utf-8")):
-        plane.api.apply(body)
+    deploy(plane.api, "17-datasets.yaml")
     cache = database.transaction(add_cached)
     version = database.transaction(lambda session: session.get_one(Version, cache.version_id))
     cluster, datasets = cluster_of(plane), SETTINGS.datasets

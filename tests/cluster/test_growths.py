@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from bot.access import Access, Caller, Place
 from bot.approvals import Approvals
@@ -29,8 +28,9 @@ from tests.bot.ground import ERIN, TEAM_A
 from tests.bot.volumes.conftest import identity
 from tests.bot.volumes.settings import settings_for
 from tests.cluster.api import Object, wait_for
-from tests.cluster.control_plane import DEPLOYED, ControlPlane
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.csi import clear, install, play
+from tests.cluster.rights import deploy
 from tests.cluster.site import Site
 from tests.cluster.test_datasets import cluster_of
 from tests.cluster.test_repairs import nobody
@@ -39,7 +39,6 @@ from tests.cluster.trident import Trident
 __all__ = ["identity"]
 CLAIM, CLAIMS = "lane-data", "persistentvolumeclaims"
 KINDS: tuple[Any, ...] = (PVCS, VOLUMES, STORAGE_CLASSES)
-_ROLE = "quartermaster-trident"
 _BUSY = "capacity pool standard is in state Updating"
 
 
@@ -53,10 +52,8 @@ class Rig:
         self.driver = self.trident.driver(lambda: self.problem)
         install(site, self.driver)
         self.team = site.add_team("4")
-        for body in yaml.safe_load_all((DEPLOYED / "17-datasets.yaml").read_text("utf-8")):
-            if (body["kind"], body["metadata"]["name"]) == ("ClusterRole", _ROLE):
-                self.api.apply(body)
-        site.let_bot_into(self.team, _ROLE)
+        deploy(self.api, "17-datasets.yaml")
+        site.let_bot_into(self.team, "quartermaster-trident")
         told = settings_for(arm, changes={"approve_above": 1000}).model_dump()
         told["anf"]["price_per_gib_month"] = {"Standard": 0.15}
         told["teams"]["team-a"]["namespace"] = self.team

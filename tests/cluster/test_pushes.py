@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from sqlmodel import Session
 
 from bot.access import Caller, Place
@@ -22,7 +21,8 @@ from bot.training.makers import makers_of
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, TEAM_A
 from tests.cluster.api import Object, wait_for
-from tests.cluster.control_plane import DEPLOYED, ControlPlane
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.rights import deploy
 from tests.cluster.site import Site
 from tests.cluster.test_datasets import CLAIMS, CLASSES, cluster_of
 from tests.databases import create_tables
@@ -40,8 +40,7 @@ class Rig:
 
     def __init__(self, plane: ControlPlane, site: Site, database: Database) -> None:
         self.api, self.database, self.clock = plane.api, database, Clock()
-        for body in yaml.safe_load_all((DEPLOYED / "17-datasets.yaml").read_text("utf-8")):
-            plane.api.apply(body)
+        deploy(plane.api, "17-datasets.yaml")
         site.add(CLASSES, {"metadata": {"name": CLASS}, "provisioner": DRIVER})
         kind = {"metadata": {"name": CLASS}, "driver": DRIVER, "deletionPolicy": "Delete"}
         site.add(TAKEN_BY, kind)

@@ -6,10 +6,10 @@ These tests run last (conftest.py).
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.cluster.control_plane import DEPLOYED, Audited, ControlPlane
+from tests.cluster.control_plane import Audited, ControlPlane
 from tests.cluster.kai import CRDS
+from tests.cluster.rights import DEPLOYED, deployed
 
 Right = tuple[str, str, str]  # group, resource, verb
 
@@ -18,19 +18,15 @@ def granted() -> set[Right]:
     """All that the roles of deploy/ say; those for KAI where test_kai can use them."""
     files = sorted(DEPLOYED.glob("1*.yaml"))
     known = [path for path in files if CRDS.exists() or path.name != "15-kai.yaml"]
-    roles = [role for path in known for role in _roles(path)]
+    bodies = [body for path in known for body in deployed(path.name)]
     return {
         (group, resource, verb)
-        for role in roles
-        for rule in role.get("rules", ())
+        for body in bodies
+        for rule in body.get("rules", ())
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-
-
-def _roles(path: Path) -> list[dict[str, list[dict[str, list[str]]]]]:
-    return [each for each in yaml.safe_load_all(path.read_text("utf-8")) if "rules" in each]
 
 
 def asked(plane: ControlPlane) -> list[Audited]:

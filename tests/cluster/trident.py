@@ -6,14 +6,12 @@ own have no schema. What its controller is, is a Deployment whose pods KWOK play
 
 from collections.abc import Callable, Mapping
 
-import yaml
-
 from playground.arm.estate import Account, Estate, Pool
 from playground.arm.trident import CLASS, DRIVER, HOME, attributes, make_volume, record
 from tests.cluster.api import Api, Object
-from tests.cluster.control_plane import DEPLOYED
 from tests.cluster.csi import Driver
 from tests.cluster.definitions import define
+from tests.cluster.rights import deploy
 from tests.cluster.site import Site
 
 RECORDS, CONTROLLER = "tridentvolumes.trident.netapp.io", "trident-controller"
@@ -31,8 +29,7 @@ class Trident:
         self.estate, self.pool = Estate(), Pool(Account("", ""), "", "Standard", 0)
         define(api, site, "trident.netapp.io", "tridentvolumes", "TridentVolume")
         site.add_namespace(HOME)
-        for body in yaml.safe_load_all((DEPLOYED / "18-trident.yaml").read_text("utf-8")):
-            api.apply(body)
+        deploy(api, "18-trident.yaml")
         api.create(DEPLOYMENTS, _controller(), HOME)
 
     def uses(self, estate: Estate, pool: Pool) -> None:
