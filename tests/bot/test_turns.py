@@ -165,7 +165,7 @@ def test_long_spells_begin_right_after_an_answer(spent: float, begun: int) -> No
         work = pool.submit(courtesy.give_way)
         wait_until_it_rests(courtesy, work)
         watch.seconds += 0.02
-        assert len(wait([work], SHORT_SECONDS).done) == begun
+        assert len(wait([work], LONG_SECONDS if begun else SHORT_SECONDS).done) == begun
         with courtesy.hurry():
             pass
         work.result(LONG_SECONDS)
