@@ -13,6 +13,8 @@ REPLIES = "conversations.replies"
 FILES = "files.getUploadURLExternal"
 
 _POST_SECONDS = 1.0
+# By how much posts may follow each other sooner: Slack does not count so exactly.
+_LEEWAY_SECONDS = 0.1
 # A full bucket and a minute's flow together are the 50 calls that Slack allows in a minute.
 _BURST = 10
 _PER_SECOND = 40 / 60
@@ -76,6 +78,16 @@ class Budgets:
         if call.method == POST:
             with self._lock:
                 self._next_post[call.key] = self._monotonic() + _POST_SECONDS
+
+    def ends(self, call: Call) -> None:
+        """The call was answered, or given up: Slack may have seen it only now.
+
+        One that was long on its way would else be counted together with those after it.
+        """
+        if call.method == POST:
+            with self._lock:
+                earliest = self._monotonic() + _POST_SECONDS - _LEEWAY_SECONDS
+                self._next_post[call.key] = max(earliest, self._next_post.get(call.key, 0.0))
 
     def hold(self, call: Call, seconds: float) -> None:
         """Keeps calls like this one back, as Slack asked with Retry-After."""

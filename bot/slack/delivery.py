@@ -126,9 +126,12 @@ class Delivery:
         if since is None:
             return
         self._budgets.begins(job.call)  # noting the post may have taken a while
-        spot = self._spoken(
-            lambda said: self._client.post(there, said, mark=job.row.id), draft, rendered
-        )
+        try:
+            spot = self._spoken(
+                lambda said: self._client.post(there, said, mark=job.row.id), draft, rendered
+            )
+        finally:
+            self._budgets.ends(job.call)
         self._outbox.posted(job.row.id, since, spot, rendered)
 
     def _update(self, job: Job, spot: Spot, rendered: Rendered, draft: Draft) -> None:

@@ -1,5 +1,7 @@
 """Slack's budgets count from when a call really goes out."""
 
+import pytest
+
 from bot.slack.budgets import POST, UPDATE, Budgets, Call
 from tests.watches import Watch
 
@@ -23,10 +25,23 @@ def test_a_late_post_puts_off_the_next() -> None:
     assert [budgets.wait_seconds(IN_A), budgets.wait_seconds(IN_B)] == [1.0, 0.0]
 
 
+@pytest.mark.parametrize(("answered_after", "next_after"), [(0.05, 1.0), (0.1, 1.0), (0.5, 1.4)])
+def test_a_slow_answer_puts_off_the_next(answered_after: float, next_after: float) -> None:
+    watch = Watch()
+    budgets = Budgets(watch)
+    assert budgets.take(IN_A)
+    budgets.begins(IN_A)
+    watch.seconds += answered_after
+    budgets.ends(IN_A)
+    assert answered_after + budgets.wait_seconds(IN_A) == pytest.approx(next_after)
+    assert budgets.wait_seconds(IN_B) == 0.0
+
+
 def test_a_late_edit_takes_nothing_more() -> None:
     budgets = Budgets(Watch())
     edit = Call(UPDATE, "C0TEAMA")
     assert budgets.take(edit)
     for _ in range(20):
         budgets.begins(edit)
+        budgets.ends(edit)
     assert budgets.wait_seconds(edit) == 0.0
