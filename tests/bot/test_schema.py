@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, TypeDecorator, inspect, text
 from sqlmodel import SQLModel
 
 import bot.serving  # noqa: F401  # with it every table is declared
@@ -79,7 +79,14 @@ def test_migrations_make_the_tables_of_the_code(database_url: str) -> None:
 
 def test_columns_of_one_type_share_it() -> None:
     types = [column.type for table in SQLModel.metadata.sorted_tables for column in table.columns]
-    assert len({id(each) for each in types}) == len({repr(each) for each in types})
+    assert len({id(each) for each in types}) == len({(type(each), repr(each)) for each in types})
+
+
+def test_types_of_ours_are_told_nothing() -> None:
+    types = {type(column.type) for table in SQLModel.metadata.tables.values() for column in table.c}
+    ours = [each for each in types if issubclass(each, TypeDecorator)]
+    told = [each.__name__ for each in ours if each.__init__ is not TypeDecorator.__init__]
+    assert (len(ours) > 1, told) == (True, [])
 
 
 def test_migrating_at_once_happens_once(database_url: str) -> None:
