@@ -1,4 +1,4 @@
-"""Slack's budgets count from when a call really goes out."""
+"""Slack's budgets count from when a call really goes out, and when Slack has seen it at last."""
 
 import pytest
 

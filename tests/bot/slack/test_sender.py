@@ -107,6 +107,16 @@ def test_posts_keep_to_one_a_second(post: Office) -> None:
     assert post.texts() == ["Run run-0 · Pending", "Run run-1 · Pending"]
 
 
+def test_a_slow_post_puts_off_the_next(post: Office) -> None:
+    post.slack.workspace.faults.slow_seconds["chat.postMessage"] = 0.5
+    post.start()
+    post.show("run-1")
+    post.show("run-2")
+    wait_until(post.sender.is_quiet)
+    first, second = (float(message.ts) for message in post.shown())
+    assert second - first >= 1.39  # so long after the first was answered, and a second but a tenth
+
+
 def test_final_states_go_before_live_ones(post: Office) -> None:
     names = [f"run-{number:02}" for number in range(12)]
     for name in names:
