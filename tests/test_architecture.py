@@ -32,9 +32,9 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
     return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def test_no_file_is_longer_than_300_lines() -> None:
+def test_no_file_is_longer_than_400_lines() -> None:
     lengths = {name: len(source.splitlines()) for name, source, _ in modules(*ALL)}
-    assert {name: lines for name, lines in lengths.items() if lines > 300} == {}
+    assert {name: lines for name, lines in lengths.items() if lines > 400} == {}
 
 
 def test_no_function_is_longer_than_40_lines() -> None:
