@@ -10,7 +10,7 @@ COPY pyproject.toml uv.lock ./
 ENV UV_PROJECT_ENVIRONMENT=/opt/quartermaster
 RUN uv sync --frozen --no-dev --no-install-project
 
-COPY README.md LICENSE ./
+COPY README.md LICENSE NOTICE ./
 COPY bot bot
 COPY handlers handlers
 COPY jobs jobs

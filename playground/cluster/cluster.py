@@ -47,13 +47,12 @@ class Cluster:
         self,
         clock: VirtualClock,
         ledger: Ledger | None = None,
-        schemas: Path | None = None,
         *,
         engine: str = "kueue",
     ) -> None:
         self.clock = clock
         self.ledger = ledger or Ledger()
-        self.inside = Inside(clock.now, schemas, engine)
+        self.inside = Inside(clock.now, engine)
         self.app = ClusterApp(self.inside, self.ledger)
         self.app.access.tokens[ADMIN_TOKEN] = ADMIN
         self.pacing = Pacing(self.inside, clock)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from threading import RLock
 
 from playground.cluster.control.claims import Claims
@@ -45,7 +44,6 @@ from playground.cluster.objects.namespace_quotas import NamespaceQuotas
 from playground.cluster.objects.network_rules import ServiceAddresses
 from playground.cluster.objects.operations import Operations
 from playground.cluster.objects.priorities import PodPriority
-from playground.cluster.objects.schemas import Schemas
 from playground.cluster.objects.storage_rules import StorageAdmission
 from playground.cluster.objects.store import Key, Store
 from playground.cluster.objects.tokens import ServiceAccountTokens
@@ -57,14 +55,12 @@ from playground.cluster.operators.trainer import TrainJobCheck
 class Inside:
     """The cluster without its API; every use goes through `lock`."""
 
-    def __init__(
-        self, now: Callable[[], datetime], schemas: Path | None = None, engine: str = "kueue"
-    ) -> None:
+    def __init__(self, now: Callable[[], datetime], engine: str = "kueue") -> None:
         self.lock = RLock()
         self.kinds = Kinds()
         self.store = Store()
         self.loop = Loop(now)
-        self.validator = Validator(Schemas(schemas))
+        self.validator = Validator()
         self.operations = Operations(
             self.store, self.kinds, self.validator, lambda: self.loop.present
         )

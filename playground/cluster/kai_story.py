@@ -1,7 +1,5 @@
 """The cluster of the story with KAI Scheduler: the same nodes, teams and quotas."""
 
-from pathlib import Path
-
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster
 from playground.cluster.objects.kinds import Object
@@ -20,11 +18,9 @@ PRIORITIES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 1
 _ANY = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 
 
-def kai_cluster(
-    clock: VirtualClock, ledger: Ledger | None = None, schemas: Path | None = None
-) -> Cluster:
+def kai_cluster(clock: VirtualClock, ledger: Ledger | None = None) -> Cluster:
     """The cluster where KAI places runs, ready to be started."""
-    cluster = Cluster(clock, ledger, schemas, engine="kai")
+    cluster = Cluster(clock, ledger, engine="kai")
     for number in (1, 2):
         add_node(cluster, f"gpu-{number}", NODE_RESOURCES, PRODUCT)
     cluster.create("storageclasses", storage_class("standard", seconds=0, default=True))

@@ -1,7 +1,6 @@
 """The cluster of the story: two nodes, two teams, one cohort."""
 
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from playground.clock import VirtualClock
@@ -27,11 +26,9 @@ NODE_RESOURCES = {
 COVERED = ("cpu", "memory", GPU)
 
 
-def story_cluster(
-    clock: VirtualClock, ledger: Ledger | None = None, schemas: Path | None = None
-) -> Cluster:
+def story_cluster(clock: VirtualClock, ledger: Ledger | None = None) -> Cluster:
     """The cluster everybody in the story knows, ready to be started."""
-    cluster = Cluster(clock, ledger, schemas)
+    cluster = Cluster(clock, ledger)
     for number in (1, 2):
         add_node(cluster, f"gpu-{number}", NODE_RESOURCES, PRODUCT)
     cluster.create("storageclasses", storage_class("standard", seconds=0, default=True))
@@ -47,11 +44,9 @@ def story_cluster(
     return cluster
 
 
-def plain_cluster(
-    clock: VirtualClock, ledger: Ledger | None = None, schemas: Path | None = None
-) -> Cluster:
+def plain_cluster(clock: VirtualClock, ledger: Ledger | None = None) -> Cluster:
     """The same nodes and teams where no quota engine admits runs."""
-    cluster = Cluster(clock, ledger, schemas, engine="none")
+    cluster = Cluster(clock, ledger, engine="none")
     for number in (1, 2):
         add_node(cluster, f"gpu-{number}", NODE_RESOURCES, PRODUCT)
     cluster.create("storageclasses", storage_class("standard", seconds=0, default=True))

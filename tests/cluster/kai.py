@@ -1,17 +1,14 @@
 """What KAI Scheduler's controllers do, done by a test: PodGroups, places, and who uses what."""
 
 from datetime import UTC, datetime
-from pathlib import Path
-
-import yaml
 
 from playground.cluster.kai_story import ABOVE, PRIORITIES, queue
+from playground.cluster.objects import schemas
 from playground.cluster.story import GPU, TEAMS
 from tests.bot.quotas.kai_objects import unplaced
 from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.site import JOBS, Site
 
-CRDS = Path(__file__).parents[3] / "shared" / "references" / "crds"
 QUEUES, POD_GROUPS = "queues.scheduling.run.ai", "podgroups.scheduling.run.ai"
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _ANY: Object = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
@@ -20,7 +17,7 @@ _ANY: Object = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 def furnish(site: Site) -> None:
     """Adds KAI's kinds, the teams' Queues below one, and the priorities that come with KAI."""
     for resource in (QUEUES, POD_GROUPS):
-        body = yaml.safe_load((CRDS / f"{resource}.yaml").read_text("utf-8"))
+        body = schemas.custom_resources()[resource]
         site.add(_DEFINITIONS, body)
         wait_for(lambda: site.api.serves(resource), resource)  # noqa: B023  # it is called before the next turn
     for name, value in PRIORITIES.items():

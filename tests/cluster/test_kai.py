@@ -3,21 +3,18 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from playground.scenes import approves, asks_for_gpus, ends_well, is_admitted, submits
 from playground.settings import Setup
 from playground.story import Story
 from tests.cluster import kai
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kai import CRDS, QUEUES, Hand
+from tests.cluster.kai import QUEUES, Hand
 from tests.cluster.site import Site
 
 _COMMAND = "--image ghcr.io/acme/lane:3.1 --gpus 6 -- python train.py"
 
 
-@pytest.mark.skipif(not CRDS.exists(), reason="KAI's definitions (../shared) are not here")
 def test_kai_runs_wait_start_and_end(plane: ControlPlane, site: Site, tmp_path: Path) -> None:
     site.add_node("gpu-1")
     kai.furnish(site)

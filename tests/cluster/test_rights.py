@@ -8,17 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.control_plane import Audited, ControlPlane
-from tests.cluster.kai import CRDS
 from tests.cluster.rights import DEPLOYED, deployed
 
 Right = tuple[str, str, str]  # group, resource, verb
 
 
 def granted() -> set[Right]:
-    """All that the roles of deploy/ say; those for KAI where test_kai can use them."""
-    files = sorted(DEPLOYED.glob("1*.yaml"))
-    known = [path for path in files if CRDS.exists() or path.name != "15-kai.yaml"]
-    bodies = [body for path in known for body in deployed(path.name)]
+    """All that the roles of deploy/ say."""
+    bodies = [body for path in DEPLOYED.glob("1*.yaml") for body in deployed(path.name)]
     return {
         (group, resource, verb)
         for body in bodies

@@ -1,19 +1,16 @@
 """What deploy/ would create: well-formed, confined, and with no right too many."""
 
-import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
 from bot.cluster.cluster import WATCHED, WATCHED_ALONE, WATCHED_WITH_KAI
 from bot.config import ConfigurationFile
+from tests.schemas import fits_its_kind
 
 ROOT = Path(__file__).parents[2]
-OPENAPI = ROOT.parent / "shared" / "references" / "kubernetes-openapi.json"
 FILES = [*sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))]
 FILES.append(ROOT / "deploy" / "secret.example.yaml")
 
@@ -37,37 +34,11 @@ def rights(role: str) -> set[tuple[str, str, str]]:
     }
 
 
-@cache
-def openapi() -> dict[str, Any]:
-    """Kubernetes' own schema, made to refuse keys it does not know."""
-    definitions: dict[str, Any] = json.loads(OPENAPI.read_bytes())["definitions"]
-    for definition in definitions.values():
-        if "properties" in definition:
-            definition.setdefault("additionalProperties", False)
-        if definition.get("format") == "int-or-string":
-            definition["type"] = ["string", "integer"]
-    return definitions
-
-
-def schema_of(version: str, kind: str) -> dict[str, Any]:
-    group, _, version = version.rpartition("/")
-    asked = {"group": group, "kind": kind, "version": version}
-    name = next(
-        name
-        for name, definition in openapi().items()
-        if asked in definition.get("x-kubernetes-group-version-kind", ())
-    )
-    return {"$ref": f"#/definitions/{name}", "definitions": openapi()}
-
-
-@pytest.mark.skipif(not OPENAPI.exists(), reason="Kubernetes' OpenAPI document is not here")
 @pytest.mark.parametrize(
     "manifest", objects(), ids=lambda o: f"{o['kind']}-{o['metadata']['name']}"
 )
 def test_every_object_fits_the_kubernetes_schema(manifest: dict[str, Any]) -> None:
-    schema = schema_of(manifest["apiVersion"], manifest["kind"])
-    errors = jsonschema.Draft4Validator(schema).iter_errors(manifest)
-    assert [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in errors] == []
+    fits_its_kind(manifest)
 
 
 IN_PLACE = ("trident.netapp.io", "tridentactionsnapshotrestores")

@@ -1,75 +1,65 @@
-"""Schemas of objects, from the published OpenAPI document and CustomResourceDefinitions."""
+"""Schemas of objects, as Kubernetes and the projects beside it publish them (see NOTICE)."""
 
-from functools import lru_cache
+import gzip
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
 from playground.cluster.objects.kinds import Kind
 
 Schema = dict[str, Any]
 PREFIX = "#/definitions/"
+_FILE = Path(__file__).with_name("published.json.gz")
 
 
-class Schemas:
-    """The schema of each kind and version, read when it is first needed."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder if folder is not None and folder.is_dir() else None
-
-    def find(self, kind: Kind, version: str) -> Schema | None:
-        """The schema of a kind in a version, or None where nothing is known."""
-        if kind.crd is not None:
-            return _custom_schema(kind.crd)
-        if self._folder is None:
-            return None
-        if kind.custom:
-            versions = _published(self._folder / "crds" / f"{kind.qualified}.yaml")
-            return next((v for name, v in versions if name == version), None)
-        path = self._folder / "kubernetes-openapi.json"
-        return _built_in(path).get((kind.group, version, kind.kind)) if path.is_file() else None
-
-    def resolve(self, schema: Schema) -> Schema:
-        """The schema behind a reference."""
-        if "$ref" not in schema or self._folder is None:
-            return schema
-        return _definitions(self._folder / "kubernetes-openapi.json")[
-            schema["$ref"].removeprefix(PREFIX)
-        ]
+def find(kind: Kind, version: str) -> Schema | None:
+    """The schema of a kind in a version, or None where nobody publishes one."""
+    if kind.crd is not None:
+        declared: Schema | None = kind.crd.get("schema", {}).get("openAPIV3Schema")
+        return declared
+    if kind.custom:
+        definition = custom_resources().get(kind.qualified)
+        return version_of(definition, version) if definition else None
+    return _built_in().get((kind.group, version, kind.kind))
 
 
-def _custom_schema(version: Any) -> Schema | None:
-    found: Schema | None = version.get("schema", {}).get("openAPIV3Schema")
+def resolve(schema: Schema) -> Schema:
+    """The schema behind a reference."""
+    if "$ref" not in schema:
+        return schema
+    return definitions()[schema["$ref"].removeprefix(PREFIX)]
+
+
+def definitions() -> dict[str, Schema]:
+    """Kubernetes' own, by name (`io.k8s.api.batch.v1.Job`)."""
+    found: dict[str, Schema] = _published()["kubernetes"]
     return found
 
 
-@lru_cache(maxsize=64)
-def _published(path: Path) -> list[tuple[str, Schema]]:
-    if not path.is_file():
-        return []
-    definition = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 -- a safe loader
-    return [
-        (version["name"], version["schema"]["openAPIV3Schema"])
-        for version in definition["spec"]["versions"]
-    ]
-
-
-@lru_cache(maxsize=4)
-def _definitions(path: Path) -> dict[str, Schema]:
-    found: dict[str, Schema] = orjson.loads(path.read_bytes())["definitions"]
+def custom_resources() -> dict[str, Any]:
+    """CustomResourceDefinitions by name (`clusterqueues.kueue.x-k8s.io`)."""
+    found: dict[str, Any] = _published()["custom"]
     return found
 
 
-@lru_cache(maxsize=4)
-def _built_in(path: Path) -> dict[tuple[str, str, str], Schema]:
+def version_of(definition: Any, name: str) -> Schema | None:
+    """The schema of one version of a CustomResourceDefinition."""
+    versions = definition["spec"]["versions"]
+    return next((v["schema"]["openAPIV3Schema"] for v in versions if v["name"] == name), None)
+
+
+@cache
+def _published() -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(gzip.decompress(_FILE.read_bytes()))
+    return found
+
+
+@cache
+def _built_in() -> dict[tuple[str, str, str], Schema]:
     return {
         (served["group"], served["version"], served["kind"]): schema
-        for schema in _definitions(path).values()
+        for schema in definitions().values()
         for served in schema.get("x-kubernetes-group-version-kind", ())
     }
-
-
-# The C loader reads the Workload schema in a tenth of the time of the Python one.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from playground.cluster.objects import schemas
 from playground.cluster.objects.errors import ApiError, Cause, bad_request, invalid, required
 from playground.cluster.objects.kinds import Kind, Object
 from playground.cluster.objects.quantities import parse_quantity
-from playground.cluster.objects.schemas import Schema, Schemas
+from playground.cluster.objects.schemas import Schema
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -35,9 +36,6 @@ class Findings:
 class Validator:
     """Checks objects as far as schemas are known."""
 
-    def __init__(self, schemas: Schemas) -> None:
-        self._schemas = schemas
-
     def check(self, kind: Kind, obj: Object, version: str, strictness: str = "Warn") -> list[str]:
         """The warnings about an object; raises what the API server would answer.
 
@@ -56,7 +54,7 @@ class Validator:
     def findings(self, kind: Kind, obj: Object, version: str) -> Findings:
         """Everything the schema does not allow; nothing where no schema is known."""
         found = Findings()
-        schema = self._schemas.find(kind, version)
+        schema = schemas.find(kind, version)
         if schema is not None:
             self._object(schema, obj, "", found)
         return found
@@ -80,7 +78,7 @@ class Validator:
         raise invalid(kind, obj["metadata"].get("name", ""), causes)
 
     def _value(self, schema: Schema, value: Any, path: str, found: Findings) -> None:
-        schema = self._schemas.resolve(schema)
+        schema = schemas.resolve(schema)
         if value is None:
             return
         if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
@@ -122,8 +120,7 @@ def _open(schema: Schema) -> bool:
 
 
 def _quantity(schema: Schema, value: Any) -> bool:
-    described = schema.get("description", "")
-    return isinstance(value, int | float) and described.startswith("Quantity is a fixed-point")
+    return isinstance(value, int | float) and schema.get("format") == "quantity"
 
 
 def _is(value: Any, kind: str) -> bool:

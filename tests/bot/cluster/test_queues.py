@@ -1,13 +1,10 @@
 """Kueue's two versions read as one model, from objects that their own schemas accept."""
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
-import yaml
 
 from bot.cluster.answers import decode
 from bot.cluster.objects import ClusterObject, has_condition
@@ -22,35 +19,15 @@ from bot.cluster.resources import (
     Resource,
 )
 from tests.bot.cluster.kueue_examples import GPU, cluster_queue, queued_workload, usage
+from tests.schemas import fits_custom
 
-CRDS = Path(__file__).parents[4] / "shared" / "references" / "crds"
 VERSIONS = ["v1beta1", "v1beta2"]
 
 either = pytest.mark.parametrize("version", VERSIONS)
 
 
-def check(resource: Resource[Any], version: str, body: dict[str, Any]) -> None:
-    """Has the published schema accept the object, where it is at hand."""
-    file = CRDS / f"{resource.plural}.{resource.group}.yaml"
-    if not file.exists():
-        pytest.skip(f"{file.name} is not at hand")
-    crd = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
-    schema = next(each["schema"] for each in crd["spec"]["versions"] if each["name"] == version)
-    forbid_unknown(schema["openAPIV3Schema"]["properties"])
-    jsonschema.validate(body, schema["openAPIV3Schema"])
-
-
-def forbid_unknown(properties: dict[str, Any]) -> None:
-    """An API server would drop a field that a version does not have; here it is an error."""
-    for schema in properties.values():
-        for part in (schema, schema.get("items", {})):
-            if "properties" in part:
-                part["additionalProperties"] = False
-                forbid_unknown(part["properties"])
-
-
 def read(resource: Resource[Any], version: str, body: dict[str, Any]) -> ClusterObject:
-    check(resource, version, body)
+    fits_custom(body, f"{resource.plural}.{resource.group}", version)
     found: ClusterObject = decode(msgspec.json.encode(body), resource.type, "Reading")
     return found
 

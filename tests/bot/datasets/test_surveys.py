@@ -9,7 +9,7 @@ from bot.datasets.tables import Phase
 from playground.ledger import Fault
 from tests.bot.datasets.rig import DIGEST, DONE, IMAGE, OTHER_DIGEST, SETTINGS, Rig
 from tests.bot.ground import ALICE
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
+from tests.schemas import fits
 
 UNFIT = (
     "2 keys cannot be files: such as have `..` in them, or names that another key needs as a"
@@ -145,14 +145,13 @@ def test_a_cloud_identity_brings_no_kubernetes_token(rig: Rig) -> None:
     assert pod["automountServiceAccountToken"] is False
 
 
-@needs_the_schema
 def test_the_job_fits_the_kubernetes_schema(rig: Rig) -> None:
     rig.add()
     version = rig.get(rig.version())
     datasets = SETTINGS.datasets
     assert datasets is not None
     job = survey_job(version, datasets, SETTINGS.stores, "installation")
-    validate({"apiVersion": "batch/v1", "kind": "Job", **job}, "batch.v1.Job")
+    fits({"apiVersion": "batch/v1", "kind": "Job", **job}, "batch.v1.Job")
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])

@@ -17,7 +17,6 @@ from bot.quotas.kai_items import standing_of
 from bot.quotas.standing import Blocked, Cause, Stand, Standing
 from bot.quotas.status import team_status
 from tests.bot.quotas.kai_objects import (
-    CRDS,
     fits_its_definition,
     node,
     parent,
@@ -181,7 +180,6 @@ def test_a_pod_group_says_how_it_stands(group: Any, expected: Standing) -> None:
     assert replace(found, name="", since=None) == expected
 
 
-@pytest.mark.skipif(not CRDS.is_dir(), reason="KAI's definitions are not here")
 def test_the_objects_of_these_tests_are_true() -> None:
     group = pod_group("lane", 2, reason=FULL, started=STARTED, evicted=EVICTED)
     for body in (parent(), A, B, group):

@@ -13,7 +13,7 @@ from bot.quotas.kai_figures import patch
 from bot.quotas.managed import ANNOTATION, BORROWING, NOMINAL, Note, Place, Wanted, notes_of
 from playground.cluster.objects.errors import ApiError
 from playground.cluster.objects.patches import json_patch
-from tests.bot.quotas.kai_objects import CRDS, GPUS, fits_its_definition, queue
+from tests.bot.quotas.kai_objects import GPUS, fits_its_definition, queue
 
 US = "0123456789abcdef"
 NOTE = Note(("ov-17",), "4", "12", "2026-11-22T09:00:00+00:00")
@@ -90,6 +90,5 @@ def test_a_changed_status_stops_no_write() -> None:
     assert gpu(json_patch(deepcopy(body), operations)) == {"quota": 12, "limit": 16}
 
 
-@pytest.mark.skipif(not CRDS.is_dir(), reason="KAI's definitions are not here")
 def test_kai_takes_what_is_written() -> None:
     fits_its_definition(written(queue("team-a", {"quota": 4, "limit": 8}), QUOTA, "4.5"))

@@ -3,7 +3,6 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -17,7 +16,6 @@ from playground.ledger import Ledger
 
 BOT_TOKEN = "bot-token"  # noqa: S105 -- opens nothing but this playground
 EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-REFERENCES = Path(__file__).parents[4] / "shared" / "references"
 JOBS = "/apis/batch/v1/namespaces/team-a/jobs"
 PODS = "/api/v1/namespaces/team-a/pods"
 MAPS = "/api/v1/namespaces/team-a/configmaps"
@@ -74,13 +72,12 @@ class Served:
     def __init__(
         self,
         runner: Runner,
-        schemas: Path | None = REFERENCES,
-        make: Callable[[VirtualClock, Ledger, Path | None], Cluster] = story_cluster,
+        make: Callable[[VirtualClock, Ledger], Cluster] = story_cluster,
     ) -> None:
         self.runner = runner
         self.clock = StandingClock()
         self.ledger = Ledger()
-        self.cluster: Cluster = make(self.clock, self.ledger, schemas)
+        self.cluster: Cluster = make(self.clock, self.ledger)
         self.cluster.admit_bot(BOT_TOKEN, [EVERYTHING])
         self.url = ""
 

@@ -10,14 +10,14 @@ from playground.cluster.control.training import Training
 from playground.cluster.kai_story import kai_cluster, queue
 from playground.cluster.story import training_job
 from playground.ledger import Ledger
-from tests.playground.cluster.served import REFERENCES, StandingClock
+from tests.playground.cluster.served import StandingClock
 
 GPU = "nvidia.com/gpu"
 
 
 @pytest.fixture
 def cluster() -> Cluster:
-    return kai_cluster(StandingClock(), Ledger(), REFERENCES)
+    return kai_cluster(StandingClock(), Ledger())
 
 
 def submit(cluster: Cluster, name: str, gpus: int, team: str = "team-a", **more: Any) -> None:

@@ -1,10 +1,37 @@
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from playground.cluster.control.training import Training
+from playground.cluster.objects.kinds import Kinds
+from playground.cluster.objects.schemas import find
 from playground.cluster.story import training_job
-from tests.playground.cluster.served import JOBS, KUEUE, REFERENCES, Served, refusal
+from tests.playground.cluster.served import JOBS, KUEUE, Served, refusal
 
-pytestmark = pytest.mark.skipif(not REFERENCES.is_dir(), reason="no published schemas here")
+ROOT = Path(__file__).parents[3]
+SOURCES = ROOT.parent / "shared" / "references"
+PUBLISHED = ROOT / "playground" / "cluster" / "objects" / "published.json.gz"
+
+
+def test_every_kind_served_has_a_schema() -> None:
+    missing = {kind.qualified for kind in Kinds() if find(kind, kind.version) is None}
+    assert missing == set()
+
+
+@pytest.mark.skipif(not SOURCES.is_dir(), reason="the schemas' sources (../shared) are not here")
+def test_schemas_are_those_of_their_sources(tmp_path: Path) -> None:
+    script, made = ROOT / "scripts" / "published_schemas.py", tmp_path / "made.json.gz"
+    subprocess.run([sys.executable, str(script), str(SOURCES), str(made)], check=True)
+    assert read(made) == read(PUBLISHED)
+
+
+def read(path: Path) -> object:
+    found: object = json.loads(gzip.decompress(path.read_bytes()))
+    return found
 
 
 def test_unknown_field_is_refused_when_strict(served: Served) -> None:

@@ -8,7 +8,7 @@ from playground.ledger import Fault
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
 from tests.bot.ground import ALICE, BOB, TEAM_B
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
+from tests.schemas import fits
 
 MADE = ["create persistentvolumeclaims", "create jobs", "delete jobs"]
 
@@ -93,14 +93,13 @@ def test_two_teams_at_once_get_one_fill(filling: Filling) -> None:
     assert filling.effects() == MADE
 
 
-@needs_the_schema
 def test_both_objects_fit_the_kubernetes_schema(filling: Filling) -> None:
     filling.policy = settings(shards=2)
     filling.cache()
     filling.run()
     for made, kind in ((filling.claims(), "core.v1.PersistentVolumeClaim"),
                        (filling.jobs(), "batch.v1.Job")):  # fmt: skip
-        validate(made[0], kind)
+        fits(made[0], kind)
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])

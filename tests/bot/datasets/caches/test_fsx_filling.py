@@ -13,7 +13,7 @@ from playground.ledger import Fault
 from tests.bot.datasets.caches.fsx_filling import SYSTEM, Importing
 from tests.bot.datasets.caches.rows import DIGEST, add_dataset, add_version
 from tests.bot.ground import ALICE
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
+from tests.schemas import fits
 
 IMPORT, RELEASE = "IMPORT_METADATA_FROM_REPOSITORY", "RELEASE_DATA_FROM_FILESYSTEM"
 IMPORTED = [(IMPORT, "SUCCEEDED", ["s3://lake/chest-xray"])]
@@ -86,14 +86,13 @@ def test_the_reader_sees_what_runs_see(importing: Importing) -> None:
     assert "fsGroup" not in pod["securityContext"]
 
 
-@needs_the_schema
 def test_all_objects_fit_the_kubernetes_schema(importing: Importing) -> None:
     importing.cache()
     importing.pass_time(minutes=2, seconds=45)
     for made, kind in ((importing.volumes(), "core.v1.PersistentVolume"),
                        (importing.claims(), "core.v1.PersistentVolumeClaim"),
                        (importing.jobs(), "batch.v1.Job")):  # fmt: skip
-        validate(made[0], kind)
+        fits(made[0], kind)
 
 
 def ask(importing: Importing, **more: Any) -> Offer:

@@ -4,7 +4,7 @@ from bot.datasets.caches.tables import Phase
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
 from tests.bot.ground import ALICE
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
+from tests.schemas import fits
 
 GROWING = ".filling-aaaaaaaaaaaaaaaa/tree/files"
 OPEN = DONE | {"ready": False, "files": GROWING}
@@ -79,8 +79,7 @@ def test_a_layout_taken_away_waits_for_it(filling: Filling) -> None:
     assert filling.found(cache_id).phase == Phase.READY
 
 
-@needs_the_schema
 def test_the_job_fits_the_kubernetes_schema(filling: Filling) -> None:
     copied(filling)
     filling.pass_time(seconds=10)
-    validate(filling.jobs()[0], "batch.v1.Job")
+    fits(filling.jobs()[0], "batch.v1.Job")

@@ -17,10 +17,10 @@ from bot.training.kinds.deployment import HOSTFILE, DeploymentKind
 from bot.training.kinds.kind import Site
 from bot.training.spec import Data, RunSpec, to_row
 from tests.bot.ground import INSTALLATION
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.kinds.test_sync import LABELS, NAMED
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
+from tests.schemas import fits
 
 SPEC = RunSpec(
     kind="sync",
@@ -189,13 +189,12 @@ def test_only_the_launcher_speaks_for_it() -> None:
     assert DeploymentKind().speakers(pods) == [pods[1]]
 
 
-@needs_the_schema
 def test_its_objects_fit_the_kubernetes_schema() -> None:
-    validate(manifest(), "batch.v1.Job")
+    fits(manifest(), "batch.v1.Job")
     secret, service, deployment = DeploymentKind().companions(ROW)
     for companion in (secret, service):
-        validate(companion.body(), f"core.v1.{companion.resource.kind}")
-    validate(deployment.body(), "apps.v1.Deployment")
+        fits(companion.body(), f"core.v1.{companion.resource.kind}")
+    fits(deployment.body(), "apps.v1.Deployment")
 
 
 @pytest.mark.parametrize(

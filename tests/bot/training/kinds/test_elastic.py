@@ -16,9 +16,9 @@ from bot.training.kinds.job import FAILURE_POLICY
 from bot.training.queueing import dress_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from tests.bot.ground import ALICE, INSTALLATION
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
+from tests.schemas import fits
 
 NAME = "lane-124a67dc90"
 SPEC = RunSpec(
@@ -127,10 +127,9 @@ def test_its_pods_find_each_other_by_name() -> None:
     }
 
 
-@needs_the_schema
 def test_both_fit_the_kubernetes_schema() -> None:
-    validate(manifest(), "batch.v1.Job")
-    validate(service(), "core.v1.Service")
+    fits(manifest(), "batch.v1.Job")
+    fits(service(), "core.v1.Service")
 
 
 def test_kueue_is_told_that_it_may_change() -> None:

@@ -11,9 +11,9 @@ from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.trainjob import TrainJobKind, as_before
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from tests.bot.ground import ALICE, INSTALLATION
-from tests.bot.training.kinds.definitions import needs_definitions, validate
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
+from tests.schemas import fits_custom
 
 NAME = "lane-124a67dc90"
 SPEC = RunSpec(
@@ -149,11 +149,10 @@ def test_an_older_trainer_gets_overrides() -> None:
     assert set(spec) == {"suspend", "runtimeRef", "trainer", "podTemplateOverrides"}
 
 
-@needs_definitions
 def test_both_fit_the_operators_schemas() -> None:
-    validate(pytorch_job(), "pytorchjobs.kubeflow.org", "v1")
-    validate(train_job(), "trainjobs.trainer.kubeflow.org", "v1alpha1")
-    validate(
+    fits_custom(pytorch_job(), "pytorchjobs.kubeflow.org", "v1")
+    fits_custom(train_job(), "trainjobs.trainer.kubeflow.org", "v1alpha1")
+    fits_custom(
         train_job(command=(), shm="0", mounts=()), "trainjobs.trainer.kubeflow.org", "v1alpha1"
     )
 

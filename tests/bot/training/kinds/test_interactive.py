@@ -10,8 +10,8 @@ from bot.training.kinds.interactive import InteractiveKind, door_name
 from bot.training.spec import Entrance, RunSpec, to_row
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, run
+from tests.schemas import fits
 
 IMAGE = "quay.io/jupyter/base-notebook:2026-11-17"
 SPEC = RunSpec(
@@ -158,7 +158,6 @@ def test_names_of_services_begin_with_letters() -> None:
     assert door_name(run(job_name="3d-124a67dc90")) == "session-3d-124a67dc90"
 
 
-@needs_the_schema
 @pytest.mark.parametrize("spec", [SPEC, SHELL, replace(SPEC, entrance=Entrance(host="ml.test"))])
 def test_all_of_it_fits_the_kubernetes_schema(spec: RunSpec) -> None:
     definitions = {
@@ -166,6 +165,6 @@ def test_all_of_it_fits_the_kubernetes_schema(spec: RunSpec) -> None:
         "Service": "core.v1.Service",
         "Ingress": "networking.v1.Ingress",
     }
-    validate(manifest(spec), "batch.v1.Job")
+    fits(manifest(spec), "batch.v1.Job")
     for kind, body in beside(spec).items():
-        validate(body, definitions[kind])
+        fits(body, definitions[kind])

@@ -1,11 +1,8 @@
 """The Job of a run."""
 
-import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from bot.quotas.kueue_runs import dressed
@@ -17,8 +14,8 @@ from bot.training.spec import SHM_PATH, RunSpec, to_row
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, run
 from tests.bot.training.rig import IMAGE
+from tests.schemas import fits
 
-OPENAPI = Path(__file__).parents[5] / "shared" / "references" / "kubernetes-openapi.json"
 SPEC = RunSpec(
     image=IMAGE,
     command=("python", "train.py", "--epochs", "3"),
@@ -142,12 +139,8 @@ def test_a_plain_run_gets_no_account_token() -> None:
     }
 
 
-@pytest.mark.skipif(not OPENAPI.exists(), reason="the OpenAPI document is not here")
 def test_the_job_fits_the_kubernetes_schema() -> None:
-    definitions = json.loads(OPENAPI.read_text())["definitions"]
-    strict = {name: _strict(each) for name, each in definitions.items()}
-    schema = {"$ref": "#/definitions/io.k8s.api.batch.v1.Job", "definitions": strict}
-    jsonschema.validate(manifest(SPEC), schema)
+    fits(manifest(SPEC), "batch.v1.Job")
 
 
 @pytest.mark.parametrize(
@@ -161,10 +154,3 @@ def test_the_job_fits_the_kubernetes_schema() -> None:
 )
 def test_job_names_derive_from_name_and_id(name: str, expected: str) -> None:
     assert object_name(name, RUN_ID) == expected
-
-
-def _strict(definition: dict[str, Any]) -> dict[str, Any]:
-    """A definition that refuses fields it does not know."""
-    if "properties" not in definition:
-        return definition
-    return {**definition, "additionalProperties": False}

@@ -1,12 +1,9 @@
 """The MPIJob of a run."""
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 from msgspec.structs import replace
 
 from bot.cluster.objects import Pod
@@ -18,8 +15,8 @@ from bot.training.spec import RunSpec, to_row
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
+from tests.schemas import fits_custom
 
-CRD = Path(__file__).parents[5] / "shared" / "references" / "crds" / "mpijobs.kubeflow.org.yaml"
 SPEC = RunSpec(
     kind="mpi",
     nodes=3,
@@ -149,21 +146,5 @@ def test_only_the_launcher_speaks_for_it() -> None:
     assert MpiKind().speakers([worker, launcher]) == [launcher]
 
 
-@pytest.mark.skipif(not CRD.exists(), reason="the custom resource definition is not here")
 def test_it_fits_the_operators_schema() -> None:
-    versions = yaml.safe_load(CRD.read_text())["spec"]["versions"]
-    schema = next(v["schema"]["openAPIV3Schema"] for v in versions if v["name"] == "v2beta1")
-    jsonschema.validate(manifest(SPEC), _strict(schema))
-
-
-def _strict(schema: Any) -> Any:
-    """A schema that refuses fields it does not know."""
-    if isinstance(schema, list):
-        return [_strict(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    strict = {name: _strict(each) for name, each in schema.items()}
-    free = "additionalProperties" in schema or "x-kubernetes-preserve-unknown-fields" in schema
-    if "properties" in schema and schema.get("type") == "object" and not free:
-        strict["additionalProperties"] = False
-    return strict
+    fits_custom(manifest(SPEC), "mpijobs.kubeflow.org", "v2beta1")

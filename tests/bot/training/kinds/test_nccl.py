@@ -14,9 +14,9 @@ from bot.training.kinds.kind import Site
 from bot.training.kinds.nccl import NcclKind
 from bot.training.spec import RunSpec, to_row
 from tests.bot.ground import INSTALLATION
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, run
 from tests.bot.training.rig import Rig
+from tests.schemas import fits
 
 PROGRAM = "/opt/nccl-tests/build/all_reduce_perf"
 SPEC = RunSpec(
@@ -89,8 +89,7 @@ def test_parts_of_gpus_are_refused(gpus: Decimal, rig: Rig) -> None:
     assert refused.value.message == "A test of the network takes whole GPUs of each node."
 
 
-@needs_the_schema
 def test_its_objects_fit_the_kubernetes_schema() -> None:
-    validate(NcclKind().manifest(ROW, INSTALLATION), "batch.v1.Job")
+    fits(NcclKind().manifest(ROW, INSTALLATION), "batch.v1.Job")
     for companion in NcclKind().companions(ROW):
-        validate(companion.body(), f"core.v1.{companion.resource.kind}")
+        fits(companion.body(), f"core.v1.{companion.resource.kind}")

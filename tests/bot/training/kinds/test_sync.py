@@ -16,9 +16,9 @@ from bot.training.kinds.sync import SyncKind
 from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION
-from tests.bot.training.kinds.schemas import needs_the_schema, validate
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
+from tests.schemas import fits
 
 SPEC = RunSpec(
     kind="sync",
@@ -188,13 +188,12 @@ def test_only_the_first_pod_speaks_for_it() -> None:
     assert SyncKind().speakers(pods) == [pods[1]]
 
 
-@needs_the_schema
 def test_its_objects_fit_the_kubernetes_schema() -> None:
-    validate(manifest(), "batch.v1.Job")
+    fits(manifest(), "batch.v1.Job")
     open_spec = replace(SPEC, host_network=True, privileged=True)
-    validate(manifest(run(spec=to_row(open_spec))), "batch.v1.Job")
+    fits(manifest(run(spec=to_row(open_spec))), "batch.v1.Job")
     for companion in SyncKind().companions(ROW):
-        validate(companion.body(), f"core.v1.{companion.resource.kind}")
+        fits(companion.body(), f"core.v1.{companion.resource.kind}")
 
 
 @pytest.mark.parametrize("command", [("horovodrun", "-np", "16", "python", "train.py")])
