@@ -18,9 +18,15 @@ LONGEST_SLUG = 30
 
 
 def object_name(name: str, run_id: str) -> str:
-    """The root's name: what people called the run, and what makes it the only one."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST_SLUG].strip("-")
-    return f"{slug or 'run'}-{run_id[-10:]}"
+    """The root's name: what people called the run, and what makes it the only one.
+
+    A label of RFC 1035, with room for what operators put behind it in names of hosts.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "run"
+    if slug[0].isdigit():
+        # MPIJob, PyTorchJob, TrainJob, JobSet and Service names must begin with a letter.
+        slug = f"run-{slug}"
+    return f"{slug[:LONGEST_SLUG].strip('-')}-{run_id[-10:]}"
 
 
 def root_metadata(run: Run, installation: str) -> Manifest:

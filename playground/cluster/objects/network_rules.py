@@ -1,19 +1,13 @@
 """What the API server fills in and refuses in Services and Ingresses."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from playground.cluster.objects.errors import Cause, invalid, required, unsupported, wrong
 from playground.cluster.objects.kinds import INGRESS, SERVICE, Kind, Object
+from playground.cluster.objects.names import label_faults
 from playground.cluster.objects.store import Store
 
-_LABEL = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
-_LABEL_WORDS = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
 _HIGHEST_PORT = 65_535
 _PORT_WORDS = "must be between 1 and 65535, inclusive"
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
@@ -62,7 +56,8 @@ class ServiceAddresses:
 def check_service(service: Object) -> None:
     """Raises 422 for what no Service may look like."""
     name, spec = service["metadata"].get("name", ""), service["spec"]
-    causes = [] if _LABEL.match(name) else [wrong("metadata.name", name, _LABEL_WORDS)]
+    # Before 1.36 a Service's name starts with a letter, and teams have such clusters.
+    causes = [wrong("metadata.name", name, fault) for fault in label_faults(name)]
     causes += _service_causes(spec)
     if causes:
         raise invalid(SERVICE, name, causes)

@@ -6,6 +6,7 @@ from typing import Any
 from playground.cluster.control.job_counts import is_ready
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
+from playground.cluster.objects.errors import wrong
 from playground.cluster.objects.jobs import finished
 from playground.cluster.objects.kinds import (
     CONFIG_MAP,
@@ -16,6 +17,7 @@ from playground.cluster.objects.kinds import (
     SERVICE,
     Object,
 )
+from playground.cluster.objects.names import label_faults
 from playground.cluster.objects.operations import stamp
 from playground.cluster.objects.store import Change, Key, key_of
 from playground.cluster.operators.mpi_pods import (
@@ -207,6 +209,12 @@ def _keeps_ended(job: Object) -> bool:
 
 def _problem(job: Object) -> str:
     specs = job["spec"].get("mpiReplicaSpecs") or {}
+    count = (specs.get("Worker") or {}).get("replicas") or 1
+    host = f"{job['metadata']['name']}-worker-{count - 1}"
+    if faults := label_faults(host):
+        told = f'will not able to create pod and service with invalid DNS label "{host}": '
+        cause = wrong("metadata.name", job["metadata"]["name"], told + ", ".join(faults))
+        return f"{cause.field}: {cause.message}"
     if not specs.get("Launcher"):
         return "spec.mpiReplicaSpecs[Launcher]: Required value: must have Launcher replica spec"
     worker = specs.get("Worker")

@@ -150,6 +150,8 @@ def test_the_job_fits_the_kubernetes_schema() -> None:
         ("a" * 40, "a" * 30 + "-124a67dc90"),
         ("Größe 2", "gr-e-2-124a67dc90"),
         ("___", "run-124a67dc90"),
+        ("3d-unet", "run-3d-unet-124a67dc90"),
+        ("2" * 40, "run-" + "2" * 26 + "-124a67dc90"),
     ],
 )
 def test_job_names_derive_from_name_and_id(name: str, expected: str) -> None:
