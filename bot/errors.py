@@ -55,7 +55,9 @@ class ClusterError(OutsideError):
     """A Kubernetes API request failed.
 
     `status` is the HTTP status, None when nobody answered; `reason` is Kubernetes' own word
-    (NotFound, AlreadyExists, Conflict, Invalid, Forbidden), or Timeout or Unreachable.
+    (NotFound, AlreadyExists, Conflict, Invalid), or Timeout or Unreachable. What Kubernetes calls
+    Forbidden is Forbidden where the bot lacks a right, OverQuota where a ResourceQuota has no
+    room, and Denied where a policy of the cluster does not let such an object be.
     """
 
     def __init__(
@@ -64,6 +66,11 @@ class ClusterError(OutsideError):
         super().__init__(message, hint)
         self.status = status
         self.reason = reason
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the same request would be refused again: the object itself may not be so."""
+        return self.reason in {"Invalid", "BadRequest", "Denied"}
 
 
 class StorageError(OutsideError):

@@ -17,6 +17,14 @@ LONGEST_MESSAGE = 300
 # What stands before a policy's own words, and would leave too little room for them.
 _PREFACE = re.compile(r"\A.*?(?=ValidatingAdmissionPolicy '|admission webhook \"[^\"]*\" denied)")
 _BINDING = re.compile(r"(ValidatingAdmissionPolicy '[^']*') with binding '[^']*'")
+# What the authorizer says; every other 403 comes from admission.
+_LACKS_RIGHT = re.compile(
+    r'\A(?:\S+ (?:"[^"]*" )?is )?forbidden: User "[^"]*" cannot '
+    r"|cannot set blockOwnerDeletion if|attempting to grant RBAC permissions"
+)
+_DENIED = re.compile(r'admission webhook "[^"]*" denied the request|ValidatingAdmissionPolicy \'')
+_FULL = "exceeded quota: "
+_NOT_READY = re.compile(r"not yet ready to handle request|status unknown for quota")
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
 _LOOKING = Lock()
 
@@ -119,17 +127,24 @@ def refusal(doing: str, code: int, body: bytes, retry_after: str = "") -> Cluste
     code = code or status.code
     reason = _reason(code, status)
     said = _BINDING.sub(r"\1", _PREFACE.sub("", " ".join(status.message.split())))
-    text = sentence(doing, f"{code} {reason}" + (f": {said}" if said else ""))
+    word = "Forbidden" if code == HTTPStatus.FORBIDDEN else reason
+    text = sentence(doing, f"{code} {word}" + (f": {said}" if said else ""))
     wait = status.details.retry_after_seconds if status.details else 0
     if code in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         seconds = int(retry_after) if retry_after.isdecimal() else wait
         return OverloadedError(text, status=code, reason=reason, retry_after_seconds=seconds)
-    return ClusterError(text, _HINTS.get(code, ""), status=code, reason=reason)
+    return ClusterError(text, _HINTS.get(reason, ""), status=code, reason=reason)
 
 
 _HINTS = {
-    401: "The cluster does not accept the bot's credentials; `quartermaster doctor` says which.",
-    403: "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs.",
+    "Unauthorized": (
+        "The cluster does not accept the bot's credentials; `quartermaster doctor` says which."
+    ),
+    "Forbidden": (
+        "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs."
+    ),
+    "OverQuota": "Delete what is not needed there, or have an admin raise that ResourceQuota.",
+    "Denied": "Change what the policy objects to, or ask a platform admin about the policy.",
 }
 
 
@@ -151,12 +166,28 @@ def _status(code: int, body: bytes) -> Status:
 
 def _reason(code: int, status: Status) -> str:
     """Kubernetes' own word; NotServed for a path, not an object, that does not exist."""
+    if code == HTTPStatus.FORBIDDEN:
+        return _forbidden(status)
+    if code == HTTPStatus.NOT_FOUND and _DENIED.search(status.message):
+        return "Denied"
     if code == HTTPStatus.NOT_FOUND:
         named = status.details is not None and status.details.name
         return status.reason if named and status.reason else "NotServed"
     if HTTPStatus.MULTIPLE_CHOICES <= code < HTTPStatus.BAD_REQUEST:
         return "Redirect"
     return status.reason or _PHRASES.get(code, "Unknown")
+
+
+def _forbidden(status: Status) -> str:
+    """Who forbids it: the authorizer, or somebody in front of it, a quota, or a policy."""
+    said = " ".join(status.message.split())
+    if status.kind != "Status" or not said or _LACKS_RIGHT.search(said):
+        return "Forbidden"
+    if _DENIED.search(said):
+        return "Denied"
+    if _FULL in said:
+        return "OverQuota"
+    return "NotReady" if _NOT_READY.search(said) else "Denied"
 
 
 _PHRASES = {status.value: status.phrase.title().replace(" ", "") for status in HTTPStatus}

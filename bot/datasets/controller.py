@@ -32,7 +32,6 @@ from bot.slack.messages import refresh_cards, refresh_interval
 SOON = timedelta(seconds=2)
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
 _SHOWN_ATTEMPTS = 2
-_REFUSED = {"Invalid", "BadRequest"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class VersionController:
         try:
             cluster.create(JOBS, manifest, version.namespace)
         except ClusterError as error:
-            if error.reason in _REFUSED:
+            if error.is_final:
                 return Fail(error.message, error.hint)
             if error.reason != "AlreadyExists":
                 raise

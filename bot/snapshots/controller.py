@@ -36,7 +36,6 @@ from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot
 from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
 SOON = timedelta(seconds=2)
-REFUSED = {"Invalid", "BadRequest"}
 _SHOWN_ATTEMPTS = 2
 _FIRST, _LONGEST = timedelta(seconds=5), timedelta(minutes=1)
 # Watches tell of what changes; this is for what they may have missed.
@@ -114,7 +113,7 @@ class SnapshotController:
         try:
             cluster.create(SNAPSHOTS, snapshot_of(row, kind, cluster.installation), row.namespace)
         except ClusterError as error:
-            if error.reason in REFUSED:
+            if error.is_final:
                 return Fail(error.message, error.hint)
             if error.reason != "AlreadyExists":
                 raise

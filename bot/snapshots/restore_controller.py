@@ -9,7 +9,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUME_REFERENCES
 from bot.controller import Step, Trouble
 from bot.errors import ClusterError
-from bot.snapshots.controller import REFUSED, SOON, World, note_trouble, slower
+from bot.snapshots.controller import SOON, World, note_trouble, slower
 from bot.snapshots.objects import claim_of, leave_name, leave_of
 from bot.snapshots.restore_decision import (
     Cancelled,
@@ -87,7 +87,7 @@ class RestoreController:
                 _give_leave(cluster, row)
             cluster.create(PVCS, claim_of(row, cluster.installation), row.namespace)
         except ClusterError as error:
-            if error.reason in REFUSED or _is_over_quota(error):
+            if error.is_final or error.reason == "OverQuota":
                 return Fail(error.message, error.hint)
             if error.reason != "AlreadyExists":
                 raise
@@ -109,10 +109,6 @@ def _take_leave(cluster: Cluster, row: Restore) -> None:
     marks = {labels.RESTORE: row.id, labels.INSTALLATION: cluster.installation}
     if found is not None and marks.items() <= found.labels.items():
         cluster.delete(VOLUME_REFERENCES, found.name, row.namespace, uid=found.uid)
-
-
-def _is_over_quota(error: ClusterError) -> bool:
-    return error.reason == "Forbidden" and "exceeded quota" in error.message
 
 
 def _again(row: Restore, decision: Decision, now: datetime) -> datetime | None:

@@ -13,7 +13,7 @@ from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.controller import Step, Trouble
 from bot.errors import ClusterError
 from bot.slack.messages import refresh_cards
-from bot.snapshots.controller import REFUSED, SOON, World, slower
+from bot.snapshots.controller import SOON, World, slower
 from bot.snapshots.examining import live
 from bot.snapshots.objects import action_of, revert_name
 from bot.snapshots.revert_checks import hindrance
@@ -146,7 +146,7 @@ class RevertController:
         try:
             cluster.create(SNAPSHOT_ACTIONS, action_of(row, cluster.installation), row.namespace)
         except ClusterError as error:
-            if error.reason in REFUSED:
+            if error.is_final:
                 return End(RevertPhase.FAILED, error.message, error.hint)
             if error.reason != "AlreadyExists":
                 raise

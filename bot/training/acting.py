@@ -32,10 +32,6 @@ from bot.training.queueing import dress_of
 from bot.training.state import State
 from bot.training.tables import Phase, Run
 
-# As the API server says that a webhook, not a lack of rights, forbids something.
-_WEBHOOK = "admission webhook"
-_REFUSED = {"Invalid", "BadRequest", "NotServed"}
-
 
 def act(
     cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Decision
@@ -71,10 +67,10 @@ def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Dec
     except ClusterError as error:
         if error.reason == "AlreadyExists":
             return Await(), seen
-        if error.reason not in _REFUSED:
+        if not _is_end(error):
             raise _in_words(error) from error
-        reason = f"{error.message} {kind.needs if error.reason == 'NotServed' else ''}".strip()
-        return End(State(Phase.FAILED, reason=reason)), seen
+        advice = kind.needs if error.reason == "NotServed" else error.hint
+        return End(State(Phase.FAILED, reason=error.message, advice=advice)), seen
     return Follow(State(Phase.PENDING)), Seen(root_of(kind.root, made))
 
 
@@ -103,11 +99,11 @@ def _furnish(cluster: Cluster, run: Run, seen: Seen, companion: Companion) -> De
     except ClusterError as error:
         if error.reason == "AlreadyExists":
             return Await()
-        if error.reason not in _REFUSED:
+        if not _is_end(error):
             raise _in_words(error) from error
         if seen.root is None:
-            return End(State(Phase.FAILED, reason=error.message))
-        return Prepare(Phase.FAILED, error.message)
+            return End(State(Phase.FAILED, reason=error.message, advice=error.hint))
+        return Prepare(Phase.FAILED, error.message, error.hint)
     return None
 
 
@@ -132,18 +128,24 @@ def _scale(
     except ClusterError as error:
         if error.reason == "Conflict":
             return Await(), seen
-        if error.reason not in _REFUSED and _WEBHOOK not in error.message:
+        if not _is_end(error):
             raise
         return replace(decision, refusal=error.message), seen
     return decision, replace(seen, root=root_of(resource, changed))
 
 
+def _is_end(error: ClusterError) -> bool:
+    """Whether asking again would not help; others, like a lack of rights or room, may pass."""
+    return error.is_final or error.reason == "NotServed"
+
+
 def _in_words(error: ClusterError) -> ClusterError:
-    """The error, but what a ResourceQuota refuses as people understand it."""
-    if error.reason != "Forbidden" or "exceeded quota" not in error.message:
-        return error
-    full = over_quota(error.message)
-    said = f"{full.said} {full.advice}"
+    """The error with what mends it: what fails again and again shows its message alone."""
+    if error.reason == "OverQuota":
+        full = over_quota(error.message)
+        said = f"{full.said} {full.advice}"
+    else:
+        said = f"{error.message} {error.hint}".strip()
     return ClusterError(said, error.hint, status=error.status, reason=error.reason)
 
 

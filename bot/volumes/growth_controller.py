@@ -35,7 +35,7 @@ POLICY = "anf_change"
 SOON, _LONGEST = timedelta(seconds=2), timedelta(minutes=1)
 _WITHIN = timedelta(days=1)
 _WORTH_SAYING = 2
-_REFUSED = {"Forbidden", "Invalid", "BadRequest"}
+_NO_LEAVE = {"Forbidden", "OverQuota"}
 _ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending", "Resizing")
 _NOTHING = "Nothing was changed."
 _UNBEGUN = {
@@ -180,7 +180,7 @@ class GrowthController:
             except ClusterError as error:
                 if error.reason == "Conflict":
                     return Step(now + SOON)
-                if error.reason in _REFUSED:
+                if error.is_final or error.reason in _NO_LEAVE:
                     return _end(row, Phase.FAILED, _in_words(error), now)
                 raise
         return Step(now + SOON, lambda session: _waits(session, row, "", now))
@@ -229,7 +229,7 @@ def _refused(row: Growth, approval: Approval, now: datetime) -> Step:
 
 
 def _in_words(error: ClusterError) -> tuple[str, str]:
-    if "exceeded quota" in error.message:
+    if error.reason == "OverQuota":
         return (
             f"The namespace's ResourceQuota has no room for it. {error.message}",
             "Ask for less, or ask a platform admin for more storage in that quota.",

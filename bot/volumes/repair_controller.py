@@ -35,7 +35,7 @@ from bot.volumes.resources import same_id, volume_place
 
 SOON, _ROLLOUT = timedelta(seconds=2), timedelta(seconds=5)
 _WORTH_SAYING = 2
-_REFUSED = {"Forbidden", "Invalid", "BadRequest", "NotServed"}
+_NO_LEAVE = {"Forbidden", "NotServed"}
 _UNDECIDED = {ApprovalPhase.ASKED, ApprovalPhase.USED}
 
 
@@ -150,7 +150,7 @@ class RepairController:
         except ClusterError as error:
             if error.reason == "Conflict":
                 return Wait()
-            if error.reason in _REFUSED:
+            if error.is_final or error.reason in _NO_LEAVE:
                 return Fail(error.message, stands_of(row), error.hint)
             raise
 

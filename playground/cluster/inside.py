@@ -49,8 +49,7 @@ from playground.cluster.objects.store import Key, Store
 from playground.cluster.objects.tokens import ServiceAccountTokens
 from playground.cluster.objects.validation import Validator
 from playground.cluster.operators.catalogue import NEEDS, OPERATORS, torch_runtime
-from playground.cluster.operators.trainer import TrainJobCheck
-from playground.cluster.operators.webhooks import check_names
+from playground.cluster.operators.webhooks import operator_webhooks
 
 
 class Inside:
@@ -90,8 +89,7 @@ class Inside:
             ServiceAddresses(self.store),
             PodPriority(self.store),
             ServiceAccountTokens(self.store),
-            check_names,
-            TrainJobCheck(self.store),
+            *operator_webhooks(self.store),
             self._webhook,
             NamespaceQuotas(self.store),
         ]

@@ -22,6 +22,7 @@ from bot.database.database import Database, Session
 from bot.slack.messages import Message
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as PlaygroundCluster
+from playground.cluster.objects.errors import ApiError
 from playground.cluster.story import story_cluster
 from playground.ledger import Ledger
 from tests.bot.cluster.conftest import PATIENT
@@ -32,6 +33,7 @@ START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 INSTALLATION = "0123456789abcdef"
 ALICE, BOB, CAROL, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0ERIN"
 TEAM_A, TEAM_B = "C0TEAMA", "C0TEAMB"
+DENIAL = 'admission webhook "validate.kyverno.svc-fail" denied the request: no objects of bots'
 EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 PATHS = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 
@@ -136,6 +138,17 @@ class Ground:
             if moment >= end:
                 self.run()
                 return
+
+    def deny(self, plural: str, words: str = DENIAL) -> Callable[[], None]:
+        """Has a policy of the cluster deny new objects of a kind; what takes it away again."""
+
+        def policy(kind: Any, obj: Any, old: Any) -> None:
+            if kind.plural == plural and old is None:
+                raise ApiError(403, "Forbidden", words.format(name=obj["metadata"]["name"]))
+
+        policies = self.world.inside.operations.admissions
+        policies.append(policy)
+        return lambda: policies.remove(policy)
 
     def caller(self, person: str = ALICE, channel: str = TEAM_A, team: str | None = None) -> Caller:
         return self.do(lambda session: self.access.caller(session, person, channel, team=team))

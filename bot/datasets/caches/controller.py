@@ -39,8 +39,6 @@ _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
 # Its PVC is watched; this is for the case that a watch missed something.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2
-_QUOTA = "exceeded quota"
-_REFUSED = {"Invalid", "BadRequest"}
 
 
 class CacheController:
@@ -173,9 +171,9 @@ def _created(
     try:
         cluster.create(resource, body, cache.namespace)
     except ClusterError as error:
-        if error.reason in _REFUSED:
+        if error.is_final:
             return Fail(error.message, error.hint)
-        if error.reason == "Forbidden" and _QUOTA in error.message:
+        if error.reason == "OverQuota":
             return Fail(
                 f"The namespace's ResourceQuota has no room for it. {error.message}",
                 "Evict a cache that nobody needs, then cache it again.",

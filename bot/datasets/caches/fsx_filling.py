@@ -129,7 +129,7 @@ def _volume(
         try:
             cluster.create(VOLUMES, volume_of_import(cache, imported, cluster.installation))
         except ClusterError as error:
-            if error.reason in {"Invalid", "BadRequest"}:
+            if error.is_final:
                 return _fail(world, cache, Fail(error.message, error.hint), now)
             if error.reason != "AlreadyExists":
                 raise

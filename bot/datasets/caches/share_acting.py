@@ -31,8 +31,6 @@ from bot.datasets.caches.share_origin import Origin
 from bot.datasets.caches.tables import Share
 from bot.errors import ClusterError
 
-_REFUSED = {"Invalid", "BadRequest"}
-
 
 def act(cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision) -> Decision:
     """What is to be recorded once the step was taken; ClusterError when it is to be repeated."""
@@ -64,7 +62,7 @@ def _make(
     except ClusterError as error:
         if error.reason == "AlreadyExists":
             return Wait()
-        if error.reason in _REFUSED:
+        if error.is_final:
             return Fail(error.message, error.hint)
         raise
     return None

@@ -38,8 +38,6 @@ from bot.slack.messages import refresh_cards, refresh_interval
 
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
 _SHOWN_ATTEMPTS = 2
-_REFUSED = {"Invalid", "BadRequest"}
-_QUOTA = "exceeded quota"
 
 
 class PushController:
@@ -144,7 +142,7 @@ def _created(
     try:
         cluster.create(resource, body, namespace)
     except ClusterError as error:
-        if error.reason in _REFUSED or _QUOTA in error.message:
+        if error.is_final or error.reason == "OverQuota":
             return Fail(error.message, error.hint)
         if error.reason != "AlreadyExists":
             raise

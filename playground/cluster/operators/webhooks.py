@@ -6,6 +6,9 @@ from typing import Any
 from playground.cluster.objects.errors import ApiError, Cause, invalid, wrong
 from playground.cluster.objects.kinds import JOB_SET, PYTORCH_JOB, TRAIN_JOB, Kind, Object
 from playground.cluster.objects.names import LONGEST, label_faults
+from playground.cluster.objects.operations import Admission
+from playground.cluster.objects.store import Store
+from playground.cluster.operators.trainer import TrainJobCheck
 
 _TOO_LONG = f"must be no more than {LONGEST} characters"
 _JOB_NAMES = (
@@ -16,7 +19,12 @@ _POD_NAMES = (
 )
 
 
-def check_names(kind: Kind, obj: Object, _old: Object | None) -> None:
+def operator_webhooks(store: Store) -> tuple[Admission, ...]:
+    """What looks at writes of the operators' kinds, in order."""
+    return _check_names, TrainJobCheck(store)
+
+
+def _check_names(kind: Kind, obj: Object, _old: Object | None) -> None:
     """Looks at one write, as the webhooks and the CRD of Trainer do."""
     name = obj["metadata"]["name"]
     if kind.qualified == PYTORCH_JOB.qualified:

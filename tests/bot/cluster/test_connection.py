@@ -155,14 +155,14 @@ def test_too_many_requests_say_when_to_return(server: ApiServer, connection: Con
 
 def test_refusals_are_cut_and_hide_secrets(server: ApiServer, connection: Connection) -> None:
     said = "the token=abc123 of Bearer eyJhbGciOiJ.eyJzdWIiOiJ.sig is wrong " + "x" * 500
-    server.on("GET", "/x", answer(403, status(403, "Forbidden", said)))
+    server.on("GET", "/x", answer(401, status(401, "Unauthorized", said)))
     error = failure(connection)
     assert error.message.startswith(
-        "Reading x: 403 Forbidden: the token=[hidden] of Bearer [hidden] is wrong xxx"
+        "Reading x: 401 Unauthorized: the token=[hidden] of Bearer [hidden] is wrong xxx"
     )
     assert len(error.message) == 300
     assert error.hint == (
-        "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs."
+        "The cluster does not accept the bot's credentials; `quartermaster doctor` says which."
     )
 
 

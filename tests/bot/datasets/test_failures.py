@@ -4,7 +4,7 @@ import pytest
 
 from bot.datasets.tables import Phase
 from tests.bot.datasets.rig import SETTINGS, Rig
-from tests.bot.ground import ALICE
+from tests.bot.ground import ALICE, DENIAL
 
 NO_ACCESS = {
     "event": "failed",
@@ -153,3 +153,12 @@ def test_an_end_without_result_is_no_version(rig: Rig, silent: dict[str, object]
         Phase.FAILED,
         "The survey ended well, but its pod was gone before its result was read.",
     )
+
+
+def test_a_policy_that_denies_ends_it(rig: Rig) -> None:
+    rig.deny("jobs")
+    rig.add()
+    version_id = rig.version()
+    rig.pass_time(minutes=3)
+    version = rig.get(version_id)
+    assert (version.phase, DENIAL in version.reason) == (Phase.FAILED, True)

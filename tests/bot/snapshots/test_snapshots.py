@@ -10,7 +10,7 @@ from bot.snapshots.service import Pinning
 from bot.snapshots.tables import Phase
 from playground.cluster.story import snapshot_class
 from playground.ledger import Fault
-from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B
+from tests.bot.ground import ALICE, BOB, DENIAL, ERIN, TEAM_B
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, TAKEN, Rig
 
 
@@ -258,3 +258,11 @@ def test_a_pin_keeps_it_from_everybody(rig: Rig) -> None:
         f"Wait for those, or end pins: `/snapshot unpin {row.name}`.",
     )
     assert f"@{ALICE} has pinned it for another 90d: paper under review." in rig.card(row.id)
+
+
+def test_a_policy_that_denies_ends_it(rig: Rig) -> None:
+    rig.deny("volumesnapshots")
+    row_id = rig.take()
+    rig.pass_time(minutes=3)
+    row = rig.found(row_id)
+    assert (row.phase, DENIAL in row.reason) == (Phase.FAILED, True)

@@ -41,7 +41,7 @@ def test_names_with_a_digit_first_run(full: Rig, wish: dict[str, Any], name: str
     assert row.job_name.startswith("run-3")
 
 
-def test_a_run_keeps_the_name_it_was_made_with(rig: Rig) -> None:
+def test_a_run_keeps_its_first_name(rig: Rig) -> None:
     run_id = rig.submit("3d-unet")
     before = f"3d-unet-{run_id[-10:]}"
     rig.do(lambda session: setattr(rig.service.get(session, run_id), "job_name", before))

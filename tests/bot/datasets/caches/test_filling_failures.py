@@ -6,7 +6,7 @@ from bot.datasets.caches.tables import Phase
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
-from tests.bot.ground import ALICE
+from tests.bot.ground import ALICE, DENIAL
 
 CHANGED = {
     "event": "failed",
@@ -279,3 +279,13 @@ def test_a_store_taken_away_waits_for_it(filling: Filling) -> None:
     filling.policy = configured
     filling.pass_time(minutes=10)
     assert filling.found(cache_id).phase == Phase.READY
+
+
+@pytest.mark.parametrize("made", ["jobs", "persistentvolumeclaims"])
+def test_a_policy_that_denies_ends_it(filling: Filling, made: str) -> None:
+    filling.deny(made)
+    cache_id = filling.cache()
+    filling.pass_time(minutes=10)
+    cache = filling.found(cache_id)
+    assert (cache.phase, DENIAL in cache.reason) == (Phase.FAILED, True)
+    assert (filling.claims(), filling.jobs()) == ([], [])

@@ -12,7 +12,7 @@ from bot.errors import UserError
 from playground.ledger import Fault
 from tests.bot.datasets.pushes.pushing import CLAIMS, NFS, TARGET, TRIDENT, Pushing
 from tests.bot.datasets.rig import DIGEST, DONE
-from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B
+from tests.bot.ground import ALICE, BOB, DENIAL, ERIN, TEAM_B
 
 DENIED = {
     "event": "failed",
@@ -281,3 +281,12 @@ def test_each_request_may_be_lost(rig: Pushing, driver: str, fault: Fault) -> No
     assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (Phase.PUSHED, True)
     assert rig.nothing_is_left()
     assert rig.world.list("tridentvolumereferences") == []
+
+
+@pytest.mark.parametrize("made", ["jobs", "persistentvolumes", CLAIMS])
+def test_a_policy_that_denies_ends_it(rig: Pushing, made: str) -> None:
+    rig.deny(made)
+    push_id = rig.push()
+    rig.pass_time(minutes=10)
+    push = rig.found(push_id)
+    assert (push.phase, DENIAL in push.reason) == (Phase.FAILED, True)
