@@ -183,7 +183,7 @@ class Application:
         renderers: tuple[Renderer, ...] = (
             RunRenderer(self.clock),
             RemovalRenderer(),
-            OverrideRenderer(self.settings, self.approvals, self.quotas),
+            OverrideRenderer(self.settings, self.approvals, self.quotas, self.clock),
             *datasets.renderers(self.clock),
             *snapshot_renderers(self.clock, self.settings, self.approvals),
             *volume_renderers(self.settings, self.approvals),

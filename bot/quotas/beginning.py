@@ -14,8 +14,8 @@ from bot.cluster.quantities import format_quantity
 from bot.database.database import Session
 from bot.due import wake
 from bot.errors import ConflictError
-from bot.quotas.controller import active_legs, lasting, name_of, passing
-from bot.quotas.engine import Overrides
+from bot.quotas.controller import Active, active_legs, below_lent, lasting, name_of, passing
+from bot.quotas.engine import ZERO, Engine, Figures, Overrides
 from bot.quotas.managed import BORROWING, NOMINAL, Observed, Place, decoded
 from bot.quotas.tables import (
     QUOTA,
@@ -26,6 +26,8 @@ from bot.quotas.tables import (
     OverridePhase,
     lane_of,
 )
+
+_NOTHING_TO_GIVE = "It has nothing to give meanwhile."
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,19 @@ def look_at(overrides: Overrides, row: Override, known: Sequence[int | None]) ->
     )
 
 
+def looks_in_view(session: Session, engine: Engine, row: Override) -> tuple[Look, ...]:
+    """How things stand as the view shows it; nothing outside is asked."""
+    notes = dict(engine.overrides.notes())
+    found = []
+    for place, epoch in zip(places(row), epochs(session, row), strict=True):
+        queue = engine.queues.named(place.queue)
+        figures = queue.of(place.flavor) if queue else None
+        value, least = _shown(figures, place) if figures else (None, ZERO)
+        seen = Observed(value, notes.get(place), kind=engine.words.queue, least=least)
+        found.append(Look(place, seen, epoch))
+    return tuple(found)
+
+
 def quota_at(session: Session, cluster: str, place: Place) -> ManagedQuota | None:
     """The managed quota of a place."""
     return session.scalars(
@@ -96,19 +111,25 @@ def managed(session: Session, cluster: str, workspace_id: str, place: Place) -> 
 
 @dataclass(frozen=True)
 class Start:
-    """One leg that can begin; of a quota that is not managed yet, its baseline and its value."""
+    """One leg that can begin; of a quota that is not managed yet, its baseline and its value.
+
+    `total` is what the figure then is, with all overrides that are on.
+    """
 
     quota: ManagedQuota
     delta: Decimal
     found: tuple[Decimal, Decimal] | None
+    total: Decimal
 
 
-def starts(session: Session, row: Override, looks: Sequence[Look]) -> tuple[Start, ...] | None:
-    """What would begin; None when things changed since the looks, which are then taken anew.
+def starts(
+    session: Session, row: Override, looks: Sequence[Look], now: datetime
+) -> tuple[Start, ...] | None:
+    """What would begin now; None when things changed since the looks, which are then taken anew.
 
     ConflictError says why it cannot begin at all.
     """
-    found = [_start(session, row, look) for look in looks]
+    found = [_start(session, row, look, now) for look in looks]
     return tuple(each for each in found if each) if all(found) else None
 
 
@@ -144,7 +165,15 @@ def absorb(session: Session, legs: Sequence[Leg]) -> None:
         leg.is_on, leg.is_settled = False, True
 
 
-def _start(session: Session, row: Override, look: Look) -> Start | None:
+def _shown(figures: Figures, place: Place) -> tuple[Decimal | None, Decimal]:
+    """A figure in the view, and the lowest value that it can have."""
+    if place.field == BORROWING:
+        return figures.borrowing_limit, ZERO
+    nominal = None if figures.is_unlimited else figures.nominal
+    return nominal, figures.lending_limit or ZERO
+
+
+def _start(session: Session, row: Override, look: Look, now: datetime) -> Start | None:
     value = _usable(look)
     quota = managed(session, row.cluster, row.workspace_id, look.place)
     found = None
@@ -155,13 +184,32 @@ def _start(session: Session, row: Override, look: Look) -> Start | None:
     active = active_legs(session, quota.id)
     base = (found[0] if found else quota.baseline or Decimal(0)) + lasting(active)
     delta = _delta(row, look.place, base)
-    total = base + passing(active) + delta
-    if total < 0:
+    until = None
+    if row.duration_seconds is not None:
+        until = now + timedelta(seconds=row.duration_seconds)
+    lowest = _lowest(base, (*active, Active(row.id, delta, until)))
+    if lowest < 0:
         raise ConflictError(
             f"The {name_of(quota.field)} of {look.observed.kind} {quota.queue} "
-            f"would be {format_quantity(total)}."
+            f"would be {format_quantity(lowest)}."
         )
-    return Start(quota, delta, found)
+    if lowest < look.observed.least:
+        room = lowest - delta - look.observed.least
+        hint = f"The most to give is {format_quantity(room)}." if room > 0 else _NOTHING_TO_GIVE
+        raise ConflictError(below_lent(quota.queue, look.observed, lowest), hint)
+    return Start(quota, delta, found, base + passing(active) + delta)
+
+
+def _lowest(base: Decimal, active: Sequence[Active]) -> Decimal:
+    """The lowest that a figure is while these end one after the other; `base` has those on."""
+    lasts = [each for each in active if each.until is not None]
+    own = active[-1]
+    left = base + (own.delta if own.until is None else ZERO)
+    totals = [left + passing(active)]
+    for end in {each.until for each in lasts if each.until}:
+        later = (each.delta for each in lasts if each.until and each.until > end)
+        totals.append(left + sum(later, ZERO))
+    return min(totals)
 
 
 def _usable(look: Look) -> Decimal:

@@ -27,7 +27,8 @@ class Quarrel:
 class Standing:
     """How an override stands: its approval in words, its effect, and what is in the way.
 
-    `effect` is for those who decide; None where its queues were not seen. `after_end` is what the
+    `effect` is for those who decide: None where its queues were not seen, and a sentence where it
+    could not begin. `after_end` is what the
     engine leaves of runs above quota then. `asker` is a name, so
     that nobody is notified of their own request; `deciders` are mentioned while it waits.
     """
@@ -36,7 +37,7 @@ class Standing:
     deciders: tuple[str, ...] = ()
     approval: tuple[Markup, ...] = ()
     buttons: tuple[Button, ...] = ()
-    effect: Effect | None = None
+    effect: Effect | str | None = None
     after_end: str = ""
     quarrels: tuple[Quarrel, ...] = ()
     troubles: tuple[str, ...] = ()
@@ -135,8 +136,11 @@ def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Ma
     effect = standing.effect
     if effect is None:
         yield plain("What it takes from whom is unknown: its queues were not read yet.")
+    elif isinstance(effect, str):
+        yield join("*It cannot begin now*: ", plain(effect))
     else:
         yield plain(_sum(row, effect))
+        yield from _for_now(row, effect)
         if effect.donor is not None:
             yield plain(_donor(row, effect))
         if effect.borrowers:
@@ -145,7 +149,7 @@ def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Ma
         yield from _waiting(row, effect.prospects)
     if row.mode != Mode.BASE:
         yield plain(_end(settings, standing.after_end))
-    elif effect is not None and row.amount < effect.taker[0].nominal:
+    elif isinstance(effect, Effect) and effect.taker[1].nominal < effect.taker[0].nominal:
         yield plain(f"When it is lowered {standing.after_end}")
 
 
@@ -166,6 +170,16 @@ def _sum(row: Override, effect: Effect) -> str:
             "there are, so runs may be admitted and then wait for a node."
         )
     return f"{total} of {amount(effect.allocatable)} allocatable GPUs."
+
+
+def _for_now(row: Override, effect: Effect) -> Iterator[Markup]:
+    """What a new base comes to while overrides are on."""
+    total = effect.taker[1].nominal
+    if row.mode == Mode.BASE and total != row.amount:
+        yield plain(
+            f"With the overrides that are on the nominal quota is {amount(total)}; once they have"
+            f" ended it is {amount(row.amount)}."
+        )
 
 
 def _donor(row: Override, effect: Effect) -> str:

@@ -80,6 +80,8 @@ def decide(
         return Done()
     if observed.value not in {wanted.value, quota.last_written, quota.writing}:
         return Report(_stranger(quota, observed, wanted.value), observed.value)
+    if observed.least and wanted.value < observed.least:
+        return Report(f"{below_lent(quota.queue, observed, wanted.value)} Nothing was changed.")
     return Write(wanted)
 
 
@@ -267,6 +269,15 @@ def _stranger(quota: ManagedQuota, observed: Observed, ours: Decimal) -> str:
         f"somebody else set the {name_of(quota.field)} of {observed.kind} {quota.queue} "
         f"({quota.flavor}) to {theirs}; it should be {format_quantity(ours)}. "
         "Nothing was changed."
+    )
+
+
+def below_lent(queue: str, observed: Observed, wanted: Decimal) -> str:
+    """That a queue lends more than its quota would be, and what mends it."""
+    least = format_quantity(observed.least)
+    return (
+        f"{observed.kind} {queue} lends up to {least} (lendingLimit), so its nominal quota cannot"
+        f" be {format_quantity(wanted)}. A platform admin can lower its lendingLimit first."
     )
 
 

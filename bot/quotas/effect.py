@@ -1,6 +1,6 @@
 """What a change of quota would do to others, and which workloads stand above a quota."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -46,16 +46,19 @@ class Effect:
     prospects: tuple[Prospect, ...] | None
 
 
-def foresee(queues: Queues, row: Override) -> Effect | None:
-    """What the override would change now; None when its queues were not seen."""
+def foresee(queues: Queues, row: Override, totals: Mapping[str, Decimal]) -> Effect | None:
+    """What the override would change now; None when its queues were not seen.
+
+    `totals` are the values that would be written, by queue.
+    """
     flavor = [each for each in queues.figures() if each.flavor == row.flavor]
     known = {each.queue: each for each in flavor}
     before = known.get(row.queue)
     given = known.get(row.donor_queue) if row.donor_queue else None
     if before is None or (row.donor_queue and given is None):
         return None
-    after = _changed(before, row)
-    donor = (given, replace(given, nominal=given.nominal - row.amount)) if given else None
+    after = _changed(before, row, totals[row.queue])
+    donor = (given, replace(given, nominal=totals[given.queue])) if given else None
     changed = {after.queue: after} | ({donor[1].queue: donor[1]} if donor else {})
     pool = [changed.get(each.queue, each) for each in queues.pool(before)]
     allocatable = queues.allocatable(row.flavor)
@@ -91,15 +94,10 @@ def above_quota(
     return chosen
 
 
-def _changed(before: Figures, row: Override) -> Figures:
-    match row.mode:
-        case Mode.BASE:
-            return replace(before, nominal=row.amount)
-        case Mode.BORROWING_LIMIT:
-            limit = (before.borrowing_limit or ZERO) + row.amount
-            return replace(before, borrowing_limit=limit)
-        case _:
-            return replace(before, nominal=before.nominal + row.amount)
+def _changed(before: Figures, row: Override, total: Decimal) -> Figures:
+    if row.mode == Mode.BORROWING_LIMIT:
+        return replace(before, borrowing_limit=total)
+    return replace(before, nominal=total)
 
 
 def _free_nodes(allocatable: Decimal | None, flavor: Sequence[Figures]) -> Decimal | None:

@@ -39,10 +39,12 @@ class KueueOverrides:
         found = _find(queue, place) if queue else None
         value = _value(found[1], place.field) if found else None
         gpus = None if value is None else value / self._per_gpu(place.resource)
-        installation = self._cluster.installation
-        return Sight(
-            observed(queue, place, gpus, installation, KIND), partial(self._write, queue, place)
-        )
+        seen = observed(queue, place, gpus, self._cluster.installation, KIND)
+        lent = found[1].lending_limit if found and place.field == NOMINAL else None
+        if lent is not None:
+            # Kueue's webhook refuses a nominalQuota below the lendingLimit.
+            seen = replace(seen, least=lent / self._per_gpu(place.resource))
+        return Sight(seen, partial(self._write, queue, place))
 
     def notes(self) -> Iterator[tuple[Place, Note]]:
         """What the queues in the view say about overrides of this installation."""

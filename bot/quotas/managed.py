@@ -46,13 +46,15 @@ class Observed:
     """What a queue says at one place.
 
     `value` is None when the place is gone or unlimited; `is_foreign` means that another
-    installation has written its annotation there. `kind` is what the engine calls the queue.
+    installation has written its annotation there. `kind` is what the engine calls the queue, and
+    `least` is the lowest value that it takes there.
     """
 
     value: Decimal | None
     note: Note | None = None
     is_foreign: bool = False
     kind: str = "ClusterQueue"
+    least: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)

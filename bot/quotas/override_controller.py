@@ -165,7 +165,7 @@ class OverrideController:
         if approval is None:
             return
         try:
-            legs = starts(session, row, looks)
+            legs = starts(session, row, looks, now)
         except ConflictError as error:
             row.note = error.message
             self._approvals.void(session, approval, error.message.rstrip("."), now)

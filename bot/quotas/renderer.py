@@ -8,13 +8,14 @@ from sqlmodel import col
 
 from bot.approvals import Approvals
 from bot.approvals.deciding import Asked, deciding
+from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Session
-from bot.errors import NotFoundError
+from bot.errors import ConflictError, NotFoundError
 from bot.people import name_of
 from bot.quotas.card import Quarrel, Standing, override_card
 from bot.quotas.controller import active_legs
-from bot.quotas.effect import Effect, foresee
+from bot.quotas.effect import Effect
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import LIVE, OVERRIDE, Leg, ManagedQuota, Override, OverridePhase
 from bot.quotas.wording import amount
@@ -27,11 +28,16 @@ class OverrideRenderer:
     kind = OVERRIDE
 
     def __init__(
-        self, settings: Callable[[], Settings], approvals: Approvals, quotas: QuotaService
+        self,
+        settings: Callable[[], Settings],
+        approvals: Approvals,
+        quotas: QuotaService,
+        clock: Clock,
     ) -> None:
         self._settings = settings
         self._approvals = approvals
         self._quotas = quotas
+        self._clock = clock
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
         """What the card says now in this channel; None when there is no such override."""
@@ -46,7 +52,7 @@ class OverrideRenderer:
         standing = Standing(
             approval=found.lines,
             buttons=found.buttons,
-            effect=self._effect(row) if found.is_there else None,
+            effect=self._effect(session, row) if found.is_there else None,
             asker=name_of(session, row.workspace_id, row.requester),
             deciders=found.deciders,
             after_end=words.after_end,
@@ -57,13 +63,15 @@ class OverrideRenderer:
         )
         return override_card(row, standing, settings.quotas, for_deciders=found.is_there)
 
-    def _effect(self, row: Override) -> Effect | None:
+    def _effect(self, session: Session, row: Override) -> Effect | str | None:
         if row.phase != OverridePhase.ASKED:
             return None
         try:
-            return foresee(self._quotas.queues(row.cluster), row)
+            return self._quotas.foresee(session, row, self._clock.now())
         except NotFoundError:
             return None
+        except ConflictError as error:
+            return error.message
 
 
 def _in_hand(session: Session, row: Override) -> Iterator[ManagedQuota]:

@@ -16,7 +16,8 @@ from bot.config import Settings
 from bot.database.database import Session
 from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
-from bot.quotas.beginning import digest_of, quota_at
+from bot.quotas.beginning import digest_of, looks_in_view, quota_at, starts
+from bot.quotas.effect import Effect, foresee
 from bot.quotas.engine import Queues, Words
 from bot.quotas.engines import Engines
 from bot.quotas.kueue_words import WORDS as KUEUE
@@ -105,6 +106,16 @@ class QuotaService:
         row = base_row(self._facts(session, wish), wish, asker, now)
         return self._ask(session, row, "quota_base", (asker, wish.break_glass), now)
 
+    def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
+        """What a request would change if it were approved now; None when that is unknown.
+
+        ConflictError says why it could not begin.
+        """
+        engine = self._engines.of(row.cluster)
+        begins = starts(session, row, looks_in_view(session, engine, row), now)
+        totals = {each.quota.queue: each.total for each in begins or ()}
+        return foresee(engine.queues, row, totals) if begins else None
+
     def history(self, session: Session, team: str | None) -> list[Override]:
         """The newest overrides of a team, or of all."""
         statement = select(Override).order_by(col(Override.id).desc()).limit(HISTORY)
@@ -185,6 +196,7 @@ class QuotaService:
         asker, breaks_glass = by
         if breaks_glass:
             self._access.require(asker, Right.BREAK_GLASS)
+        self.foresee(session, row, now)  # what could not begin is refused at once
         session.add(row)
         session.flush()
         request = Request(

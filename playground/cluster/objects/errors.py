@@ -95,6 +95,13 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiError:
     return ApiError(UNPROCESSABLE, "Invalid", message, details)
 
 
+def denied(hook: str, causes: Sequence[Cause]) -> ApiError:
+    """403: a webhook does not let the object look like this."""
+    told = [f"{cause.field}: {cause.message}" for cause in causes]
+    listed = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    return ApiError(403, "Forbidden", f'admission webhook "{hook}" denied the request: {listed}')
+
+
 def required(field: str, why: str = "") -> Cause:
     """A field that has to be there."""
     return Cause(field, f"Required value{': ' + why if why else ''}", "FieldValueRequired")

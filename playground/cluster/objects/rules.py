@@ -1,7 +1,6 @@
 """What the API server fills in and refuses, kind by kind."""
 
 from collections.abc import Callable
-from typing import Any
 
 from playground.cluster.objects.app_rules import (
     check_deployment,
@@ -16,6 +15,7 @@ from playground.cluster.objects.jobs import default_job
 from playground.cluster.objects.kinds import (
     CLAIM,
     CLUSTER_QUEUE,
+    COHORT,
     CONFIG_MAP,
     CRD,
     DEPLOYMENT,
@@ -45,6 +45,7 @@ from playground.cluster.objects.pods import (
     check_pod_spec,
     default_pod,
 )
+from playground.cluster.objects.queue_rules import check_cohort, check_queue
 from playground.cluster.objects.secrets import check_secret, check_secret_change, default_secret
 from playground.cluster.objects.storage_rules import (
     check_claim,
@@ -114,31 +115,6 @@ def _check_pod(obj: Object) -> None:
     check_pod_spec(POD, obj, obj.get("spec") or {}, "spec")
 
 
-def _check_queue(obj: Object) -> None:
-    spec = obj.get("spec") or {}
-    for group_index, group in enumerate(spec.get("resourceGroups") or ()):
-        for flavor_index, flavor in enumerate(group.get("flavors") or ()):
-            where = f"spec.resourceGroups[{group_index}].flavors[{flavor_index}].resources"
-            _check_resources(obj, flavor, where, in_cohort=bool(spec.get("cohortName")))
-
-
-def _check_resources(obj: Object, flavor: Any, where: str, *, in_cohort: bool) -> None:
-    for index, resource in enumerate(flavor.get("resources") or ()):
-        for limit in ("borrowingLimit", "lendingLimit"):
-            if resource.get(limit) is not None and not in_cohort:
-                cause = Cause(
-                    f"{where}[{index}].{limit}",
-                    f'Invalid value: "{resource[limit]}": must be nil when cohort is empty',
-                )
-                raise invalid(CLUSTER_QUEUE, obj["metadata"]["name"], [cause])
-        if str(resource.get("nominalQuota", "0")).startswith("-"):
-            cause = Cause(
-                f"{where}[{index}].nominalQuota",
-                f'Invalid value: "{resource["nominalQuota"]}": must be greater than or equal to 0',
-            )
-            raise invalid(CLUSTER_QUEUE, obj["metadata"]["name"], [cause])
-
-
 def _fixed(
     kind: Kind, field: str, words: str = "field is immutable"
 ) -> Callable[[Object, Object], None]:
@@ -200,7 +176,8 @@ _DEFAULTS: dict[str, Callable[[Object], None]] = {
 _CHECKS: dict[str, Callable[[Object], None]] = {
     POD.qualified: _check_pod,
     JOB.qualified: check_job,
-    CLUSTER_QUEUE.qualified: _check_queue,
+    CLUSTER_QUEUE.qualified: check_queue,
+    COHORT.qualified: check_cohort,
     SECRET.qualified: check_secret,
     CLAIM.qualified: check_claim,
     SERVICE.qualified: check_service,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from playground.cluster.objects.errors import ApiError, Cause, invalid, wrong
+from playground.cluster.objects.errors import Cause, denied, invalid, wrong
 from playground.cluster.objects.kinds import JOB_SET, PYTORCH_JOB, TRAIN_JOB, Kind, Object
 from playground.cluster.objects.names import LONGEST, label_faults
 from playground.cluster.objects.operations import Admission
@@ -30,10 +30,10 @@ def _check_names(kind: Kind, obj: Object, _old: Object | None) -> None:
     if kind.qualified == PYTORCH_JOB.qualified:
         if faults := label_faults(name):
             cause = wrong("metadata.name", name, f"should match: {','.join(faults)}")
-            raise _denied("validator.pytorchjob.training-operator.kubeflow.org", [cause])
+            raise denied("validator.pytorchjob.training-operator.kubeflow.org", [cause])
     elif kind.qualified == JOB_SET.qualified:
         if causes := list(_of_job_set(obj)):
-            raise _denied("vjobset.kb.io", causes)
+            raise denied("vjobset.kb.io", causes)
     elif kind.qualified == TRAIN_JOB.qualified and (causes := list(_of_train_job(name))):
         raise invalid(TRAIN_JOB, name, causes)
 
@@ -57,9 +57,3 @@ def _of_job_set(jobs: Object) -> Iterator[Cause]:
 
 def _longest_pod(job: str, spec: dict[str, Any]) -> str:
     return f"{job}-{spec.get('completions', spec.get('parallelism', 1)) - 1}-abcde"
-
-
-def _denied(hook: str, causes: list[Cause]) -> ApiError:
-    told = [f"{cause.field}: {cause.message}" for cause in causes]
-    listed = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
-    return ApiError(403, "Forbidden", f'admission webhook "{hook}" denied the request: {listed}')

@@ -13,6 +13,7 @@ from bot.quotas.managed import ANNOTATION
 from bot.quotas.standing import Item
 from playground.cluster.objects.errors import ApiError
 from playground.cluster.objects.patches import json_patch
+from playground.cluster.objects.queue_rules import check_queue
 from tests.bot.cluster.api_server import ApiServer, Asked, Wire, status
 
 Object = dict[str, Any]
@@ -133,10 +134,16 @@ class Kueue:
             self.queues[name]["metadata"].setdefault("annotations", {})["theirs"] = "1"
             self._touch(name)
         try:
-            self.queues[name] = json_patch(deepcopy(self.queues[name]), asked.json)
+            changed = json_patch(deepcopy(self.queues[name]), asked.json)
         except ApiError as error:
             wire.send(422, status(422, "Invalid", str(error), name))
             return
+        try:
+            check_queue(changed)
+        except ApiError as error:
+            wire.send(error.code, status(error.code, error.reason, error.message, name))
+            return
+        self.queues[name] = changed
         self.patches.append(f"{name} {self.value(name)}")
         self._touch(name)
         if self.fault.lose_answer:

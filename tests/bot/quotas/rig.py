@@ -76,7 +76,7 @@ class Rig:
         self.access = Access(self.settings)
         self.approvals = Approvals(self.settings, self.access)
         self.service = QuotaService(self.settings, self.access, self.approvals, self.engines)
-        self.renderer = OverrideRenderer(self.settings, self.approvals, self.service)
+        self.renderer = OverrideRenderer(self.settings, self.approvals, self.service, self.clock)
         self.asked_about: list[list[str]] = []
         self.guests: set[str] = set()
         self.is_slack_down = False

@@ -2,8 +2,12 @@
 
 import json
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from bot.approvals import Verdict
+from bot.errors import ConflictError
 from bot.quotas.managed import BORROWING
 from bot.quotas.tables import OverridePhase
 from bot.slack.markup import when
@@ -236,3 +240,79 @@ def test_runs_above_quota_are_stopped_after_notice(rig: Rig) -> None:
         "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100. "
         "Stopped, because above quota: `new`."
     )
+
+
+def refusal(rig: Rig, amount: str = "+8", **more: Any) -> tuple[str, str]:
+    with pytest.raises(ConflictError) as caught:
+        rig.ask(amount, **more)
+    return caught.value.message, caught.value.hint
+
+
+def test_what_is_lent_cannot_be_given(rig: Rig) -> None:
+    rig.kueue.add("team-b", "8", lendingLimit="6")
+    rig.look()
+    said, hint = refusal(rig, "+3", donor="team-b")
+    assert said == (
+        "ClusterQueue team-b lends up to 6 (lendingLimit), so its nominal quota cannot be 5. A"
+        " platform admin can lower its lendingLimit first."
+    )
+    assert hint == "The most to give is 2."
+    rig.approved("+2", donor="team-b")
+    assert (rig.kueue.value("team-b"), rig.kueue.value("team-a")) == ("6", "6")
+    assert refusal(rig, "+1", donor="team-b")[1] == "It has nothing to give meanwhile."
+
+
+def test_lowering_below_what_is_lent_is_refused(rig: Rig) -> None:
+    rig.kueue.add("team-a", "4", lendingLimit="4")
+    rig.look()
+    lent = "ClusterQueue team-a lends up to 4 (lendingLimit), so its nominal quota cannot be 2."
+    assert refusal(rig, "-2")[0].startswith(lent)
+    with pytest.raises(ConflictError, match="cannot be 2"):
+        rig.set_base("2")
+    # While it is on there would be room, but not once it has ended.
+    rig.approved("+8", length=DAY)
+    with pytest.raises(ConflictError, match="cannot be 2"):
+        rig.set_base("2")
+    rig.approved("-2", length=DAY / 2)
+    assert rig.kueue.value("team-a") == "10"
+
+
+def test_more_lent_meanwhile_stops_with_words(rig: Rig) -> None:
+    override_id = rig.approved("+8", length=DAY)
+    rig.kueue.set("team-a", "6", "lendingLimit")
+    rig.pass_time(DAY + SOON)
+    stopped = (
+        "ClusterQueue team-a lends up to 6 (lendingLimit), so its nominal quota cannot be 4. A"
+        " platform admin can lower its lendingLimit first. Nothing was changed."
+    )
+    assert rig.card(override_id).lines[-1] == f"*Stopped*: {stopped}"
+    assert (rig.kueue.value("team-a"), len(rig.kueue.patches)) == ("12", 1)
+    rig.kueue.set("team-a", "4", "lendingLimit")
+    rig.wake_quotas()
+    rig.run()
+    assert (rig.kueue.value("team-a"), rig.row(override_id).phase) == ("4", OverridePhase.ENDED)
+
+
+def test_approval_after_more_is_lent_fails(rig: Rig) -> None:
+    override_id = rig.ask("+3", donor="team-b")
+    rig.kueue.set("team-b", "8", "lendingLimit")
+    assert "*It cannot begin now*: ClusterQueue team-b lends up to 8" in str(
+        rig.card(override_id).lines
+    )
+    rig.vote(override_id)
+    rig.run()
+    assert (rig.row(override_id).phase, rig.kueue.patches) == (OverridePhase.FAILED, [])
+
+
+@pytest.mark.parametrize("amount", ["6", "+2", "2"])
+def test_forecast_of_a_base_is_what_is_written(rig: Rig, amount: str) -> None:
+    rig.approved("+4", length=DAY)
+    base = rig.set_base(amount)
+    lines = "\n".join(map(str, rig.card(base).lines))
+    rig.vote(base, who=BOB)
+    rig.run()
+    written = rig.kueue.value("team-a")
+    assert f"With the overrides that are on the nominal quota is {written};" in lines
+    assert f"Nominal quotas of h100 would be {8 + int(str(written))} of" in lines
+    rig.pass_time(DAY + SOON)
+    assert f"once they have ended it is {rig.kueue.value('team-a')}." in lines

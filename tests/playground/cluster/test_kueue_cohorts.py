@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from playground.cluster.objects.errors import ApiError
 from playground.cluster.story import cluster_queue
 from tests.playground.cluster.queued import (
     gpus_of,
@@ -11,7 +12,7 @@ from tests.playground.cluster.queued import (
     submit,
     submit_with_priority,
 )
-from tests.playground.cluster.served import Served, conditions
+from tests.playground.cluster.served import JSON_PATCH, KUEUE, Served, conditions, refusal
 
 
 def add_team(served: Served, team: str, gpus: str, cohort: str, **limits: str) -> None:
@@ -152,3 +153,24 @@ def test_preemptor_keeps_its_place_until_its_victim_left(served: Served) -> None
     assert is_suspended(served, "borrower")
     assert not is_suspended(served, "owner", "team-b")
     assert is_suspended(served, "wide", "team-b")
+
+
+LIMITS = "spec.resourceGroups[0].flavors[0].resources[2]"
+
+
+def test_webhook_refuses_more_lent_than_owned(served: Served) -> None:
+    add_team(served, "team-l", "4", "left", lendingLimit="4")
+    path = "/spec/resourceGroups/0/flavors/0/resources/2/nominalQuota"
+    lower = [{"op": "replace", "path": path, "value": "3"}]
+    answer = served.admin.patch(
+        f"{KUEUE}/clusterqueues/team-l", json=lower, headers={"Content-Type": JSON_PATCH}
+    )
+    code, reason, words = refusal(answer)
+    assert (code, reason) == (403, "Forbidden")
+    assert words == (
+        f'admission webhook "vclusterqueue.kb.io" denied the request: {LIMITS}.lendingLimit: '
+        'Invalid value: "4": must be less than or equal to the nominalQuota'
+    )
+    add_cohort(served, "right", "org", lendingLimit="4")
+    with pytest.raises(ApiError, match=r"vcohort\.kb\.io.*must be nil when parent is empty"):
+        add_cohort(served, "alone", lendingLimit="1")
