@@ -3,9 +3,11 @@
 import re
 
 from bot.access import Right
+from bot.config import is_place
 from bot.datasets.card import dataset_card, list_card, version_card
 from bot.datasets.comparing import difference_card
 from bot.datasets.finding import Reference
+from bot.datasets.location import Location
 from bot.datasets.renderer import around
 from bot.datasets.service import EVERYONE, NewDataset
 from bot.datasets.wording import readers
@@ -47,13 +49,18 @@ class DatasetReference:
         return Reference(name, version)
 
 
-class SourceUrl(Pattern):
-    """A bucket and a folder in it."""
+class SourceUrl:
+    """A bucket and a folder in it that every store takes for the same."""
 
     word = "URL"
-    rule = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^\s?*#]{0,900})?")
-    form = "a bucket and a folder in it such as `s3://lake/chest-xray/`"
+    form = "a bucket and a folder in it such as `s3://lake/chest-xray/`, without `.`, `..` or `//`"
     example = "s3://lake/chest-xray/"
+
+    def read(self, text: str) -> str:
+        """The address as it is kept: with a slash at its end."""
+        if not is_place(text):
+            raise ValueError(text)
+        return Location.of(text).url
 
 
 class StoreName(Pattern):

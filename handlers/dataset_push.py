@@ -4,13 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from typing_extensions import override
-
 from bot.access import Right
 from bot.datasets.pushes.answers import CONFIRM, begun, offered
 from bot.datasets.pushes.card import STOP
 from bot.datasets.pushes.plan import Wish, read
-from bot.datasets.pushes.service import target_of
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.slack.parameters import TeamName, matched
@@ -51,18 +48,10 @@ class ClaimFolder:
 
 
 class TargetUrl(SourceUrl):
-    """A bucket and a folder in it that every store takes for the same."""
+    """The same, where something is to be written."""
 
     form = "a bucket and a folder in it such as `s3://lake/results/`, without `.`, `..` or `//`"
     example = "s3://lake/results/"
-
-    @override
-    def read(self, text: str) -> str:
-        """The address as it is kept: with a slash at its end."""
-        target = target_of(super().read(text))
-        if {"", ".", ".."} & {*target.split("/")[3:-1]} or not target.isprintable():
-            raise ValueError(text)
-        return target
 
 
 @dataclass(frozen=True)

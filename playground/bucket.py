@@ -67,7 +67,7 @@ class Bucket:
             "path_style": True,
             "secret": SECRET,
             "credentials": str(self.folder / "keys"),
-            "teams": ["team-a"],
+            "places": {"team-a": [f"s3://{LAKE}/"], "team-b": [f"s3://{LAKE}/team-b/"]},
         }
         classes = {CACHES: {"throughput_mib_per_tib": 64, "budget": "20Ti"}}
         datasets = {

@@ -37,6 +37,7 @@ from bot.config.models import (
     Slack,
     Training,
 )
+from bot.config.places import is_place
 from bot.config.presets import Preset
 from bot.config.section import Circle
 from bot.config.snapshots import Snapshots
@@ -87,6 +88,7 @@ __all__ = [
     "Store",
     "Team",
     "Training",
+    "is_place",
     "needs_restart",
     "read_secrets",
 ]

@@ -53,6 +53,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _two_ways_to_share(settings)
     yield from _gpu_sources(settings)
     yield from _unknown_teams_of_stores(settings)
+    yield from _places_in_state(settings)
     yield from _misplaced_datasets(settings)
     yield from _unlinked_classes(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
@@ -124,11 +125,23 @@ def _of_login(prometheus: PrometheusSettings) -> Iterator[str]:
 
 def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
     for name, store in settings.stores.items():
-        for index, team in enumerate(store.teams):
+        for team in store.places:
             if team not in settings.teams:
                 words = suggestion(team, settings.teams)
-                path = ("stores", name, "teams", index)
-                yield path, f"there is no team {team}; {words}"
+                yield ("stores", name, "places", team), f"there is no team {team}; {words}"
+
+
+def _places_in_state(settings: Settings) -> Iterator[Mistake]:
+    """Places where manifests are kept, which are the bot's alone."""
+    state = settings.datasets.state if settings.datasets is not None else None
+    for name, store in settings.stores.items() if state is not None else ():
+        named: dict[tuple[str, ...], tuple[str, ...]] = {("shared",): store.shared}
+        named |= {("places", team): each for team, each in store.places.items()}
+        for keys, places in named.items():
+            for index, place in enumerate(places):
+                if state is not None and place.startswith(state):
+                    words = f"{place} is in datasets.state ({state}), which is for the bot alone"
+                    yield ("stores", name, *keys, index), f"{words}; name another place."
 
 
 _NO_CLASS = "add it to datasets.classes."

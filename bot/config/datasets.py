@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from bot.config.fsx import FsxFolder, FsxService
-from bot.config.kinds import BucketUrl, ClassName, Duration, Keep, Name, Size, StoreUrl
+from bot.config.kinds import BucketUrl, ClassName, Duration, Keep, Name, PlaceUrl, Size, StoreUrl
 from bot.config.section import Section
 
 DriverName = Annotated[
@@ -36,8 +36,12 @@ class Store(Section):
     credentials: str | None = None
     """A folder with those keys for the bot itself; without it the bot's own identity counts."""
 
-    teams: tuple[Name, ...] = ()
-    """Teams that may add datasets from it; nobody else may."""
+    places: dict[Name, tuple[PlaceUrl, ...]] = Field(default_factory=dict)
+    """Where in it each team may add datasets from and push to, like s3://lake/team-a/; no team may
+    anywhere else."""
+
+    shared: tuple[PlaceUrl, ...] = ()
+    """Where in it every team may add datasets from, and none may push to by this."""
 
 
 class CacheClass(Section):

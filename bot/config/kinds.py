@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic.functional_validators import AfterValidator, BeforeValidator
 
+from bot.config.places import WORDS, is_place
 from bot.durations import parse_duration
 
 HIGHEST_PORT = 65_535
@@ -191,10 +192,11 @@ BucketUrl = Annotated[
     str,
     _shape(
         "a bucket, with a folder in it where that is wanted, like s3://quartermaster-state/datasets",
-        r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?",
+        r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/(?!\.\.?(/|\Z))[A-Za-z0-9._=-]+)*/?",
     ),
     AfterValidator(with_slash),
 ]
+PlaceUrl = Annotated[str, AfterValidator(Kind(WORDS, is_place)), AfterValidator(with_slash)]
 LoopbackUrl = Annotated[
     str,
     AfterValidator(Kind("a URL on this machine like http://127.0.0.1:9000/clock", is_loopback)),

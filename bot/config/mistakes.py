@@ -54,12 +54,28 @@ def _mistake(details: ErrorDetails) -> Mistake:
         case "missing":
             words = explanations(_model(path[:-1])).get(str(path[-1]), "")
             return path, f"{name(path[:-1])} needs {path[-1]}. {words}".rstrip()
+        case "extra_forbidden" if words := _retired(path, details["input"]):
+            return path, words
         case "extra_forbidden":
             known = _model(path[:-1]).model_fields
             words = suggestion(str(path[-1]), known)
             return path, f"{name(path[:-1])} has no key {path[-1]}; {words}"
         case _:
             return path, f"{name(path)} is {_shown(path, details)}; {_right(details)}"
+
+
+def _retired(path: Path, value: object) -> str:
+    """What to write instead of a key that files of earlier versions have; empty for others."""
+    match path:
+        case ("stores", str(store), "teams"):
+            teams = value if isinstance(value, list) and value else ["team-a"]
+            places = ", ".join(f"{team}: [s3://BUCKET/FOLDER/]" for team in teams)
+            return (
+                f"stores.{store}.teams is not enough any more: say which places each team may use,"
+                f" as places: {{{places}}}."
+            )
+        case _:
+            return ""
 
 
 def _model(path: Path) -> type[BaseModel]:

@@ -53,7 +53,7 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings
         if cluster.served(SNAPSHOTS.group):
             yield _snapshots(cluster)
     for name, store in settings.stores.items():
-        if store.teams or name == datasets.state_store:
+        if store.places or store.shared or name == datasets.state_store:
             yield _keys(name, store, datasets, cluster)
     yield _state(settings, datasets)
 

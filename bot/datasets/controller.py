@@ -12,6 +12,7 @@ from bot.cluster.resources import JOBS
 from bot.config import Datasets, Settings, Store
 from bot.controller import Step, Trouble
 from bot.database.database import Database
+from bot.datasets import bounds
 from bot.datasets.decision import (
     Cleared,
     Create,
@@ -109,7 +110,11 @@ class VersionController:
 
     def _create(self, cluster: Cluster, version: Version) -> Decision:
         """Makes the Job. When its name is taken the next look tells by whom."""
-        datasets, stores = places_of(self._world.settings(), version)
+        settings = self._world.settings()
+        datasets, stores = places_of(settings, version)
+        why = self._world.database.read(lambda s: bounds.of_version(s, settings, version))
+        if why is not None:
+            return Fail(why.message, why.hint)
         manifest = survey_job(version, datasets, stores, cluster.installation)
         try:
             cluster.create(JOBS, manifest, version.namespace)

@@ -26,3 +26,13 @@ class Location(NamedTuple):
     def below(self, *folders: str) -> "Location":
         """A folder in it."""
         return Location(self.bucket, self.prefix + "".join(f"{each}/" for each in folders))
+
+    def holds(self, other: "Location") -> bool:
+        """Whether the other place is this one or in it."""
+        return self.bucket == other.bucket and other.prefix.startswith(self.prefix)
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether one of two places is in the other; buckets of one name count as the same."""
+    left, right = Location.of(one), Location.of(other)
+    return left.holds(right) or right.holds(left)

@@ -9,7 +9,8 @@ from sqlmodel import Session
 from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.config import Datasets, Settings
-from bot.datasets import finding
+from bot.datasets import bounds, finding
+from bot.datasets.bounds import Use
 from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
@@ -52,7 +53,9 @@ class DatasetService:
         """The new dataset of the caller's team; UserError says what was wrong with it."""
         self.set_up()
         team = caller.team or ""
-        store = self.store_of(team, asked.store)
+        source = asked.source
+        store = self.store_of(Use(team, asked.store or "", source))
+        bounds.insist(bounds.reading_refusal(session, self._settings(), Use(team, store, source)))
         readers, is_open = self._readers(team, asked.readers)
         self._refuse_taken(session, team, asked.name)
         row = Dataset(
@@ -62,7 +65,7 @@ class DatasetService:
             readers=list(readers),
             is_open=is_open,
             store=store,
-            source=Location.of(asked.source).url,
+            source=Location.of(source).url,
             description=asked.description,
             person=caller.person,
             added_at=now,
@@ -84,7 +87,7 @@ class DatasetService:
         dataset, name, note = what
         datasets = self.set_up()
         self._refuse_others(caller, dataset, "record versions of it")
-        self.store_of(dataset.team, dataset.store)
+        bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
         ready = finding.versions(session, dataset.id)
         taken = {each.name for each in ready}
         free = _free_name(taken)
@@ -170,26 +173,26 @@ class DatasetService:
             )
         return datasets
 
-    def store_of(self, team: str, name: str | None) -> str:
-        """The store a team means; the only one it may use where it names none."""
-        stores = self._settings().stores
-        allowed = [each for each, store in stores.items() if team in store.teams]
-        if name is None and len(allowed) == 1:
-            return allowed[0]
-        if name in allowed and name is not None:
-            return name
-        may = f"It may use: {', '.join(allowed)}." if allowed else _NO_STORE
-        if name is None:
-            if not allowed:
-                raise NotAllowedError(f"{team} may use no object store.", may)
+    def store_of(self, use: Use) -> str:
+        """The store of a place that a team may use; the only one with it where none is named."""
+        settings, team, is_writing = self._settings(), use.team, use.is_writing
+        allowed = bounds.stores_of(settings, team, is_writing=is_writing)
+        if use.store and use.store not in settings.stores:
+            near = closest(use.store, allowed)
+            hint = f"Did you mean {near}?" if near else f"It may use: {', '.join(allowed)}."
+            raise NotFoundError(f"There is no store {use.store}.", hint if allowed else "")
+        if not allowed:
+            hint = bounds.places_hint(settings, team, is_writing=is_writing)
+            raise NotAllowedError(f"{team} may use no object store.", hint)
+        having = [use.store] if use.store else bounds.stores_with(settings, use)
+        if len(having) > 1:
             raise UsageError(
-                f"Which store? {team} may use several.",
-                f"Add --store, one of: {', '.join(allowed)}.",
+                f"Which store? {team} may use {use.place} in several.",
+                f"Add --store, one of: {', '.join(having)}.",
             )
-        if name in stores:
-            raise NotAllowedError(f"{team} may not use the store {name}.", may)
-        near = closest(name, allowed)
-        raise NotFoundError(f"There is no store {name}.", f"Did you mean {near}?" if near else may)
+        store = having[0] if having else allowed[0]
+        bounds.insist(bounds.refusal(settings, use._replace(store=store)))
+        return store
 
     def _readers(self, team: str, readers: Iterable[str]) -> tuple[tuple[str, ...], bool]:
         named = tuple(dict.fromkeys(each for each in readers if each != team))
@@ -245,9 +248,6 @@ class DatasetService:
                 f"{cached.reference} is cached on {cached.storage_class}.",
                 f"Evict it first: `{self._words(f'dataset evict {cached.reference}')}`.",
             )
-
-
-_NO_STORE = "A platform admin names the team in stores.NAME.teams of quartermaster.yaml."
 
 
 def _free_name(taken: set[str]) -> str:

@@ -152,6 +152,7 @@ def _user(reader: Reader, settings: Settings) -> User:
         namespace=team.namespace,
         home=settings.datasets.cluster if settings.datasets else team.cluster,
         reach=tuple(team.reach),
+        settings=settings,
         view=reader.engine.queues.view if reader.engine is not None else None,
         drivers=settings.datasets.static_drivers if settings.datasets else (),
     )

@@ -44,7 +44,11 @@ async def _wrong_words_are_explained(alice: Person, bob: Person) -> None:
     await alice.types("#team-a", "/dataset version chest-xray")
     await alice.is_told("There is no dataset chest-xray for team-a.")
     await bob.types("#team-b", "/dataset add mine s3://lake/chest-xray/")
-    await bob.is_told("team-b may use no object store.", "stores.NAME.teams")
+    await bob.is_told(
+        "team-b may not read s3://lake/chest-xray/.", "It may use s3://lake/team-b/ in store lake."
+    )
+    await bob.types("#team-b", "/dataset add mine s3://lake/team-b/../chest-xray/")
+    await bob.is_told("without `.`, `..` or `//`")
 
 
 async def _nothing_new_is_no_version(story: Story, alice: Person) -> None:

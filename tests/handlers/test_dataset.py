@@ -13,7 +13,7 @@ from tests.playground.cluster.served import Served
 
 SETTINGS = """\
 stores:
-  lake: {secret: lake-keys, teams: [team-a]}
+  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
 datasets:
   namespace: datasets
   image: ghcr.io/acme/quartermaster:0.1.0
@@ -64,7 +64,8 @@ def test_adding_says_what_comes_next(desk: Office) -> None:
         (
             "/dataset add chest-xray lake/chest-xray",
             (
-                "`URL` takes a bucket and a folder in it such as `s3://lake/chest-xray/`,"
+                "`URL` takes a bucket and a folder in it such as `s3://lake/chest-xray/`, without"
+                " `.`, `..` or `//`,"
                 " not `lake/chest-xray`."
             ),
         ),

@@ -16,7 +16,7 @@ from tests.playground.cluster.served import Served
 
 SETTINGS = """\
 stores:
-  lake: {secret: lake-keys, teams: [team-a]}
+  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
 datasets:
   namespace: datasets
   image: ghcr.io/acme/quartermaster:0.1.0

@@ -8,6 +8,7 @@ from sqlmodel import Session
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
 from bot.controller import Step, Trouble
+from bot.datasets import bounds
 from bot.datasets.caches import eviction, fsx_filling, fsx_leaving, shares
 from bot.datasets.caches.cost import best_time, longest_time
 from bot.datasets.caches.decision import (
@@ -20,6 +21,7 @@ from bot.datasets.caches.decision import (
     Fail,
     Follow,
     Rest,
+    Seen,
     decide,
 )
 from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
@@ -32,13 +34,14 @@ from bot.datasets.controller import SOON, World, places_of
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
-from bot.errors import ClusterError, StorageError
+from bot.errors import ClusterError, NotAllowedError, StorageError
 from bot.slack.messages import refresh_cards, refresh_interval
 
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
 # Its PVC is watched; this is for the case that a watch missed something.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2
+_COPYING = (Phase.ASKED, Phase.STARTING, Phase.FILLING)
 
 
 class CacheController:
@@ -58,7 +61,8 @@ class CacheController:
         if cache.is_live and cache.wanted == Wanted.EVICT:
             return eviction.step(self._world, cache, now)
         cluster = self._world.cluster(cache.cluster, "its caches are gone")
-        coming = fsx_filling.step(self._world, cluster, cache, now)
+        coming = self._forbidden(cache, now)
+        coming = coming or fsx_filling.step(self._world, cluster, cache, now)
         if coming is not None:
             return coming
         best = self._best(cache)
@@ -105,6 +109,23 @@ class CacheController:
             case _:
                 pass
         return decision
+
+    def _forbidden(self, cache: Cache, now: datetime) -> Step | None:
+        """Ends a fill that has not begun, where its source may not be read any more."""
+        if cache.phase not in _COPYING or cache.job_uid is not None:
+            return None
+        settings = self._world.settings()
+
+        def look(session: Session) -> NotAllowedError | None:
+            version = session.get_one(Version, cache.version_id)
+            places_of(settings, version)  # A store that is not there for now is waited for.
+            return bounds.of_version(session, settings, version)
+
+        why = self._world.database.read(look)
+        if why is None:
+            return None
+        found = Findings(Fail(why.message, why.hint), Seen(), now)
+        return Step(now + SOON, lambda session: record(session, cache.id, found, self._world.words))
 
     def _claim(self, cluster: Cluster, cache: Cache) -> Manifest:
         made = claim_of_import if self._is_imported(cache) else claim_of

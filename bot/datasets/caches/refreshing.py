@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Select, delete, func, or_, select
 from sqlmodel import Session, col
 
 from bot.config import Settings
+from bot.datasets import bounds
 from bot.datasets.caches.tables import Cache
 from bot.datasets.location import Location
 from bot.datasets.surveys import new_survey
@@ -25,7 +26,7 @@ def refresh(settings: Settings, session: Session, now: datetime) -> None:
     _forget(session, now - max(_KEPT, datasets.refresh))
     free = _AT_ONCE - len(session.scalars(select(col(Version.id)).where(*_live())).all())
     for dataset in session.scalars(_unseen_since(now - datasets.refresh, now - _IN_USE)).all():
-        if free > 0 and _may_look(settings, dataset):
+        if free > 0 and _may_look(session, settings, dataset):
             _begin(session, settings, dataset, now)
             free -= 1
 
@@ -86,15 +87,11 @@ def _unseen_since(moment: datetime, used_since: datetime) -> Select[Dataset]:
     )
 
 
-def _may_look(settings: Settings, dataset: Dataset) -> bool:
-    """Whether the owner still may use the store, and can be told."""
-    store, team = settings.stores.get(dataset.store), settings.teams.get(dataset.team)
-    return (
-        store is not None
-        and dataset.team in store.teams
-        and team is not None
-        and bool(team.channels)
-    )
+def _may_look(session: Session, settings: Settings, dataset: Dataset) -> bool:
+    """Whether the owner still may use the place, and can be told."""
+    team = settings.teams.get(dataset.team)
+    is_told = team is not None and bool(team.channels)
+    return is_told and bounds.of_dataset(session, settings, dataset) is None
 
 
 def _begin(session: Session, settings: Settings, dataset: Dataset, now: datetime) -> None:

@@ -13,7 +13,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
 from bot.config import Datasets, Settings
 from bot.database.columns import new_id
-from bot.datasets import finding
+from bot.datasets import bounds, finding
 from bot.datasets.caches import fills, fsx_planning
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.boosts import Boosts, Foreseen
@@ -127,6 +127,7 @@ class CacheService:
         if version is None or dataset is None or dataset.removed_at is not None:
             raise NotFoundError("This version is not in the catalogue any more.")
         finding.dataset(session, caller.team or "", dataset.name, self._words)
+        bounds.insist(bounds.of_version(session, self._settings(), version))
         teams = self._teams(dataset, caller.team or "", plan.teams)
         there = self._there(session, version, plan.storage_class)
         if there is not None:
@@ -190,7 +191,9 @@ class CacheService:
                 f"{survey.reference} is still being recorded.",
                 f"Its card in <#{survey.channel}> says how far it is; cache it when it is done.",
             )
-        return dataset, finding.version(session, dataset, said.version, self._words)
+        version = finding.version(session, dataset, said.version, self._words)
+        bounds.insist(bounds.of_version(session, self._settings(), version))
+        return dataset, version
 
     def _size(self, session: Session, version: Version, name: str, wish: Wish) -> int:
         """How much room it takes; a version that FSx cannot import is refused."""

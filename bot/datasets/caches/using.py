@@ -9,7 +9,8 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from bot.cluster.view import View
-from bot.datasets import finding
+from bot.config import Settings
+from bot.datasets import bounds, finding
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches import shares
 from bot.datasets.caches.lost import refuse_lost
@@ -42,6 +43,7 @@ class User:
     namespace: str
     home: str
     reach: tuple[str, ...]
+    settings: Settings
     view: View | None = None
     drivers: Sequence[str] = ()
 
@@ -105,6 +107,7 @@ def take(
 
     Raises:
         NotFoundError: the team may use no such dataset, or it has no such version.
+        NotAllowedError: the dataset's own team may not read its source any more.
         NotCachedError: these are not cached, and can be; nothing was written.
         ConflictError: one is not cached where it is needed, cannot be mounted there, or is about
             to be evicted.
@@ -151,6 +154,7 @@ def _found(
     """What is meant, and its cache; None where nobody has had it cached."""
     dataset = finding.dataset(session, user.team, asked.name, words)
     version = finding.version(session, dataset, asked.version, words)
+    bounds.insist(bounds.of_version(session, user.settings, version))
     caches = caching.of_version(session, version.id, user.cluster)
     usable = next((each for each in caches if each.wanted == Wanted.READY), None)
     if usable is None and caches:

@@ -8,6 +8,8 @@ from sqlmodel import Session
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
 from bot.controller import Step, Trouble
+from bot.datasets import bounds
+from bot.datasets.bounds import Use
 from bot.datasets.caches.tables import Share
 from bot.datasets.controller import SOON, World
 from bot.datasets.job import Manifest
@@ -85,6 +87,9 @@ class PushController:
         match decision:
             case Create():
                 body = self._job(push, claim, cluster.installation)
+                why = bounds.refusal(self._world.settings(), _use_of(push))
+                if why is not None:
+                    return Fail(why.message, why.hint)
                 return _created(cluster, JOBS, body, push.namespace) or decision
             case Make(part):
                 body = self._part(cluster, push, look, part)
@@ -147,6 +152,10 @@ def _created(
         if error.reason != "AlreadyExists":
             raise
     return None
+
+
+def _use_of(push: Push) -> Use:
+    return Use(push.team, push.store, push.target, is_writing=True)
 
 
 def _rows(session: Session, row_id: str) -> tuple[Push, Share | None] | None:

@@ -6,7 +6,6 @@ from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
 from bot.datasets.caches.tables import Share
-from bot.datasets.location import Location
 from bot.datasets.push_tables import Phase, Push
 
 
@@ -24,11 +23,3 @@ def writing(session: Session) -> Sequence[Push]:
         .where(or_(col(Push.ended_at).is_(None), and_(*is_going)))
         .order_by(col(Push.id))
     ).all()
-
-
-def overlap(one: str, other: str) -> bool:
-    """Whether one of two places is in the other; buckets of one name count as the same."""
-    left, right = Location.of(one), Location.of(other)
-    return left.bucket == right.bucket and (
-        left.prefix.startswith(right.prefix) or right.prefix.startswith(left.prefix)
-    )

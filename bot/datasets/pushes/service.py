@@ -13,11 +13,12 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
+from bot.datasets.bounds import Use
 from bot.datasets.caches import shares
 from bot.datasets.job import job_name
-from bot.datasets.location import Location
+from bot.datasets.location import overlap
 from bot.datasets.push_tables import PUSH, Push
-from bot.datasets.pushes.finding import overlap, writing
+from bot.datasets.pushes.finding import writing
 from bot.datasets.pushes.plan import Wish
 from bot.datasets.pushes.volumes import Volume, found, restorable
 from bot.datasets.service import DatasetService
@@ -65,12 +66,8 @@ class PushService:
     def ask(self, session: Session, caller: Caller, wish: Wish) -> Offer:
         """What would be pushed; UserError says why that cannot be."""
         datasets, team = self._datasets.set_up(), caller.team or ""
-        store = self._datasets.store_of(team, wish.store)
-        if overlap(datasets.state, wish.target):
-            raise NotAllowedError(
-                f"{datasets.state} is where manifests of versions are kept.",
-                "Push to a folder of your own, such as s3://lake/results/.",
-            )
+        use = Use(team, wish.store or "", wish.target, is_writing=True)
+        store = self._datasets.store_of(use)
         self._refuse_pushed(session, wish.target)
         at_target = self._at_target(session, team, store, wish)
         theirs = self._settings().teams[team]
@@ -231,11 +228,6 @@ class PushService:
             asked_at=now,
             since=now,
         )
-
-
-def target_of(url: str) -> str:
-    """A target as it is kept: with a slash at its end."""
-    return Location.of(url).url
 
 
 def _actor(caller: Caller) -> Actor:

@@ -11,7 +11,7 @@ DATASETS = """\
 stores:
   lake:
     secret: lake-keys
-    teams: [team-a]
+    places: {team-a: [s3://lake/]}
 datasets:
   namespace: datasets
   image: ghcr.io/acme/quartermaster:0.1.0
@@ -53,15 +53,15 @@ def test_a_class_for_caches_has_sizes(tmp_path: Path) -> None:
 
 def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
     settings = load(tmp_path, GOOD + "stores: {lake: {}}\n")
-    assert settings.stores["lake"].teams == ()
+    assert settings.stores["lake"].places == {}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         (
-            "teams: [team-a]",
-            "teams: [team-x]",
+            "places: {team-a: [s3://lake/]}",
+            "places: {team-x: [s3://lake/]}",
             "quartermaster.yaml line 12: there is no team team-x; did you mean team-a?",
         ),
         (

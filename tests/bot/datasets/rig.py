@@ -9,7 +9,7 @@ from typing_extensions import override
 from bot import due
 from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
-from bot.config import Settings
+from bot.config import Settings, Store
 from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.datasets.controller import VersionController, World
@@ -48,7 +48,7 @@ SETTINGS = Settings.model_validate(
                 "path_style": True,
                 "ca_file": "/etc/grid.crt",
                 "secret": "lake-keys",
-                "teams": ["team-a"],
+                "places": {"team-a": ["s3://lake/"]},
             },
             "state": {"secret": "state-keys"},
         },
@@ -60,6 +60,13 @@ SETTINGS = Settings.model_validate(
         },
     }
 )
+
+
+def with_places(settings: Settings, places: dict[str, list[str]], *shared: str) -> Settings:
+    """The settings with other places of teams in store lake."""
+    told = settings.stores["lake"].model_dump() | {"places": places, "shared": shared}
+    stores = settings.stores | {"lake": Store.model_validate(told)}
+    return settings.model_copy(update={"stores": stores})
 
 
 class Rig(Ground):

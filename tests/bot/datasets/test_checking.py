@@ -16,7 +16,7 @@ def examined(rig: Rig, settings: Settings) -> list[Finding]:
 
 
 def told(**state: object) -> Settings:
-    stores = {"lake": {"secret": "lake-keys", "teams": ["team-a"]}, "state": state}
+    stores = {"lake": {"secret": "lake-keys", "places": {"team-a": ["s3://lake/"]}}, "state": state}
     return Settings.model_validate(SETTINGS.model_dump() | {"stores": stores})
 
 

@@ -46,7 +46,10 @@ def test_a_dataset_is_added_with_its_audit(rig: Rig) -> None:
         (
             {"store": "state"},
             NotAllowedError,
-            "team-a may not use the store state. It may use: lake.",
+            (
+                "team-a may not read s3://lake/x/. It may use s3://lake/ in store lake. A platform"
+                " admin names places of teams in stores.NAME.places of quartermaster.yaml."
+            ),
         ),
         (
             {"readers": ("team-bb",)},
@@ -66,18 +69,18 @@ def test_a_store_is_for_named_teams_alone(rig: Rig) -> None:
     asked = NewDataset("mine", "s3://lake/mine/")
     assert refusal(rig, NotAllowedError, asked, BOB) == (
         "team-b may use no object store."
-        " A platform admin names the team in stores.NAME.teams of quartermaster.yaml."
+        " A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
     )
 
 
 def test_several_stores_must_be_told_apart(rig: Rig) -> None:
     both = {
-        name: store.model_copy(update={"teams": ("team-a",)})
+        name: store.model_copy(update={"places": {"team-a": ("s3://lake/",)}})
         for name, store in SETTINGS.stores.items()
     }
     rig.policy = SETTINGS.model_copy(update={"stores": both})
     assert refusal(rig, UsageError, NewDataset("x", "s3://lake/x/")) == (
-        "Which store? team-a may use several. Add --store, one of: lake, state."
+        "Which store? team-a may use s3://lake/x/ in several. Add --store, one of: lake, state."
     )
 
 
@@ -88,9 +91,11 @@ def test_names_are_taken_for_all_teams(rig: Rig) -> None:
         "There is a dataset chest-xray already: s3://lake/chest-xray/ of team-a."
         " `/dataset show chest-xray` shows it; choose another name for yours."
     )
-    lake = SETTINGS.stores["lake"].model_copy(update={"teams": ("team-a", "team-b")})
+    places = {"team-a": ("s3://lake/",), "team-b": ("s3://lake/team-b/",)}
+    lake = SETTINGS.stores["lake"].model_copy(update={"places": places})
     rig.policy = SETTINGS.model_copy(update={"stores": SETTINGS.stores | {"lake": lake}})
-    assert refusal(rig, ConflictError, asked, BOB) == (
+    theirs = NewDataset("chest-xray", "s3://lake/team-b/chest-xray/")
+    assert refusal(rig, ConflictError, theirs, BOB) == (
         "The name chest-xray is taken by a dataset of another team. Choose another name."
     )
 

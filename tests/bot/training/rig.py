@@ -69,6 +69,7 @@ def settings(**team: object) -> Settings:
                     "local_queue": "team-b",
                 },
             },
+            "stores": {"lake": {"places": {"team-a": ["s3://lake/"]}}},
         }
     )
 

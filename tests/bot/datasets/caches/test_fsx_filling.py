@@ -12,6 +12,7 @@ from bot.slack.text import as_text
 from playground.ledger import Fault
 from tests.bot.datasets.caches.fsx_filling import SYSTEM, Importing
 from tests.bot.datasets.caches.rows import DIGEST, add_dataset, add_version
+from tests.bot.datasets.rig import with_places
 from tests.bot.ground import ALICE
 from tests.schemas import fits
 
@@ -117,6 +118,7 @@ def test_options_of_volumes_are_refused(importing: Importing) -> None:
 
 
 def test_other_buckets_are_refused_at_once(importing: Importing) -> None:
+    importing.policy = with_places(importing.policy, {"team-a": ["s3://elsewhere/"]})
     importing.do(
         lambda session: add_version(
             session, add_dataset(session, "other", source="s3://elsewhere/other/")

@@ -167,7 +167,14 @@ def test_a_pod_that_mounts_it_keeps_it(importing: Importing) -> None:
 def take(importing: Importing) -> using.Taken:
     """A run of team-a takes hold of the version."""
     user = User(
-        ("run", "run-1"), "run lane of team-a", "team-a", "default", "team-a", "default", ()
+        ("run", "run-1"),
+        "run lane of team-a",
+        "team-a",
+        "default",
+        "team-a",
+        "default",
+        (),
+        importing.policy,
     )
     wanted = [Reference("chest-xray", "v3")]
 

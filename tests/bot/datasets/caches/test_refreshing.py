@@ -15,7 +15,7 @@ from bot.slack.card import Reply
 from bot.slack.messages import Message
 from bot.slack.text import as_text
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
-from tests.bot.datasets.rig import DIGEST, DONE, OTHER_DIGEST, SETTINGS, Rig
+from tests.bot.datasets.rig import DIGEST, DONE, OTHER_DIGEST, SETTINGS, Rig, with_places
 from tests.bot.ground import TEAM_A
 
 CHANGED = (
@@ -188,12 +188,13 @@ def test_old_looks_without_news_are_forgotten(cached: Rig) -> None:
     assert first.id not in kept
 
 
-@pytest.mark.parametrize("why", ["off", "unused", "store", "team"])
+@pytest.mark.parametrize("why", ["off", "unused", "store", "place", "team"])
 def test_what_is_not_to_be_looked_at(cached: Rig, why: str) -> None:
     cached.policy = {
         "off": SETTINGS,
         "unused": policy(),
         "store": policy().model_copy(update={"stores": {"state": SETTINGS.stores["state"]}}),
+        "place": with_places(policy(), {"team-a": ["s3://lake/chest-xray-2/"]}),
         "team": policy().model_copy(update={"teams": {"team-b": SETTINGS.teams["team-b"]}}),
     }[why]
     if why == "unused":

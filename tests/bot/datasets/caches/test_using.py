@@ -25,6 +25,7 @@ from tests.bot.datasets.caches.rows import (
     add_version,
     only_cache,
 )
+from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import START
 from tests.databases import create_tables
 
@@ -36,6 +37,7 @@ USER = User(
     namespace="team-b",
     home="default",
     reach=("default",),
+    settings=SETTINGS,
 )
 HINT = "`/dataset cache chest-xray@v3` copies it to fast storage, once for everybody."
 

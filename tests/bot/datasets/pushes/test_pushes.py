@@ -208,7 +208,9 @@ def test_places_of_others_are_refused(rig: Pushing) -> None:
     rig.policy = rig.policy.model_copy(
         update={"stores": {
             **rig.policy.stores,
-            "lake": rig.policy.stores["lake"].model_copy(update={"teams": ("team-a", "team-b")}),
+            "lake": rig.policy.stores["lake"].model_copy(
+                update={"places": {"team-a": ("s3://lake/",), "team-b": ("s3://lake/",)}}
+            ),
         }}
     )  # fmt: skip
     assert refusal(rig, person=BOB, channel=TEAM_B) == (
@@ -216,9 +218,9 @@ def test_places_of_others_are_refused(rig: Pushing) -> None:
         "Push to a folder of your own.",
     )
     assert refusal(rig, target="s3://qm-state/prod/manifests/")[0] == (
-        "s3://qm-state/prod/ is where manifests of versions are kept."
+        "s3://qm-state/prod/ is for the bot alone: manifests of versions are kept there."
     )
-    assert refusal(rig, store="state")[0] == "team-a may not use the store state."
+    assert refusal(rig, store="state")[0] == f"team-a may not push to {TARGET}."
 
 
 def test_names_that_cannot_be_are_refused(rig: Pushing) -> None:

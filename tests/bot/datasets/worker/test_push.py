@@ -36,6 +36,15 @@ def test_push_process_copies_tree_and_says_so(folder: Folder) -> None:
     assert folder.stored() == folder.files()
 
 
+def test_encoded_names_stay_below_the_target(folder: Folder) -> None:
+    names = ("%2e%2e/up", "%2F/slash", "%252e%252e/twice", "..%2fboth")
+    folder.write({name: name.encode() for name in names})
+    folder.copy()
+    assert folder.stored() == folder.files()
+    listed = folder.lake.client.list_objects_v2(Bucket=folder.bucket)
+    assert all(found["Key"].startswith("set/") for found in listed["Contents"])
+
+
 def test_second_push_compares_and_copies_nothing(folder: Folder, chance: random.Random) -> None:
     folder.write({"large": chance.randbytes(PART_BYTES + 1)})
     folder.copy()

@@ -1,0 +1,39 @@
+"""Places in object stores as they are written: s3://bucket/folder/, with one meaning everywhere."""
+
+import re
+import unicodedata
+from urllib.parse import unquote
+
+SHAPE = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^\s?*#\\]{0,900})?")
+WORDS = "a bucket, and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`"
+
+
+def is_place(url: str) -> bool:
+    """Whether a place means the same to every store, client and reader.
+
+    S3 takes keys literally. Other stores fold `//` or refuse `..`, proxies decode `%2e`, and some
+    characters cannot be told apart on a screen, so none of these may stand in a place.
+    """
+    if not SHAPE.fullmatch(url):
+        return False
+    folders = _folders(url)
+    read = [_folders(each) for each in _readings(url)]
+    return all(len(each) == len(folders) and _is_plain(each) for each in read)
+
+
+def _folders(url: str) -> list[str]:
+    return url.split("/")[3:]
+
+
+def _readings(url: str) -> list[str]:
+    """The place as it is written, and as those may take it who decode it, once or twice."""
+    found = [url]
+    while (decoded := unquote(found[-1])) != found[-1]:
+        found.append(decoded)
+    return [*found, *(unicodedata.normalize("NFKC", each) for each in found)]
+
+
+def _is_plain(folders: list[str]) -> bool:
+    *inner, last = folders or [""]
+    names = [*inner, last] if last else inner
+    return all(name not in {"", ".", ".."} and name.isprintable() for name in names)

@@ -1,0 +1,142 @@
+"""Which places of object stores a team may use: those that the settings name, and no others."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sqlmodel import Session, col, select
+
+from bot.config import Settings, is_place
+from bot.config.places import WORDS
+from bot.datasets.location import Location, overlap
+from bot.datasets.tables import Dataset, Version
+from bot.errors import NotAllowedError
+
+_MORE = "A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
+
+
+class Use(NamedTuple):
+    """A team that reads from a place in a store, or writes to it."""
+
+    team: str
+    store: str
+    place: str
+    is_writing: bool = False
+
+
+def refusal(settings: Settings, use: Use) -> NotAllowedError | None:
+    """Why a team may not use a place as the settings stand; None where it may."""
+    why = ambiguous(use.place) or _reserved(settings, use.place)
+    if why is None and _granted(settings, use) is None:
+        what = "push to" if use.is_writing else "read"
+        hint = places_hint(settings, use.team, is_writing=use.is_writing)
+        why = NotAllowedError(f"{use.team} may not {what} {use.place}.", hint)
+    return why
+
+
+def insist(why: NotAllowedError | None) -> None:
+    """Raises the reason, where there is one."""
+    if why is not None:
+        raise why
+
+
+def reading_refusal(
+    session: Session, settings: Settings, use: Use, dataset_id: str | None = None
+) -> NotAllowedError | None:
+    """Why a team may not read a place, which datasets that it may not use can be a reason for, too.
+
+    With a dataset's id only those count that were there before it.
+    """
+    why = refusal(settings, use)
+    granted = _granted(settings, use)
+    if why is not None or granted is None or granted in _shared(settings, use.store):
+        return why
+    foreign = next(_unreadable(session, use, granted, dataset_id), None)
+    if foreign is None:
+        return None
+    return NotAllowedError(
+        f"{use.place} is a place of another team: a dataset is there that {use.team} may not use.",
+        "Ask that team to add the dataset anew, with yours among its readers.",
+    )
+
+
+def of_version(session: Session, settings: Settings, version: Version) -> NotAllowedError | None:
+    """Why the source of a version may not be read any more, for whoever's sake it is."""
+    use = Use(version.team, version.store, version.source)
+    return reading_refusal(session, settings, use, version.dataset_id)
+
+
+def of_dataset(session: Session, settings: Settings, dataset: Dataset) -> NotAllowedError | None:
+    """Why the source of a dataset may not be read any more."""
+    use = Use(dataset.team, dataset.store, dataset.source)
+    return reading_refusal(session, settings, use, dataset.id)
+
+
+def ambiguous(place: str) -> NotAllowedError | None:
+    """Refuses what stores and clients take for different places."""
+    if is_place(place):
+        return None
+    return NotAllowedError(f"{place} can be taken for several places.", f"Write it as {WORDS}.")
+
+
+def stores_of(settings: Settings, team: str, *, is_writing: bool) -> list[str]:
+    """The stores in which a team has a place at all."""
+    return [name for name in settings.stores if _places(settings, name, team, is_writing)]
+
+
+def stores_with(settings: Settings, use: Use) -> list[str]:
+    """The stores in which the team may use that place, whichever store is named."""
+    each_use = (use._replace(store=name) for name in settings.stores)
+    return [each.store for each in each_use if _granted(settings, each) is not None]
+
+
+def places_hint(settings: Settings, team: str, *, is_writing: bool) -> str:
+    """What a team may use, and who can change that."""
+    found = [
+        f"{place} in store {name}"
+        for name in settings.stores
+        for place in _places(settings, name, team, is_writing)
+    ]
+    return f"It may use {', '.join(found)}. {_MORE}" if found else _MORE
+
+
+def _reserved(settings: Settings, place: str) -> NotAllowedError | None:
+    state = settings.datasets.state if settings.datasets is not None else None
+    if state is None or not overlap(state, place):
+        return None
+    return NotAllowedError(
+        f"{state} is for the bot alone: manifests of versions are kept there.",
+        "Name a folder of your team's own, such as s3://lake/team-a/results/.",
+    )
+
+
+def _granted(settings: Settings, use: Use) -> str | None:
+    """The narrowest place of the settings by which a team may use what it means."""
+    meant = Location.of(use.place)
+    places = _places(settings, use.store, use.team, use.is_writing)
+    granting = [each for each in places if Location.of(each).holds(meant)]
+    return max(granting, key=len, default=None)
+
+
+def _places(settings: Settings, store: str, team: str, is_writing: bool) -> tuple[str, ...]:  # noqa: FBT001 - private
+    found = settings.stores.get(store)
+    own = found.places.get(team, ()) if found is not None else ()
+    return own if is_writing else (*own, *_shared(settings, store))
+
+
+def _shared(settings: Settings, store: str) -> tuple[str, ...]:
+    found = settings.stores.get(store)
+    return found.shared if found is not None else ()
+
+
+def _unreadable(
+    session: Session, use: Use, granted: str, dataset_id: str | None
+) -> Iterator[Dataset]:
+    """Datasets of others there; one that is more than what was granted takes nothing of that."""
+    rows = session.exec(select(Dataset).where(col(Dataset.removed_at).is_(None)))
+    for row in rows:
+        is_wider = Location.of(row.source).holds(Location.of(granted)) and row.source != granted
+        is_later = dataset_id is not None and row.id >= dataset_id
+        if is_wider or is_later or row.is_for(use.team):
+            continue
+        if overlap(row.source, use.place):
+            yield row
