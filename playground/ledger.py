@@ -30,7 +30,7 @@ class Ledger:
 
     A server asks `arrived` before it acts, and `answered` once the effect has happened; each
     returns True when the connection is to be closed without an answer. `by_turn` has faults for the
-    second request of a name, or the fifth (counted from 1).
+    second request of a name, or the fifth (counted from 1). `struck` has the requests that met one.
     """
 
     kill: Callable[[], Awaitable[None]] | None = None
@@ -38,6 +38,7 @@ class Ledger:
     by_number: dict[int, Fault] = field(default_factory=dict)
     by_name: dict[str, list[Fault]] = field(default_factory=dict)
     by_turn: dict[tuple[str, int], Fault] = field(default_factory=dict)
+    struck: list[Request] = field(default_factory=list)
 
     def open(self, service: str, name: str, about: str, *, effect: bool) -> Request:
         """Records a request and numbers it if it changes something outside the bot."""
@@ -78,6 +79,7 @@ class Ledger:
         return waiting[0] if waiting else None
 
     def _spend(self, request: Request) -> None:
+        self.struck.append(request)
         if request.number is not None and request.number in self.by_number:
             del self.by_number[request.number]
         else:
