@@ -15,6 +15,7 @@ from bot.cluster.answers import decode, sentence
 from bot.cluster.connection import JSON, Answer, Connection, Request
 from bot.cluster.discovery import Discovery
 from bot.cluster.listing import METADATA, Listing, read_all
+from bot.cluster.log_tail import READ_BYTES, read_tail
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PODS, Resource
 from bot.errors import ClusterError
@@ -152,21 +153,20 @@ class Client:
         pod: str,
         namespace: str,
         *,
-        container: str = "",
+        container: str,
         tail_lines: int,
-        limit_bytes: int = 262144,
+        read_bytes: int = READ_BYTES,
         previous: bool = False,
-    ) -> str:
-        """The last lines of a container; ClusterError "BadRequest" before it has started."""
+    ) -> builtins.list[str]:
+        """The last lines of a container; ClusterError "BadRequest" before it has started.
+
+        Lines that are so long that they have more than `read_bytes` are not all read.
+        """
         doing = self._doing("Reading the log of", Target(PODS, pod, namespace))
-        query: dict[str, str | int] = {"tailLines": tail_lines, "limitBytes": limit_bytes}
-        if container:
-            query["container"] = container
-        if previous:
-            query["previous"] = "true"
+        query = {"container": container} | ({"previous": "true"} if previous else {})
         path = PODS.path("v1", namespace, pod) + "/log"
         request = Request(doing, "GET", path, query, accept="text/plain, */*")
-        return self._connection.send(request).body.decode(errors="replace")
+        return read_tail(self._connection, request, tail_lines, read_bytes)
 
     def served(self, group: str) -> builtins.list[str]:
         """The versions of an API group, the server's favourite first; empty when it has none."""

@@ -100,6 +100,18 @@ class Connection:
         with _failing(request.doing), self._open(request) as response:
             return Answer(self._read(response), response.headers)
 
+    def chunks(self, request: Request, deadline: float) -> Iterator[bytes]:
+        """The body piece by piece, until it ends or is left; late after the monotonic deadline."""
+        with _failing(request.doing):
+            response = self._open(request)
+            try:
+                while chunk := response.read1(CHUNK_BYTES):
+                    yield chunk
+                    if time.monotonic() > deadline:
+                        raise LateError("its body did not end")
+            finally:
+                response.close()
+
     @contextmanager
     def stream(self, request: Request, silence_seconds: float) -> Iterator[Stream]:
         """A body without end; it fails when nothing came for `silence_seconds`."""

@@ -45,6 +45,7 @@ READ_ONLY_CLONE = "trident.netapp.io/readOnlyClone"
 DEFAULT_SNAPSHOT_CLASS = "snapshot.storage.kubernetes.io/is-default-class"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 INDEX = "batch.kubernetes.io/job-completion-index"
+DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 if TYPE_CHECKING:
     Known = Mapping[str, str]

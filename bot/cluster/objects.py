@@ -110,6 +110,7 @@ class Requirements(Part, frozen=True, kw_only=True):
 class Container(Part, frozen=True, kw_only=True):
     """A container as its pod wants it."""
 
+    name: str = ""
     resources: Requirements = Requirements()
 
 

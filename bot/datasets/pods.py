@@ -25,16 +25,15 @@ def speaker(pods: Sequence[Pod], *, is_complete: bool) -> Pod | None:
 
 
 def last_lines(
-    cluster: Cluster, pod: Pod, container: str = "", count: int = _READ_LINES
+    cluster: Cluster, pod: Pod, container: str = CONTAINER, count: int = _READ_LINES
 ) -> list[str]:
     """What a pod said last; nothing where it is gone, or about to start."""
     try:
-        text = cluster.logs(pod.name, pod.namespace, container=container, tail_lines=count)
+        return cluster.logs(pod.name, pod.namespace, container=container, tail_lines=count)
     except ClusterError as error:
         if error.reason in {"NotFound", "BadRequest"}:
             return []
         raise
-    return text.splitlines()
 
 
 def tail(cluster: Cluster, pod: Pod, container: str) -> str:

@@ -9,11 +9,11 @@ from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
 from bot.cluster.cluster import Cluster
+from bot.cluster.log_tail import READ_BYTES, WHOLE_BYTES
 from bot.cluster.objects import Pod
 from bot.errors import ClusterError
 from bot.training.masking import mask_lines
-from bot.training.mishaps import exit_of
-from bot.training.reads import newest
+from bot.training.pods import MAIN, exit_of, newest, program_of
 from bot.training.state import has_ended, has_started
 from bot.training.tables import KEPT_LINES, KeptLog
 
@@ -80,12 +80,25 @@ def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
     tails = []
     for pod in pods:
         try:
-            text = cluster.logs(pod.name, pod.namespace, tail_lines=KEPT_LINES)
+            lines = read_one(cluster, pod, KEPT_LINES, is_last=has_ended(pod))
         except ClusterError:
             # The pod may be gone already; that must not keep the run from going on.
             continue
-        tails.append(Tail(pod, tuple(mask_lines(text.splitlines()))))
+        tails.append(Tail(pod, lines))
     return tails
+
+
+def read_one(cluster: Cluster, pod: Pod, lines: int, *, is_last: bool) -> tuple[str, ...]:
+    """The last lines of a pod's program, without secrets; more is read for those that are last."""
+    program = program_of(pod)
+    found = cluster.logs(
+        pod.name,
+        pod.namespace,
+        container=program.name if program else MAIN,
+        tail_lines=lines,
+        read_bytes=WHOLE_BYTES if is_last else READ_BYTES,
+    )
+    return tuple(mask_lines(found))
 
 
 def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) -> None:

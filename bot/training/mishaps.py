@@ -9,6 +9,7 @@ from bot.cluster.events import Event
 from bot.cluster.objects import Condition, Pod, Terminated, Waiting, find_condition
 from bot.durations import format_duration
 from bot.training.masking import mask
+from bot.training.pods import exit_of
 
 _LONGEST_QUOTE = 300
 _SIGNALLED = 128
@@ -58,12 +59,6 @@ def of_pod(pod: Pod) -> Mishap:
             "Check the words after `--`, and that the image has that program.",
         )
     return _of_exit(end)
-
-
-def exit_of(pod: Pod) -> Terminated | None:
-    """How the pod's container ended, None while it has not."""
-    ends = (status.state.terminated for status in pod.status.container_statuses)
-    return next((end for end in ends if end is not None), None)
 
 
 def of_deadline(seconds: int) -> Mishap:

@@ -1,25 +1,26 @@
 """Answers about runs that must look outside; they change nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Pod
-from bot.cluster.resources import OPEN_SECRETS, PODS
+from bot.cluster.holders import Holder
+from bot.cluster.log_tail import WHOLE_BYTES
+from bot.cluster.resources import HOLDERS, OPEN_SECRETS, PODS
 from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.training import finding
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.interactive import TOKEN_KEY, base_path, door_name
+from bot.training.logs import read_one
 from bot.training.masking import mask_lines
+from bot.training.pods import main_container, newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started
 from bot.training.strangers import Stranger
 from bot.training.tables import KeptLog, Run
-
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class TrainingReads:
         if cluster is None or not pods:
             return self._kept(run, lines)
         try:
-            return _read(cluster, newest(kind_of_run(run).speakers(pods) or pods), lines)
+            pod = newest(kind_of_run(run).speakers(pods) or pods)
+            return LogTail(pod.name, read_one(cluster, pod, lines, is_last=True))
         except ClusterError as error:
             # A pod that has yet to start says nothing; an earlier one may have.
             return self._kept(run, lines, "" if error.reason == "BadRequest" else error.message)
@@ -87,8 +89,8 @@ class TrainingReads:
         cluster = self._clusters[cluster_name]
         chosen = f"{labels.JOB_NAME}={stranger.name}"
         try:
-            pods = cluster.list(PODS, stranger.namespace, labels=chosen)
-            return _read(cluster, newest(pods), lines) if pods else LogTail(None)
+            pods = cluster.list(HOLDERS, stranger.namespace, labels=chosen)
+            return _stranger_tail(cluster, newest(pods), lines) if pods else LogTail(None)
         except ClusterError as error:
             return LogTail(None, trouble="" if error.reason == "BadRequest" else error.message)
 
@@ -100,11 +102,6 @@ class TrainingReads:
             return LogTail(None, trouble=trouble)
         last = kept[-1]
         return LogTail(last.pod, tuple(last.lines[-lines:]), last.kept_at, trouble)
-
-
-def newest(pods: Sequence[Pod]) -> Pod:
-    """The pod that was made last."""
-    return max(pods, key=lambda pod: (pod.metadata.creation_timestamp or _LONG_AGO, pod.name))
 
 
 def _token(cluster: Cluster, run: Run) -> str:
@@ -121,6 +118,12 @@ def _token(cluster: Cluster, run: Run) -> str:
     return token
 
 
-def _read(cluster: Cluster, pod: Pod, lines: int) -> LogTail:
-    text = cluster.logs(pod.name, pod.namespace, tail_lines=lines)
-    return LogTail(pod.name, tuple(mask_lines(text.splitlines())))
+def _stranger_tail(cluster: Cluster, pod: Holder, lines: int) -> LogTail:
+    found = cluster.logs(
+        pod.name,
+        pod.namespace,
+        container=main_container(pod),
+        tail_lines=lines,
+        read_bytes=WHOLE_BYTES,
+    )
+    return LogTail(pod.name, tuple(mask_lines(found)))

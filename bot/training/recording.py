@@ -24,13 +24,12 @@ from bot.training.decision import (
     Seen,
     is_late,
 )
-from bot.training.kinds.pods import CONTAINER
 from bot.training.lasting import begin, is_to_be_reminded, is_up
 from bot.training.logs import Tail
 from bot.training.mishaps import FINE, Mishap, disruption_of, of_pod
 from bot.training.network import verdict
 from bot.training.places import Place
-from bot.training.reads import newest
+from bot.training.pods import newest, program_of
 from bot.training.results import Reading, progress_of, progress_row, read_log
 from bot.training.sizes import is_elastic, take_size
 from bot.training.spans import keep_span, stretch_of
@@ -240,9 +239,9 @@ def _take_nodes(run: Run, found: Findings) -> None:
 def _take_image(run: Run, found: Findings) -> None:
     """What its image was found to be, which a tag alone does not tell."""
     for pod in found.seen.pods:
-        for status in pod.status.container_statuses:
-            if status.name == CONTAINER and "@sha256:" in status.image_id:
-                run.image_id = status.image_id.rpartition("//")[2]
+        program = program_of(pod)
+        if program is not None and "@sha256:" in program.image_id:
+            run.image_id = program.image_id.rpartition("//")[2]
 
 
 def _last_words(session: Session, run: Run) -> KeptLog | None:

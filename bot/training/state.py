@@ -8,7 +8,8 @@ from bot.cluster.objects import Pod, Running, find_condition
 from bot.quotas.standing import Stand, Standing
 from bot.training import mishaps
 from bot.training.kinds.fate import Course, Fate
-from bot.training.mishaps import FINE, Mishap, exit_of, quoted
+from bot.training.mishaps import FINE, Mishap, quoted
+from bot.training.pods import exit_of, program_of
 from bot.training.tables import Phase
 
 
@@ -62,9 +63,11 @@ def has_place(pod: Pod) -> bool:
 
 def has_started(pod: Pod) -> bool:
     """Whether the pod's container runs or ran, so that it may have said something."""
-    return any(
-        status.state.running or status.state.terminated for status in pod.status.container_statuses
-    )
+    program = program_of(pod)
+    if program is None:
+        return False
+    parts = (program.state.running, program.state.terminated, program.last_state.terminated)
+    return any(part is not None for part in parts)
 
 
 def has_ended(pod: Pod) -> bool:
@@ -126,18 +129,17 @@ def _admitted(
 
 
 def _running(pod: Pod) -> Iterator[Running]:
-    if not pod.metadata.deletion_timestamp:
-        for status in pod.status.container_statuses:
-            if status.state.running is not None:
-                yield status.state.running
+    program = program_of(pod)
+    if program and program.state.running and not pod.metadata.deletion_timestamp:
+        yield program.state.running
 
 
 def _starts(pods: Sequence[Pod]) -> Iterator[datetime]:
-    for pod in pods:
-        for status in pod.status.container_statuses:
-            for part in (status.state.running, status.state.terminated):
-                if part is not None and part.started_at is not None:
-                    yield part.started_at
+    for program in filter(None, map(program_of, pods)):
+        state, before = program.state, program.last_state.terminated
+        for part in (state.running, state.terminated, before):
+            if part is not None and part.started_at is not None:
+                yield part.started_at
 
 
 def _why_failed(fate: Fate, pods: Sequence[Pod]) -> Mishap:

@@ -10,10 +10,10 @@ from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
 from bot.training.kinds.volumes import mounts_of
+from bot.training.pods import MAIN
 from bot.training.spec import SHM_PATH, RunSpec, spec_of
 from bot.training.tables import Run
 
-CONTAINER = "main"
 LONGEST_SLUG = 30
 
 
@@ -100,7 +100,7 @@ def _pod(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
 def _container(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
     limits = {name: amount for name, amount in spec.requests.items() if name != "cpu"}
     container: Manifest = {
-        "name": CONTAINER,
+        "name": MAIN,
         "image": spec.image,
         "env": _env(spec),
         "resources": {"requests": spec.requests, "limits": limits},

@@ -13,11 +13,9 @@ from bot.training.kinds.elastic import ATTEMPTS, ELASTIC, RESTARTS, launch_comma
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.pods import PYTORCH
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
-
-# The operator looks for a container of this name.
-CONTAINER = "pytorch"
 
 
 @dataclass(frozen=True)
@@ -85,5 +83,6 @@ def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
     template = pod_template(run, installation, replace(spec, command=launch_command(spec)))
     # The operator warns of one that is not its own.
     del template["spec"]["restartPolicy"]
-    template["spec"]["containers"][0]["name"] = CONTAINER
+    # The operator looks for a container of this name.
+    template["spec"]["containers"][0]["name"] = PYTORCH
     return template

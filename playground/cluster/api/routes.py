@@ -15,6 +15,7 @@ from playground.cluster.api.writing import (
     update,
 )
 from playground.cluster.control.logs import LogOptions, read_log
+from playground.cluster.control.loop import moment_of
 from playground.cluster.inside import Inside
 from playground.cluster.kueue.status import pending_summary
 from playground.cluster.objects.errors import method_not_allowed, no_such_path, not_found
@@ -195,5 +196,6 @@ def _log_options(call: Call) -> LogOptions:
         tail_lines=number("tailLines"),
         limit_bytes=number("limitBytes"),
         since_seconds=number("sinceSeconds"),
+        since_time=moment_of(query["sinceTime"]) if query.get("sinceTime") else None,
         timestamps=flag("timestamps"),
     )

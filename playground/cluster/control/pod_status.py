@@ -69,6 +69,7 @@ def report(pod: Object, states: dict[str, Shown], phase: str, now: datetime) -> 
         [_container_row(pod, each, known[each["name"]]) for each in pod["spec"].get(part) or ()]
         for part in ("initContainers", "containers")
     )
+    rows.sort(key=lambda row: str(row["name"]))  # as a kubelet does
     for row in first:
         row["ready"] = row["state"].get("terminated", {}).get("exitCode") == 0
     status |= {"phase": phase, "containerStatuses": rows}

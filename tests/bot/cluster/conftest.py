@@ -41,3 +41,8 @@ def hasty(kubeconfig: Path) -> Connection:
 @pytest.fixture
 def client(connection: Connection) -> Client:
     return Client("default", connection)
+
+
+@pytest.fixture
+def hasty_client(hasty: Connection) -> Client:
+    return Client("default", hasty)

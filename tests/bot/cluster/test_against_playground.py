@@ -182,7 +182,7 @@ def test_a_log_is_read_once_the_container_runs(cluster: Cluster) -> None:
     eventually(lambda: cluster.view.labelled(PODS, labels.RUN, "run-lane"))
     pod = cluster.view.labelled(PODS, labels.RUN, "run-lane")[0].name
     with pytest.raises(ClusterError) as caught:
-        cluster.logs(pod, "team-a", tail_lines=5)
+        cluster.logs(pod, "team-a", container="main", tail_lines=5)
     assert (caught.value.status, caught.value.reason) == (400, "BadRequest")
 
     def running() -> bool:

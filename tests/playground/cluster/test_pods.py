@@ -194,6 +194,66 @@ def test_log_options_cut_the_log(served: Served) -> None:
     assert stamped.partition(" ")[2] == whole.splitlines(keepends=True)[-1]
 
 
+def test_a_log_is_limited_from_its_start(served: Served) -> None:
+    served.post(JOBS, training_job("lane", 1))
+    name = served.pods()[0]["metadata"]["name"]
+    served.pass_time(300)
+    tail = log_of(served, name, tailLines="5")
+    assert log_of(served, name, tailLines="5", limitBytes="30") == tail[:30]
+
+
+def test_log_options_that_cannot_be_are_refused(served: Served) -> None:
+    served.post(PODS, pod("one"))
+    answers = [
+        refusal(served.admin.get(f"{PODS}/one/log", params=params))
+        for params in ({"limitBytes": "0"}, {"tailLines": "-1"}, {"sinceSeconds": "0"})
+    ]
+    assert answers == [
+        (422, "Invalid", f'PodLogOptions "one" is invalid: {words}')
+        for words in (
+            "limitBytes: Invalid value: 0: must be greater than 0",
+            "tailLines: Invalid value: -1: must be greater than or equal to 0",
+            "sinceSeconds: Invalid value: 0: must be greater than 0",
+        )
+    ]
+
+
+def test_a_line_without_end_is_cut_into_records(served: Served) -> None:
+    served.cluster.behaviours["busybox"] = Training(
+        fails_after=20,
+        log=lambda _training, started, _until: [
+            (started, "x" * 40_000 + "\r"),
+            (started, "the end"),
+            (started, "y" * 20_000 + "\r"),
+        ],
+    )
+    body = pod("one")
+    body["spec"]["restartPolicy"] = "Never"
+    served.post(PODS, body)
+    served.pass_time(5)
+    known = "x" * 40_000 + "\rthe end\n" + "y" * 16_384
+    assert log_of(served) == known
+    assert log_of(served, tailLines="2") == known[2 * 16_384 :]
+    served.pass_time(30)
+    assert log_of(served) == known + "y" * (20_000 - 16_384) + "\r"
+
+
+def test_of_several_containers_one_must_be_named(served: Served) -> None:
+    body = pod("one")
+    body["spec"]["containers"].insert(0, {"name": "proxy", "image": "istio/proxyv2:1"})
+    served.post(PODS, body)
+    served.pass_time(5)
+    assert refusal(served.admin.get(f"{PODS}/one/log")) == (
+        400,
+        "BadRequest",
+        "a container name must be specified for pod one, choose one of: [proxy main]",
+    )
+    found = served.cluster.get("pods", "one", "team-a")
+    assert found is not None
+    statuses = [row["name"] for row in found["status"]["containerStatuses"]]
+    assert statuses == ["main", "proxy"]
+
+
 def test_own_log_replaces_the_usual_one(served: Served) -> None:
     served.cluster.behaviours["busybox"] = Training(
         never_ends=True, log=lambda _training, started, _until: [(started, "hello")]

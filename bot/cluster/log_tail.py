@@ -1,0 +1,99 @@
+"""The end of a container's log, whatever its lines are like.
+
+A kubelet counts `limitBytes` from the start of the tail, so that it would cut the newest lines
+away. What it calls a line is an entry of the container runtime's file: 16 KiB at most, and a
+progress bar that never ends its line has hundreds of them.
+"""
+
+import re
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+
+from bot.cluster.answers import sentence
+from bot.cluster.connection import Connection, Request
+from bot.errors import ClusterError
+
+RECORD_BYTES = 16 * 1024
+READ_BYTES = 64 * RECORD_BYTES
+# For a log that is read once, not with every look.
+WHOLE_BYTES = 1024 * RECORD_BYTES
+KEPT_BYTES = 16 * RECORD_BYTES
+_BREAK = re.compile(rb"[\r\n]\s*(?=\S)")
+_GAP = re.compile(rb"\s+(?=\S)")
+_UNSEEN = re.compile(
+    r"\x1b\[[0-9;:?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # links and titles
+    r"|\x1b."
+    r"|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f]"
+)
+_OVERWRITES = re.compile(r"[\r\b]+")
+
+
+@dataclass(frozen=True)
+class _Tail:
+    text: bytes
+    is_whole: bool
+    size: int
+    lines: int
+
+
+def read_tail(
+    connection: Connection, request: Request, tail_lines: int, read_bytes: int
+) -> list[str]:
+    """The last lines, of `read_bytes` at most; fewer of them where they are that long.
+
+    ClusterError "TooLong" when a single one is longer, "Timeout" when it all takes too long.
+    """
+    deadline = time.monotonic() + connection.timeouts.read
+    # One more than wanted, as the first may be the end of a longer one.
+    wanted = tail_lines + 1
+    for count in sorted({wanted, min(wanted, read_bytes // (RECORD_BYTES + 1)), 1}, reverse=True):
+        asked = replace(request, query={**request.query, "tailLines": count})
+        tail = _read(connection, asked, read_bytes, deadline)
+        if tail.is_whole:
+            text = _untorn(tail, count).decode(errors="replace")
+            return lines_of(text)[-tail_lines:]
+    longest = f"its last line is longer than {read_bytes / 1e6:.0f} MB"
+    raise ClusterError(sentence(request.doing, longest), reason="TooLong")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as a terminal shows them: of states that overwrite each other the last one."""
+    *whole, rest = text.split("\n")
+    lines = [next(reversed(_states(line)), "") for line in whole]
+    if not rest:
+        return lines
+    *before, last = ["", *_states(rest)]
+    # Of a line that goes on, the last state may have been written in part only.
+    is_torn = bool(before) and len(last) < len(before[-1])
+    return [*lines, before[-1] if is_torn else last]
+
+
+def _states(line: str) -> list[str]:
+    """What stood in one line one after the other."""
+    states = _OVERWRITES.split(_UNSEEN.sub("", line))
+    return [state.rstrip() for state in states if state.strip()]
+
+
+def _read(connection: Connection, request: Request, most: int, deadline: float) -> _Tail:
+    """What it says last; it is not whole when there was more than `most` bytes to read."""
+    kept: deque[bytes] = deque()
+    size = held = lines = 0
+    for chunk in connection.chunks(request, deadline):
+        kept.append(chunk)
+        size, held, lines = size + len(chunk), held + len(chunk), lines + chunk.count(b"\n")
+        while held - len(kept[0]) >= KEPT_BYTES:
+            held -= len(kept.popleft())
+        if size > most:
+            break
+    return _Tail(b"".join(kept)[-KEPT_BYTES:], size <= most, size, lines)
+
+
+def _untorn(tail: _Tail, asked: int) -> bytes:
+    """Without the first line, or word, where that may lack its beginning: it may be a secret's."""
+    has_parts = tail.lines < asked and tail.size >= RECORD_BYTES
+    if not has_parts and tail.lines < asked:
+        return tail.text
+    found = _BREAK.search(tail.text) or _GAP.search(tail.text)
+    return tail.text[found.end() :] if found else b""

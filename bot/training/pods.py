@@ -1,0 +1,40 @@
+"""Pods of runs: which is the newest, and which of its containers runs the program."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from bot.cluster import labels
+from bot.cluster.holders import Holder
+from bot.cluster.objects import ClusterObject, ContainerStatus, Pod, Terminated
+
+T = TypeVar("T", bound=ClusterObject)
+
+# What it is called in the pods of most kinds, in those of a PyTorchJob and of a TrainJob.
+MAIN, PYTORCH, NODE = "main", "pytorch", "node"
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_PROGRAMS = frozenset({MAIN, PYTORCH, NODE})
+
+
+def program_of(pod: Pod) -> ContainerStatus | None:
+    """How the container with the run's program is doing; None while nothing is known of it."""
+    statuses = pod.status.container_statuses
+    return next((each for each in statuses if each.name in _PROGRAMS), None)
+
+
+def exit_of(pod: Pod) -> Terminated | None:
+    """How the pod's program ended, None while it has not."""
+    program = program_of(pod)
+    return program.state.terminated if program else None
+
+
+def newest(pods: Sequence[T]) -> T:
+    """The pod that was made last."""
+    return max(pods, key=lambda pod: (pod.metadata.creation_timestamp or _LONG_AGO, pod.name))
+
+
+def main_container(pod: Holder) -> str:
+    """The container of a pod of others that kubectl would show the log of."""
+    named = pod.metadata.annotations.get(labels.DEFAULT_CONTAINER, "")
+    names = [each.name for each in pod.spec.containers]
+    return named if named in names or not names else names[0]

@@ -1,0 +1,110 @@
+"""The end of a log, however it is written."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.cluster.client import Client
+from bot.cluster.log_tail import lines_of
+from bot.errors import ClusterError
+from tests.bot.cluster.api_server import ApiServer, Asked, Wire
+
+LOG = "/api/v1/namespaces/team-a/pods/lane-x/log"
+RECORD = 16 * 1024
+
+
+def records(*texts: bytes) -> Callable[[Asked, Wire], None]:
+    """Answers with the last of these entries of the log's file, as a kubelet does."""
+
+    def reply(asked: Asked, wire: Wire) -> None:
+        wire.begin()
+        for text in texts[-int(asked.query["tailLines"]) :]:
+            wire.line(text)
+        wire.end()
+
+    return reply
+
+
+def bar(megabytes: int) -> list[bytes]:
+    """A progress bar as containerd keeps it: parts of a line that never ends."""
+    state = b"\r 12%|#         | 12/100 [00:01<00:08, loss=1.879]"
+    return [(state * 400)[:RECORD] for _ in range(megabytes * 64)]
+
+
+def test_the_end_of_a_long_log_is_kept(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, records(*bar(2), b"\r100%|##| 100/100\n", b"Traceback\n", b"KeyError\n"))
+    lines = client.logs("lane-x", "team-a", container="main", tail_lines=200)
+    assert lines == ["100%|##| 100/100", "Traceback", "KeyError"]
+    assert [dict(each.query) for each in server.asked] == [
+        {"container": "main", "tailLines": "201"},
+        {"container": "main", "tailLines": "63"},
+    ]
+
+
+def test_lines_of_usual_length_are_asked_for_once(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, records(*(b"step %d\n" % each for each in range(300))))
+    lines = client.logs("lane-x", "team-a", container="main", tail_lines=200)
+    assert (lines[0], lines[-1], len(lines)) == ("step 100", "step 299", 200)
+    assert len(server.asked) == 1
+
+
+def test_a_line_that_is_too_long_is_refused(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, records(b"x" * 3_000_000 + b"\n"))
+    with pytest.raises(ClusterError) as caught:
+        client.logs("lane-x", "team-a", container="main", tail_lines=9, read_bytes=1_000_000)
+    assert caught.value.message == (
+        "Reading the log of Pod lane-x in namespace team-a on cluster default: "
+        "its last line is longer than 1 MB."
+    )
+
+
+def test_a_line_that_is_long_keeps_its_end(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, records(b"word " * 400_000 + b"the end\n"))
+    (line,) = client.logs("lane-x", "team-a", container="main", tail_lines=9, read_bytes=4_000_000)
+    assert line.startswith("word word")
+    assert line.endswith("word the end")
+    assert len(line) < 262_144
+
+
+def test_a_torn_first_word_is_left_out(server: ApiServer, client: Client) -> None:
+    parts = [b"hf_" + b"a" * (RECORD - 3), b"bcdef and more\n"]
+    server.on("GET", LOG, records(*parts))
+    lines = client.logs("lane-x", "team-a", container="main", tail_lines=1)
+    assert lines == ["and more"]
+    server.on("GET", LOG, records(*parts, *bar(1)))
+    lines = client.logs("lane-x", "team-a", container="main", tail_lines=65)
+    assert not [each for each in lines if "aaaa" in each]
+
+
+def test_a_log_that_drips_is_given_up(server: ApiServer, hasty_client: Client) -> None:
+    def drip(_: Asked, wire: Wire) -> None:
+        wire.begin()
+        wire.line(b"step 1\n")
+        wire.hold()
+
+    server.on("GET", LOG, drip)
+    with pytest.raises(ClusterError) as caught:
+        hasty_client.logs("lane-x", "team-a", container="main", tail_lines=9)
+    assert caught.value.reason == "Timeout"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one\ntwo\n", ["one", "two"]),
+        ("windows\r\nlines\r\n", ["windows", "lines"]),
+        ("\r  0%|  | 0/9\r 11%|# | 1/9\r100%|##| 9/9\ndone\n", ["100%|##| 9/9", "done"]),
+        ("\r 11%|# | 1/9\r\x1b[K\n", [" 11%|# | 1/9"]),
+        ("\x1b[1;31mERROR\x1b[0m lost\n", ["ERROR lost"]),
+        ("\x1b]8;;https://x.example\x07link\x1b]8;;\x07\n", ["link"]),
+        ("1/9 [=>...]\b\b\b\b\b\b\b\b\b\b\b2/9 [==>..]\n", ["2/9 [==>..]"]),
+        ("a\u2028b\x0cc\n", ["a\u2028bc"]),
+        ("  indented\n\n\tand a gap", ["  indented", "", "\tand a gap"]),
+        ("one\n\ntwo\n\n", ["one", "", "two", ""]),
+        ("step 1\r step 2 loss=1.34\r step 3 loss=1.", [" step 2 loss=1.34"]),
+        ("step 1\r step 2 loss=1.34\r step 3 loss=1.33", [" step 3 loss=1.33"]),
+        ("", []),
+    ],
+)
+def test_lines_are_as_a_terminal_shows_them(text: str, lines: list[str]) -> None:
+    assert lines_of(text) == lines
