@@ -45,6 +45,7 @@ _IN_TEAMS: tuple[_Right, ...] = (
     ("list", _CORE, "events", ""),
     ("create", _CORE, "persistentvolumeclaims", ""),
     ("create", _CORE, "secrets", ""),
+    ("get", _CORE, "secrets", ""),
     ("create", _CORE, "services", ""),
     ("create", "networking.k8s.io", "ingresses", ""),
 )

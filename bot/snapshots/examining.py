@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
+from bot.cluster.ownership import foreign_claim
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, VOLUMES
 from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotClass
 from bot.config import Snapshots
 from bot.snapshots.classes import Problem, class_for
-
-_SHOWS_OTHERS = {labels.DATASET_CACHE, labels.DATASET_SHARE}
 
 
 class Around(NamedTuple):
@@ -56,12 +54,12 @@ def live(cluster: Cluster, namespace: str, name: str) -> Around:
     return Around(claim, volume, cluster.list(SNAPSHOT_CLASSES), cluster.list(SNAPSHOTS, namespace))
 
 
-def examine(around: Around, name: str, settings: Snapshots) -> Plan | Problem:
-    """How a snapshot of the PVC of that name would be taken, or why it cannot be."""
+def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan | Problem:
+    """How a team's snapshot of the PVC of that name would be taken, or why it cannot be."""
     claim = around.claim
     if claim is None:
         return Problem(f"PVC {name} is not there any more.", "Name another PVC.")
-    problem = _unfit(claim, around.volume)
+    problem = not_theirs(claim, team) or _unfit(claim, around.volume)
     if problem is not None:
         return problem
     csi = around.volume.spec.csi if around.volume is not None else None
@@ -80,15 +78,18 @@ def examine(around: Around, name: str, settings: Snapshots) -> Plan | Problem:
     return Plan(claim.uid, claim.spec.storage_class_name or "", driver, int(size or 0), kind)
 
 
+def not_theirs(claim: PersistentVolumeClaim, team: str) -> Problem | None:
+    """That a PVC is not the team's, None where it is."""
+    foreign = foreign_claim(claim, team)
+    if foreign is None:
+        return None
+    return Problem(foreign.reason, "Name a PVC that your runs write to.")
+
+
 def _unfit(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> Problem | None:
     """Why the PVC itself cannot have one."""
     if claim.metadata.deletion_timestamp is not None:
         return Problem(f"PVC {claim.name} is being deleted.", "Name another PVC.")
-    if _SHOWS_OTHERS & claim.labels.keys():
-        return Problem(
-            f"PVC {claim.name} shows the cache of a dataset, which its version names for good.",
-            "Name a PVC that your runs write to.",
-        )
     if claim.status.phase != "Bound" or volume is None:
         return Problem(
             f"PVC {claim.name} has no volume yet, so there is nothing to take a snapshot of.",

@@ -44,7 +44,7 @@ def _plan(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Proble
 
 def _examined(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Problem:
     around = live(cluster, row.namespace, row.claim_name)
-    return examine(around, row.claim_name, settings)
+    return examine(around, row.claim_name, row.team, settings)
 
 
 def users_of(name: str, claims: Collection[PersistentVolumeClaim]) -> Iterator[str]:

@@ -76,7 +76,7 @@ class RunSnapshots:
         if found is not None and is_mounted and found.status.phase == "Pending":
             refuse_class(cluster, found.spec.storage_class_name or "", settings)
         else:
-            plan_of(cluster, team, claim, settings)
+            plan_of(cluster, caller.team or "", team, claim, settings)
 
     def refuse_class(self, caller: Caller, team: Team, storage_class: str) -> None:
         """UserError where the caller may take no snapshot, or volumes of a class can have none."""
@@ -148,5 +148,5 @@ class RunSnapshots:
         if cluster is None:
             return None
         around = in_view(cluster, end.namespace, end.claim)
-        found = examine(around, end.claim, self._settings().snapshots)
+        found = examine(around, end.claim, end.team, self._settings().snapshots)
         return found if isinstance(found, Plan) else None

@@ -13,8 +13,8 @@ from bot.snapshots.examining import Plan, examine, in_view
 from bot.snapshots.tables import Snapshot
 
 
-def plan_of(cluster: Cluster, team: Team, claim: str, settings: Snapshots) -> Plan:
-    """How a snapshot of a PVC would be taken; UserError says why that cannot be."""
+def plan_of(cluster: Cluster, team_name: str, team: Team, claim: str, settings: Snapshots) -> Plan:
+    """How a team's snapshot of a PVC would be taken; UserError says why that cannot be."""
     refuse_unserved(cluster)
     around = in_view(cluster, team.namespace, claim)
     if around.claim is None:
@@ -24,7 +24,7 @@ def plan_of(cluster: Cluster, team: Team, claim: str, settings: Snapshots) -> Pl
             f"There is no PVC {claim} in namespace {team.namespace}.",
             f"Did you mean {near}?" if near else look,
         )
-    plan = examine(around, claim, settings)
+    plan = examine(around, claim, team_name, settings)
     if isinstance(plan, Problem):
         raise ConflictError(plan.reason, plan.unblock)
     return plan

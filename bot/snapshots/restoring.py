@@ -21,7 +21,7 @@ from bot.holds import Hold
 from bot.slack.messages import show_card
 from bot.snapshots.abroad import other_namespace
 from bot.snapshots.classes import READ_ONLY_MANY, access_mode
-from bot.snapshots.examining import in_view
+from bot.snapshots.examining import in_view, not_theirs
 from bot.snapshots.objects import object_name
 from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, Snapshot, lane
 from bot.volumes.records import ClaimPlace, refuse_stale
@@ -122,6 +122,9 @@ class RestoreService:
                 f"There is no PVC {claim} in namespace {team.namespace}.",
                 f"Look: kubectl get pvc -n {team.namespace}",
             )
+        problem = not_theirs(around.claim, caller.team or "")
+        if problem is not None:
+            raise ConflictError(problem.reason, problem.unblock)
         csi = around.volume.spec.csi if around.volume is not None else None
         if around.claim.status.phase != "Bound" or csi is None:
             raise ConflictError(

@@ -10,7 +10,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.cluster.snapshots import VolumeSnapshot
 from bot.snapshots.classes import Problem
-from bot.snapshots.examining import Around
+from bot.snapshots.examining import Around, not_theirs
 
 _OVER = {"Succeeded", "Failed"}
 
@@ -19,6 +19,7 @@ _OVER = {"Succeeded", "Failed"}
 class Target:
     """What is to be put back, to what."""
 
+    team: str
     claim: str
     claim_uid: str
     snapshot: str
@@ -50,6 +51,9 @@ def hindrance(around: Around, pods: Iterable[Pod], target: Target) -> Problem | 
     if claim.uid != target.claim_uid:
         said = f"PVC {target.claim} is another one by now: the one of the snapshot was deleted."
         return Problem(said, _AS_NEW.format(target.restore))
+    problem = not_theirs(claim, target.team)
+    if problem is not None:
+        return problem
     if claim.status.phase != "Bound":
         return Problem(f"PVC {target.claim} has no volume.", _AS_NEW.format(target.restore))
     return _of_snapshots(around.snapshots, target) or _of_pods(pods, target)

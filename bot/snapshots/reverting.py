@@ -197,9 +197,9 @@ class RevertService:
 def target_of(row: Revert, words: Callable[[str], str]) -> Target:
     """What is put back, to what."""
     again = words(f"snapshot restore {row.snapshot} --as {row.claim_name}-before")
-    return Target(row.claim_name, row.claim_uid, row.snapshot, row.snapshot_uid, again)
+    return Target(row.team, row.claim_name, row.claim_uid, row.snapshot, row.snapshot_uid, again)
 
 
 def _target(row: Snapshot, words: Callable[[str], str]) -> Target:
     again = words(f"snapshot restore {row.name} --as {row.claim_name}-before")
-    return Target(row.claim_name, row.claim_uid, row.name, row.uid or "", again)
+    return Target(row.team, row.claim_name, row.claim_uid, row.name, row.uid or "", again)

@@ -57,7 +57,7 @@ class ScheduleController:
     def _look(self, row: SnapshotSchedule) -> Look:
         cluster = self._world.cluster(row.cluster)
         around = live(cluster, row.namespace, row.claim_name)
-        plan = examine(around, row.claim_name, self._world.settings().snapshots)
+        plan = examine(around, row.claim_name, row.team, self._world.settings().snapshots)
         claim = around.claim
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return Look(has_claim=False, plan=plan)

@@ -68,7 +68,8 @@ class ScheduleService:
         """
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         slots = self._slots(wish.cron, team.time_zone, now)
-        plan = plan_of(self._clusters[team.cluster], team, wish.claim, self._settings().snapshots)
+        cluster, settings = self._clusters[team.cluster], self._settings().snapshots
+        plan = plan_of(cluster, caller.team or "", team, wish.claim, settings)
         keep = None if wish.keep == "off" else wish.keep
         most = USUAL_MOST if keep is None and wish.most is None else wish.most
         self._refuse_too_many(plan, slots, keep, most)

@@ -70,7 +70,8 @@ class SnapshotService:
         """Has a snapshot of a PVC taken; UserError says why that cannot be."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
-        plan = plan_of(self._clusters[team.cluster], team, wish.claim, self._settings().snapshots)
+        cluster, settings = self._clusters[team.cluster], self._settings().snapshots
+        plan = plan_of(cluster, caller.team or "", team, wish.claim, settings)
         back = finding.reverting(session, team.cluster, team.namespace, wish.claim)
         if back is not None:
             raise ConflictError(

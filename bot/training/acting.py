@@ -6,9 +6,10 @@ from typing import Any
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import TRAINJOBS, Resource
-from bot.errors import ClusterError
+from bot.errors import ClusterError, UserError
 from bot.quotas import Engine
 from bot.quotas.manifests import templates
+from bot.training.claims import refuse_unmountable
 from bot.training.decision import (
     Await,
     Clear,
@@ -28,6 +29,7 @@ from bot.training.kinds.kind import Companion, Manifest
 from bot.training.kinds.pods import owner_labels
 from bot.training.kinds.trainjob import PATCHES, as_before
 from bot.training.mishaps import over_quota
+from bot.training.own_secrets import refuse_marked
 from bot.training.queueing import dress_of
 from bot.training.state import State
 from bot.training.tables import Phase, Run
@@ -57,6 +59,12 @@ def act(
 
 def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Decision, Seen]:
     """Makes the root. When its name is taken the next look tells by whom."""
+    try:
+        refuse_unmountable(cluster, run)
+        refuse_marked(cluster, run)
+    except UserError as refusal:
+        state = State(Phase.FAILED, reason=refusal.message, advice=refusal.hint)
+        return End(state), seen
     kind = kind_of_run(run)
     manifest = engine.runs.dress(kind.manifest(run, cluster.installation), dress_of(run))
     try:

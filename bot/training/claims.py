@@ -5,15 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
-from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES
-from bot.errors import ConflictError, NotFoundError, UsageError
+from bot.cluster.ownership import Foreign, cache_alias, foreign_claim
+from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES, VOLUMES
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Site
 from bot.training.kinds.volumes import mounts_of
-from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, RunSpec, Volume
+from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, RunSpec, Volume, spec_of
 from bot.training.state import has_ended
+from bot.training.tables import Run
 
 _MANY = {READ_WRITE_MANY, "ReadOnlyMany"}
 _SHOWN_NAMES = 10
@@ -36,8 +39,27 @@ def settled(spec: RunSpec, site: Site) -> RunSpec:
     for mount in there:
         claim = _claim(mount, site)
         if claim is not None:
+            _refuse_foreign(claim, site)
             _refuse_elsewhere(claim, site)
     return spec
+
+
+def refuse_unmountable(cluster: Cluster, run: Run) -> None:
+    """UserError where a PVC that the run names is not there, or not its team's, by live reads.
+
+    Our rows and the watches may not know of it yet; the pods would mount whatever has its name.
+    """
+    for name in dict.fromkeys(mount.claim for mount in spec_of(run).mounts):
+        claim = cluster.get(PVCS, name, run.namespace)
+        if claim is None:
+            raise _missing(name, run.namespace, ())
+        if claim.metadata.deletion_timestamp is not None:
+            raise _leaving(name)
+        foreign = foreign_claim(claim, run.team) or cache_alias(
+            claim, _volume(cluster, claim), cluster.view
+        )
+        if foreign is not None:
+            raise _refusal(foreign)
 
 
 def reused(spec: RunSpec, root_name: str, site: Site) -> RunSpec:
@@ -77,16 +99,45 @@ def _claim(mount: VolumeMount, site: Site) -> PersistentVolumeClaim | None:
         return None
     claim = view.get(PVCS, mount.claim, namespace)
     if claim is None:
-        raise NotFoundError(
-            f"Namespace {namespace} has no PVC {mount.claim}.",
-            _there(
-                (each.name for each in view.all(PVCS, namespace)),
-                "It has none. A new one is made by `--pvc storage-class:100Gi:/data`.",
-            ),
-        )
+        there = view.all(PVCS, namespace)
+        mine = [each.name for each in there if foreign_claim(each, site.team_name) is None]
+        raise _missing(mount.claim, namespace, mine)
     if claim.metadata.deletion_timestamp is not None:
-        raise ConflictError(f"PVC {mount.claim} is being deleted.", "Use another one.")
+        raise _leaving(mount.claim)
     return claim
+
+
+def _missing(name: str, namespace: str, others: Sequence[str]) -> NotFoundError:
+    hint = _there(others, "A new one is made by `--pvc storage-class:100Gi:/data`.")
+    return NotFoundError(f"Namespace {namespace} has no PVC {name}.", hint)
+
+
+def _leaving(name: str) -> ConflictError:
+    return ConflictError(f"PVC {name} is being deleted.", "Use another one.")
+
+
+def _volume(cluster: Cluster, claim: PersistentVolumeClaim) -> PersistentVolume | None:
+    """The volume behind a PVC, read live where the watches do not show it."""
+    name = claim.spec.volume_name
+    seen = cluster.view.get(VOLUMES, name)
+    if seen is not None or not name:
+        return seen
+    return next(iter(cluster.list(VOLUMES, fields=f"metadata.name={name}")), None)
+
+
+def _refuse_foreign(claim: PersistentVolumeClaim, site: Site) -> None:
+    volume = site.view.get(VOLUMES, claim.spec.volume_name)
+    foreign = foreign_claim(claim, site.team_name) or cache_alias(claim, volume, site.view)
+    if foreign is not None:
+        raise _refusal(foreign)
+
+
+def _refusal(foreign: Foreign) -> NotAllowedError:
+    example = foreign.dataset or "chest-xray@v3"
+    return NotAllowedError(
+        foreign.reason,
+        f"Name a PVC of the team's own. Datasets are read with `--data {example}:/data`.",
+    )
 
 
 def _is_to_come(mount: VolumeMount, spec: RunSpec) -> bool:

@@ -71,6 +71,7 @@ def with_data(
             reader.team,
             reader.engine.queues.view,
             settings.clusters.get(reader.team.cluster, ClusterSettings()),
+            reader.team_name,
         )
         refuse_unreachable(spec, site, reader.engine, caches)
     return replace(spec, data=data)

@@ -37,6 +37,7 @@ from bot.training.new_run import (
     row_of,
 )
 from bot.training.origins import is_owed, meant, started_on, with_claim
+from bot.training.own_secrets import refuse_named
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.strangers import Stranger, Strangers
 from bot.training.submission import (
@@ -221,7 +222,7 @@ class TrainingService:
         engine = self._engines(team.cluster)
         if engine is None:
             return spec, team
-        return reused(spec, run.job_name, Site(team, engine.queues.view, self._cluster(team))), team
+        return reused(spec, run.job_name, self._site(caller, team, engine)), team
 
     def _on_snapshot(
         self,
@@ -241,11 +242,12 @@ class TrainingService:
         (caller, team), team_name = whose, whose[0].team or ""
         refuse_forbidden(spec, team_name, team.admission)
         refuse_excess(spec, team_name, team)
+        refuse_named(spec, self._cluster(team))
         engine, run_id = self._engines(team.cluster), new_id()
         whole, spec = AskedRun(name, team.cluster, spec), with_claim(spec, run_id)
         refuse_unfit(spec, caller, team, self._snapshots)
         if engine is not None:
-            spec = fitted(spec, Site(team, engine.queues.view, self._cluster(team)), engine)
+            spec = fitted(spec, self._site(caller, team, engine), engine)
         refuse_lost_volumes(session, spec, team)
         there = present(session, team_name, name)
         refuse_live(name, there, self._words)
@@ -265,6 +267,9 @@ class TrainingService:
         show_card(session, subject, caller.channel, now, live=True, owner=caller.person)
         wake(session, KIND, run_id, lane(team.cluster), now)
         return run
+
+    def _site(self, caller: Caller, team: Team, engine: Engine) -> Site:
+        return Site(team, engine.queues.view, self._cluster(team), caller.team or "")
 
     def _cluster(self, team: Team) -> ClusterSettings:
         return self._settings().clusters.get(team.cluster, _USUAL)

@@ -18,7 +18,7 @@ from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.growth_controller import finish
 from bot.volumes.growth_plan import Asked, Plan, plan_growth, refuse_growing, refuse_lost, size_of
 from bot.volumes.growth_tables import GROWTH, Growth, Phase
-from bot.volumes.matching import Claimed
+from bot.volumes.matching import Claimed, refuse_foreign
 from bot.volumes.reads import DEADLINE_SECONDS
 from bot.volumes.records import ClaimPlace, refuse_stale
 from bot.volumes.wording import capacity
@@ -41,6 +41,7 @@ class GrowthService:
                 "Volumes are not changed by the bot here.",
                 "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
             )
+        refuse_foreign(of, asked.team)
         claim = of.claim
         kind = self._clusters[asked.cluster].view.get(
             STORAGE_CLASSES, claim.spec.storage_class_name or ""

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from bot.cluster.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
+from bot.cluster.ownership import foreign_claim
 from bot.cluster.resources import PVCS, VOLUMES
+from bot.errors import NotAllowedError
 from bot.volumes.resources import Volume, same_id
 
 _NFS_DRIVER = "nfs.csi.k8s.io"
@@ -66,6 +68,15 @@ def claimed(cluster: Cluster, namespace: str) -> tuple[list[Claimed], list[Persi
         else:
             mine.append(Claimed(claim, volume, named))
     return mine, others
+
+
+def refuse_foreign(of: Claimed, team: str) -> None:
+    """NotAllowedError where a PVC is not the team's, whose volume others use."""
+    foreign = foreign_claim(of.claim, team)
+    if foreign is not None:
+        raise NotAllowedError(
+            foreign.reason, "Name a PVC of the team's own: `/anf volumes` shows them."
+        )
 
 
 def match(named: Named, volumes: Iterable[Volume]) -> Found | None:

@@ -20,7 +20,7 @@ from bot.datasets.location import overlap
 from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.pushes.finding import writing
 from bot.datasets.pushes.plan import Wish
-from bot.datasets.pushes.volumes import Volume, found, restorable
+from bot.datasets.pushes.volumes import Owner, Volume, found, restorable
 from bot.datasets.service import DatasetService
 from bot.datasets.tables import Dataset, lane
 from bot.due import wake
@@ -78,7 +78,7 @@ class PushService:
             )
         cluster = self._clusters[datasets.cluster]
         look, name = (restorable, wish.snapshot) if wish.snapshot else (found, wish.claim)
-        volume = look(cluster, datasets, theirs.namespace, name)
+        volume = look(cluster, datasets, Owner(team, theirs.namespace), name)
         place = ClaimPlace(cluster.name, theirs.namespace, volume.claim)
         refuse_stale(session, place, "pushed")
         if at_target is None:

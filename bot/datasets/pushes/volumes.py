@@ -7,6 +7,7 @@ from typing import NamedTuple
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
+from bot.cluster.ownership import foreign_claim
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
 from bot.cluster.snapshots import VolumeSnapshot
 from bot.config import Datasets
@@ -15,6 +16,13 @@ from bot.errors import ConflictError, NotFoundError
 from bot.slack.reading import closest
 
 _FOR_MANY_NODES = {"ReadWriteMany", "ReadOnlyMany"}
+
+
+class Owner(NamedTuple):
+    """A team, and the namespace that its PVCs are in."""
+
+    team: str
+    namespace: str
 
 
 class Volume(NamedTuple):
@@ -34,24 +42,24 @@ class Volume(NamedTuple):
     kept_as: str = ""
 
 
-def found(cluster: Cluster, datasets: Datasets, namespace: str, name: str) -> Volume:
+def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
     """A team's PVC; UserError says why it cannot be pushed from."""
+    team, namespace = whose
     claim = cluster.view.get(PVCS, name, namespace)
     if claim is None or claim.metadata.deletion_timestamp is not None:
         near = closest(name, [each.name for each in cluster.view.all(PVCS, namespace)])
         hint = f"Did you mean {near}?" if near else f"Look: kubectl get pvc -n {namespace}"
         raise NotFoundError(f"There is no PVC {name} in namespace {namespace}.", hint)
-    if {labels.DATASET_SHARE, labels.DATASET_CACHE} & claim.labels.keys():
-        raise ConflictError(
-            f"PVC {name} shows the cache of a dataset, which is in an object store already.",
-            "Copy within the store, or name a PVC that your runs wrote to.",
-        )
+    foreign = foreign_claim(claim, team)
+    if foreign is not None:
+        raise ConflictError(foreign.reason, "Name a PVC that your runs wrote to.")
     _refuse_unseen(cluster, datasets, claim)
     return Volume(name, claim.uid, claim.spec.storage_class_name or "", _size(claim))
 
 
-def restorable(cluster: Cluster, datasets: Datasets, namespace: str, name: str) -> Volume:
+def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
     """What a team's snapshot is put on; UserError says why it cannot be pushed."""
+    team, namespace = whose
     snapshot = cluster.view.get(SNAPSHOTS, name, namespace)
     if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
         near = closest(name, [each.name for each in cluster.view.all(SNAPSHOTS, namespace)])
@@ -65,6 +73,11 @@ def restorable(cluster: Cluster, datasets: Datasets, namespace: str, name: str) 
             f"VolumeSnapshot {name} is not ready yet.{said}", "Push it when it is ready."
         )
     claim = cluster.view.get(PVCS, snapshot.claim_name, namespace)
+    owner = snapshot.labels.get(labels.TEAM, team)
+    if owner != team or (claim is not None and foreign_claim(claim, team) is not None):
+        raise ConflictError(
+            f"VolumeSnapshot {name} is not of a PVC of {team}.", "Name a snapshot of your own."
+        )
     size = max(int(status.restore_size or 0), _size(claim) if claim is not None else 0)
     kind = next(_classes(cluster, datasets, snapshot, claim), None)
     if kind is None or not size:

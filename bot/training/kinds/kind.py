@@ -56,6 +56,7 @@ class Site:
     team: Team
     view: View
     cluster: ClusterSettings
+    team_name: str
 
 
 class Kind(Protocol):

@@ -27,7 +27,7 @@ from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
 from bot.volumes.changes.targets import LARGEST_POOL
 from bot.volumes.changes.trident import record_of
-from bot.volumes.matching import Claimed, match
+from bot.volumes.matching import Claimed, match, refuse_foreign
 from bot.volumes.reads import DEADLINE_SECONDS
 
 
@@ -99,6 +99,7 @@ class ChangeService:
             raise UsageError(
                 f"The reason is longer than {_LONGEST_REASON} characters.", "Say it shorter."
             )
+        refuse_foreign(of, asked.team)
         other = live_of(session, asked.cluster, of.volume.name)
         if other is not None:
             raise under_way(other)

@@ -22,9 +22,10 @@ GONE = ["delete secrets", "delete services", "delete ingresses"]
 LONGEST_LIFE = 14
 
 
-def with_ingress(rig: Rig) -> Rig:
+def with_ingress(rig: Rig, **more: Any) -> Rig:
     """The cluster with a way in for browsers."""
-    cluster = ClusterSettings(ingress=Ingress(host="ml.example.com", class_name="nginx"))
+    way = Ingress.model_validate({"host": "ml.example.com", "class_name": "nginx", **more})
+    cluster = ClusterSettings(ingress=way)
     rig.policy = rig.policy.model_copy(update={"clusters": {"default": cluster}})
     return rig
 

@@ -40,6 +40,16 @@ def test_what_it_does_is_said_first(growing: Growing) -> None:
     assert growing.effects() == []
 
 
+def test_foreign_claims_do_not_grow(growing: Growing) -> None:
+    marks = {"quartermaster.dev/dataset-share": "s1", "quartermaster.dev/installation": "i"}
+    growing.world.patch("persistentvolumeclaims", CLAIM, {"metadata": {"labels": marks}}, "team-a")
+    growing.look()
+    assert refusal(growing) == (
+        "PVC lane-data shows the cache of a dataset, which many share.",
+        "Name a PVC of the team's own: `/anf volumes` shows them.",
+    )
+
+
 def test_claim_and_volume_grow(growing: Growing) -> None:
     row_id = growing.grow()
     growing.later(minutes=1)

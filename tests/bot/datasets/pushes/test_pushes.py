@@ -266,6 +266,41 @@ def test_volumes_that_cannot_be_seen_are_refused(
     assert refusal(rig, claim="resluts")[1] == "Did you mean results?"
 
 
+@pytest.mark.parametrize(
+    ("marks", "said"),
+    [
+        (
+            {"quartermaster.dev/dataset-cache": "c1"},
+            "PVC other shows the cache of a dataset, which many share.",
+        ),
+        (
+            {"quartermaster.dev/run": "r1", "quartermaster.dev/team": "team-b"},
+            "PVC other was made for team team-b.",
+        ),
+    ],
+)
+def test_foreign_claims_are_not_pushed(rig: Pushing, marks: dict[str, str], said: str) -> None:
+    rig.claim("other")
+    rig.snapshot(of="other")
+    rig.world.patch(CLAIMS, "other", {"metadata": {"labels": marks}}, "team-a")
+    rig.view()
+    assert refusal(rig, claim="other") == (said, "Name a PVC that your runs wrote to.")
+    assert refusal(rig, claim="", snapshot="monday") == (
+        "VolumeSnapshot monday is not of a PVC of team-a.",
+        "Name a snapshot of your own.",
+    )
+
+
+def test_snapshots_of_other_teams_are_not_pushed(rig: Pushing) -> None:
+    rig.snapshot()
+    marks = {"quartermaster.dev/snapshot": "s1", "quartermaster.dev/team": "team-b"}
+    rig.world.patch("volumesnapshots", "monday", {"metadata": {"labels": marks}}, "team-a")
+    rig.view()
+    assert refusal(rig, claim="", snapshot="monday")[0] == (
+        "VolumeSnapshot monday is not of a PVC of team-a."
+    )
+
+
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
 @pytest.mark.parametrize("driver", [NFS, TRIDENT])
 def test_each_request_may_be_lost(rig: Pushing, driver: str, fault: Fault) -> None:

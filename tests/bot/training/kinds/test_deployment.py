@@ -238,7 +238,7 @@ def test_its_objects_fit_the_kubernetes_schema() -> None:
 )
 def test_what_cannot_be_is_refused(engine: str, change: dict[str, Any], said: str) -> None:
     team = Team.model_validate({"namespace": "team-a", "queue": "team-a", "channels": ["C0TEAMA"]})
-    site = Site(team, View(()), ClusterSettings.model_validate({"engine": engine}))
+    site = Site(team, View(()), ClusterSettings.model_validate({"engine": engine}), "team-a")
     with pytest.raises(UsageError) as refused:
         DeploymentKind().refuse(replace(SPEC, **change), site)
     assert f"{refused.value.message} {refused.value.hint}" == said

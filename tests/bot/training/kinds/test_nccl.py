@@ -83,7 +83,7 @@ def test_its_script_ends_as_the_test_does(code: int) -> None:
 
 @pytest.mark.parametrize("gpus", [Decimal(0), Decimal("0.5")])
 def test_parts_of_gpus_are_refused(gpus: Decimal, rig: Rig) -> None:
-    site = Site(rig.policy.teams["team-a"], rig.cluster.view, ClusterSettings())
+    site = Site(rig.policy.teams["team-a"], rig.cluster.view, ClusterSettings(), "team-a")
     with pytest.raises(UsageError) as refused:
         NcclKind().refuse(replace(SPEC, gpus=gpus), site)
     assert refused.value.message == "A test of the network takes whole GPUs of each node."

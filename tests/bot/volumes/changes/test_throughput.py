@@ -1,10 +1,13 @@
 """The throughput of volumes in pools with manual QoS, for good and for a while."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
-from bot.errors import ConflictError, LimitError, UserError
+from bot.cluster import labels
+from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
 from bot.volumes.changes.tables import Phase
 from tests.bot.volumes.changes.rig import BOB, ERIN, Rig, mibps
 from tests.databases import ON_BOTH
@@ -40,6 +43,16 @@ def test_throughput_is_set_and_put_back(rig: Rig) -> None:
     assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
     assert rig.row(row_id).phase == Phase.RETURNED
     assert rig.notes(row_id)["ended"] == f"<@{ERIN}> `lane` is put back: 40 MiB/s."
+
+
+def test_foreign_claims_are_not_changed(rig: Rig) -> None:
+    rig.volume("lane", rig.arm.tuned)
+    of = rig.claimed("lane")
+    metadata = structs.replace(of.claim.metadata, labels={labels.DATASET_CACHE: "c1"})
+    foreign = replace(of, claim=structs.replace(of.claim, metadata=metadata))
+    with pytest.raises(NotAllowedError) as caught:
+        rig.do(lambda session: rig.service.check(session, mibps("lane", 100), foreign))
+    assert caught.value.message == "PVC lane shows the cache of a dataset, which many share."
 
 
 def test_put_back_is_late_after_an_outage(rig: Rig) -> None:

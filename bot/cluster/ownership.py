@@ -1,0 +1,97 @@
+"""Whose an object in a team's namespace is, by its labels: the team's, or not its to use."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bot.cluster import labels
+from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.view import View
+
+_OF_TEAMS = (labels.RUN, labels.RESTORE)
+_OF_CACHES = (labels.DATASET_CACHE, labels.DATASET_SHARE)
+_NFS_DRIVER = "nfs.csi.k8s.io"
+_DATASET = labels.PREFIX + "dataset"
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Why a PVC is not a team's to use, as a sentence; `dataset` is what it shows, if known."""
+
+    reason: str
+    dataset: str = ""
+
+
+def is_managed(marks: Mapping[str, str]) -> bool:
+    """Whether labels say that Quartermaster made an object, this installation or another one."""
+    is_ours = marks.get(labels.MANAGED_BY) == labels.MANAGER
+    return is_ours or any(key.startswith(labels.PREFIX) for key in marks)
+
+
+def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
+    """Why a PVC is not the team's by its own labels, None where it is.
+
+    What was made for the team's runs and from its snapshots is the team's, and so is what has none
+    of our labels.
+    """
+    if not is_managed(claim.labels):
+        return None
+    if _shows_cache(claim.labels):
+        dataset = claim.metadata.annotations.get(_DATASET, "")
+        of = f"dataset {dataset}" if dataset else "a dataset"
+        return Foreign(f"PVC {claim.name} shows the cache of {of}, which many share.", dataset)
+    owner = claim.labels.get(labels.TEAM)
+    if owner is None or not any(each in claim.labels for each in _OF_TEAMS):
+        return Foreign(f"PVC {claim.name} is one of Quartermaster's own.")
+    return None if owner == team else Foreign(f"PVC {claim.name} was made for team {owner}.")
+
+
+def cache_alias(
+    claim: PersistentVolumeClaim, volume: PersistentVolume | None, view: View
+) -> Foreign | None:
+    """Why a PVC without our labels is not the team's: its `volume` is that of a cache."""
+    if is_managed(claim.labels):
+        return None
+    namespace, _, name = claim.metadata.annotations.get(labels.SHARED_FROM, "").partition("/")
+    origin = view.get(PVCS, name, namespace) if name else None
+    is_shared = origin is not None and _shows_cache(origin.labels)
+    if is_shared or (volume is not None and _address(volume) in _cached(view)):
+        return Foreign(f"PVC {claim.name} is on the volume of a dataset's cache, which many share.")
+    return None
+
+
+def _shows_cache(marks: Mapping[str, str]) -> bool:
+    return any(each in marks for each in _OF_CACHES)
+
+
+def _cached(view: View) -> set[tuple[str, ...]]:
+    """Where the volumes of caches are."""
+    claims = [each for each in view.all(PVCS) if _shows_cache(each.labels)]
+    volumes = [view.get(VOLUMES, each.spec.volume_name) for each in claims]
+    found = _addresses(each for each in volumes if each is not None)
+    # A volume that was made for a cache names a file system, on which others are, too.
+    return found - _addresses(
+        each for each in view.all(VOLUMES) if labels.DATASET_CACHE in each.labels
+    )
+
+
+def _addresses(volumes: Iterable[PersistentVolume]) -> set[tuple[str, ...]]:
+    return {found for each in volumes if (found := _address(each)) is not None}
+
+
+def _address(volume: PersistentVolume) -> tuple[str, ...] | None:
+    """Where the bytes of a volume are, as far as it tells: two of one address share them."""
+    csi, nfs = volume.spec.csi, volume.spec.nfs
+    if nfs is not None:
+        return _exported(nfs.server, nfs.path)
+    if csi is None:
+        return None
+    if csi.driver == _NFS_DRIVER:
+        told = csi.volume_attributes
+        return _exported(told.get("server", ""), told.get("share", ""), told.get("subdir", ""))
+    return (csi.driver, csi.volume_handle) if csi.volume_handle else None
+
+
+def _exported(server: str, *folders: str) -> tuple[str, ...] | None:
+    path = "/".join(each.strip("/") for each in folders if each.strip("/"))
+    return ("nfs", server, path) if server else None
