@@ -1,7 +1,7 @@
 """Who may do what where: channel -> team, person -> roles, right -> roles and channels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
@@ -74,6 +74,15 @@ class Access:
             team=chosen,
             roles=roles | anywhere,
         )
+
+    def member(self, session: Session, person: str, channel: str, team: str) -> Caller:
+        """The person as who they are to `team` now, as if in its channel wherever they are.
+
+        For what stands in channels of no team, such as digests, and for acts that come later.
+        """
+        caller = self.caller(session, person, channel, team=team)
+        is_direct = caller.place is Place.DIRECT
+        return caller if is_direct else replace(caller, place=Place.TEAM)
 
     def require(self, caller: Caller, right: Right) -> None:
         """Nothing when the caller has the right here; else NotAllowedError that says where."""

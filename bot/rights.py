@@ -12,7 +12,6 @@ class Right(StrEnum):
     RUN_READ = "run.read"
     RUN_STOP = "run.stop"
     RUN_STOP_ANY = "run.stop_any"
-    RUN_CLICK = "run.click"
     GPU_READ = "gpu.read"
     QUOTA_READ = "quota.read"
     QUOTA_REQUEST = "quota.request"
@@ -83,8 +82,6 @@ RULES: Mapping[Right, Rule] = {
     Right.RUN_READ: Rule(EVERYBODY, _DESKS),
     Right.RUN_STOP: Rule(EVERYBODY, _DESKS),
     Right.RUN_STOP_ANY: Rule(_HEADS, _DESKS),
-    # Digests have buttons in channels of no team; who may do what is a matter of the run's team.
-    Right.RUN_CLICK: Rule(None, frozenset(Place)),
     Right.GPU_READ: Rule(EVERYBODY | {Role.APPROVER}, _READING),
     Right.QUOTA_READ: Rule(EVERYBODY | {Role.APPROVER}, _READING),
     Right.QUOTA_REQUEST: Rule(EVERYBODY, _DESKS),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.access import Caller, Right, bound
+from bot.access import Right, bound
 from bot.datasets.caches.fills import fills_on
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
@@ -23,7 +23,6 @@ from bot.volumes.changes.tables import Kind, Phase
 from bot.volumes.matching import Claimed
 from handlers.anf import ClaimName, anf
 from handlers.context import Context
-from handlers.dataset_caches import acting_for
 
 __all__ = ["anf"]
 
@@ -141,19 +140,25 @@ def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
     return _answer(ctx, wish, is_meant=asked.is_meant)
 
 
-@anf.button(GO, right=Right.ANF_CHANGE)
+def _of_asked(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked)
 def click_go(ctx: Context, value: str) -> Reply:
     """Has it done; its card in the channel follows it."""
-    asked = read(value)
-    return _begin(ctx, asked, acting_for(ctx, asked.team, Right.ANF_CHANGE))
+    return _begin(ctx, read(value))
 
 
-@anf.button(GIVE_BACK, right=Right.ANF_CHANGE)
+def _of_change(ctx: Context, row_id: str) -> str:
+    return ctx.changes.get(ctx.session, row_id).team
+
+
+@anf.button(GIVE_BACK, right=Right.ANF_CHANGE, team=_of_change)
 def click_give_back(ctx: Context, row_id: str) -> Reply:
     """Withdraws a change, or has it put back."""
     row = ctx.changes.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.ANF_CHANGE)
-    done = ctx.changes.give_back(ctx.session, caller, row, ctx.now)
+    done = ctx.changes.give_back(ctx.session, ctx.caller, row, ctx.now)
     if done.phase == Phase.WITHDRAWN:
         return Reply((plain("Withdrawn. Nothing was changed."),))
     return Reply((plain("It is put back as soon as Azure lets it; its card follows that."),))
@@ -164,7 +169,7 @@ def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
     changes, of = ctx.changes, _claimed(ctx, asked)
     changes.check(ctx.session, asked, of)
     if is_meant:
-        return _begin(ctx, changes.meant(asked), ctx.caller)
+        return _begin(ctx, changes.meant(asked))
     fills = fills_on(ctx.session, asked.cluster, of.claim.namespace, asked.claim)
 
     def later() -> Reply:
@@ -174,8 +179,8 @@ def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
     return Reply((join("Asking Azure about ", code(asked.claim), "…"),), later=later)
 
 
-def _begin(ctx: Context, asked: Asked, caller: Caller) -> Reply:
-    row = ctx.changes.begin(ctx.session, caller, asked, _claimed(ctx, asked), ctx.now)
+def _begin(ctx: Context, asked: Asked) -> Reply:
+    row = ctx.changes.begin(ctx.session, ctx.caller, asked, _claimed(ctx, asked), ctx.now)
     return Reply((join("Asked, as change ", code(row.number), "."),
                   plain("Its card in this channel follows it.")))  # fmt: skip
 

@@ -10,7 +10,6 @@ from bot.volumes.growth_plan import Asked, bytes_of, read
 from handlers.anf import ClaimName
 from handlers.anf_repair import anf
 from handlers.context import Context
-from handlers.dataset_caches import acting_for
 
 __all__ = ["anf"]
 
@@ -49,21 +48,27 @@ def grow(
     return Reply((join("Asking Azure about ", code(claim), "…"),), later=later, is_question=True)
 
 
-@anf.button(GO, right=Right.ANF_CHANGE)
+def _of_asked(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked)
 def click_grow(ctx: Context, value: str) -> Reply:
     """Has it done, or asks for it; its card in the channel follows it."""
     asked = read(value)
-    caller = acting_for(ctx, asked.team, Right.ANF_CHANGE)
     team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
-    ctx.growing.begin(ctx.session, caller, asked, mine, ctx.now)
+    ctx.growing.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
     return Reply((plain("Asked. Its card in this channel follows it."),))
 
 
-@anf.button(WITHDRAW, right=Right.ANF_CHANGE)
+def _of_growth(ctx: Context, row_id: str) -> str:
+    return ctx.growing.get(ctx.session, row_id).team
+
+
+@anf.button(WITHDRAW, right=Right.ANF_CHANGE, team=_of_growth)
 def click_withdraw_growth(ctx: Context, row_id: str) -> Reply:
     """Ends a growth of which nothing was begun."""
     row = ctx.growing.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.ANF_CHANGE)
-    ctx.growing.withdraw(ctx.session, caller, row, ctx.now)
+    ctx.growing.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

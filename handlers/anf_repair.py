@@ -9,7 +9,6 @@ from bot.volumes.repair_plan import read
 from handlers.anf import ClaimName
 from handlers.anf_changes import anf
 from handlers.context import Context
-from handlers.dataset_caches import acting_for
 
 __all__ = ["anf"]
 
@@ -48,19 +47,24 @@ def repair(
     )
 
 
-@anf.button(GO, right=Right.ANF_REPAIR)
+def _of_plan(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@anf.button(GO, right=Right.ANF_REPAIR, team=_of_plan)
 def click_repair(ctx: Context, value: str) -> Reply:
     """Asks the approvers; its card in the channel follows it."""
-    plan = read(value)
-    caller = acting_for(ctx, plan.team, Right.ANF_REPAIR)
-    ctx.repairs.ask(ctx.session, caller, plan, ctx.now)
+    ctx.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)
     return Reply((plain("Asked. Its card in this channel follows it."),))
 
 
-@anf.button(WITHDRAW, right=Right.ANF_REPAIR)
+def _of_repair(ctx: Context, row_id: str) -> str:
+    return ctx.repairs.get(ctx.session, row_id).team
+
+
+@anf.button(WITHDRAW, right=Right.ANF_REPAIR, team=_of_repair)
 def click_withdraw_repair(ctx: Context, row_id: str) -> Reply:
     """Ends a repair that nobody has approved yet."""
     row = ctx.repairs.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.ANF_REPAIR)
-    ctx.repairs.withdraw(ctx.session, caller, row, ctx.now)
+    ctx.repairs.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

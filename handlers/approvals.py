@@ -8,7 +8,7 @@ from bot.approvals import Approval, ApprovalPhase, Verdict
 from bot.quotas.answers import requests_card
 from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
-from bot.slack.declarations import Command
+from bot.slack.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
 from bot.snapshots.revert_answers import waiting as reverts_waiting
 from bot.snapshots.revert_tables import REVERT
@@ -44,7 +44,7 @@ def _otherwise(waiting: Sequence[Approval]) -> Iterator[Markup]:
             yield join(plain(f"{about}, asked by "), by, " ", when(each.asked_at))
 
 
-@approval.button("approval.approve", right=Right.VOTE)
+@approval.button("approval.approve", right=Right.VOTE, team=of_no_team)
 def approve(ctx: Context, value: str) -> Reply:
     """The click counted as a yes."""
     found = ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.APPROVE, ctx.now)
@@ -52,7 +52,7 @@ def approve(ctx: Context, value: str) -> Reply:
     return Reply((plain(f"You approved this.{more}"),))
 
 
-@approval.button("approval.deny", right=Right.VOTE)
+@approval.button("approval.deny", right=Right.VOTE, team=of_no_team)
 def deny(ctx: Context, value: str) -> Reply:
     """The click counted as a no."""
     ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.DENY, ctx.now)

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import Final, Literal
 
-from bot.access import Caller, Right
+from bot.access import Right
 from bot.datasets.caches.answers import CONFIRM, offered, told
 from bot.datasets.caches.plan import Wish, read
 from bot.datasets.caches.service import Offer
@@ -107,7 +107,7 @@ def cache(ctx: Context, asked: Wish) -> Reply:
     """What it would cost, with a button; or the cache that is there."""
     ctx.team()
     if asked.is_boosted:
-        ctx.services.access.require(ctx.caller, Right.ANF_CHANGE)
+        ctx.require(Right.ANF_CHANGE)
     answer = ctx.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
     if isinstance(answer, Offer) and not asked.is_meant:
         return offered(answer)
@@ -116,35 +116,31 @@ def cache(ctx: Context, asked: Wish) -> Reply:
     return told(answer, ctx.words)
 
 
-@dataset.button(CONFIRM, right=Right.DATASET_CACHE)
+def _of_plan(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@dataset.button(CONFIRM, right=Right.DATASET_CACHE, team=_of_plan)
 def click_cache(ctx: Context, value: str) -> Reply:
     """Has made what the button's question told."""
     plan = read(value)
-    caller = acting_for(ctx, plan.team, Right.DATASET_CACHE)
     if plan.is_boosted:
-        ctx.services.access.require(caller, Right.ANF_CHANGE)
-    return told(ctx.caches.begin(ctx.session, caller, plan, ctx.now), ctx.words)
+        ctx.require(Right.ANF_CHANGE)
+    return told(ctx.caches.begin(ctx.session, ctx.caller, plan, ctx.now), ctx.words)
 
 
-@dataset.button(RECORD, right=Right.DATASET_VERSION)
+def _of_dataset(ctx: Context, dataset_id: str) -> str:
+    return ctx.datasets.get(ctx.session, dataset_id).team
+
+
+@dataset.button(RECORD, right=Right.DATASET_VERSION, team=_of_dataset)
 def click_version(ctx: Context, dataset_id: str) -> Reply:
     """Records what a dataset holds now, after a cache found it changed."""
     found = ctx.datasets.get(ctx.session, dataset_id)
-    caller = acting_for(ctx, found.team, Right.DATASET_VERSION)
-    row = ctx.datasets.version(ctx.session, caller, (found, None, ""), ctx.now)
+    row = ctx.datasets.version(ctx.session, ctx.caller, (found, None, ""), ctx.now)
     return Reply(
         (
             join("Recording ", code(row.reference), ": every object is listed, none is read."),
             plain("Its card in this channel follows it."),
         )
     )
-
-
-def acting_for(ctx: Context, team: str, right: Right) -> Caller:
-    """The person as who they are to the team of a button, whatever the channel's team is."""
-    caller = ctx.caller
-    if caller.team != team:
-        access = ctx.services.access
-        caller = access.caller(ctx.session, caller.person, caller.channel, team=team)
-        access.require(caller, right)
-    return caller

@@ -3,12 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from bot.access import Caller, Right
+from bot.access import Right
 from bot.datasets.caches import keeping_answers as answers
 from bot.datasets.caches.keeping import Pinning
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.telling import EVICT, EXTEND, PIN
 from bot.datasets.finding import Reference
+from bot.rights import EVERYBODY
 from bot.slack.card import Reply
 from bot.slack.markup import code, join
 from bot.slack.parameters import Duration, TeamName, Words
@@ -90,7 +91,7 @@ def pin(
     """Until when it stays."""
     cache = _chosen(ctx, reference, storage_class)
     asked = Pinning(reason, ctx.now + time)
-    return _pinned(ctx, ctx.caller, cache, asked)
+    return _pinned(ctx, cache, asked)
 
 
 @dataset.verb(
@@ -180,32 +181,41 @@ def keep(ctx: Context, name: str, time: int, team: str | None) -> Reply:  # noqa
     return answers.kept(found, seconds, len(there))
 
 
-@dataset.button(EVICT, right=Right.DATASET_EVICT)
+def _of_cache(ctx: Context, value: str) -> str | None:
+    """The cache's team for its members; others use it as the team that they act for here."""
+    team = ctx.keeping.team_of(ctx.session, value.partition(" ")[0])
+    here, access = ctx.caller.team, ctx.services.access
+    if team is None or here in {None, team}:
+        return team or here
+    theirs = access.caller(ctx.session, ctx.caller.person, ctx.caller.channel, team=team)
+    return here if theirs.roles.isdisjoint(EVERYBODY) else team
+
+
+@dataset.button(EVICT, right=Right.DATASET_EVICT, team=_of_cache)
 def click_evict(ctx: Context, cache_id: str) -> Reply:
     """Has the cache evicted that the question, or a notice, was about."""
-    caller, cache = _acting(ctx, cache_id, Right.DATASET_EVICT)
-    return answers.leaving(ctx.keeping.evict(ctx.session, caller, cache, ctx.now), ctx.words)
+    cache = _cache(ctx, cache_id)
+    return answers.leaving(ctx.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.words)
 
 
-@dataset.button(EXTEND, right=Right.DATASET_PIN)
+@dataset.button(EXTEND, right=Right.DATASET_PIN, team=_of_cache)
 def click_extend(ctx: Context, value: str) -> Reply:
     """Puts it off until what the button meant when it was shown."""
-    caller, cache = _acting(ctx, value.partition(" ")[0], Right.DATASET_PIN)
+    cache = _cache(ctx, value)
     until = _moment(value)
-    extended = ctx.keeping.extend_until(ctx.session, caller, cache, until, ctx.now)
+    extended = ctx.keeping.extend_until(ctx.session, ctx.caller, cache, until, ctx.now)
     return answers.extended(extended)
 
 
-@dataset.button(PIN, right=Right.DATASET_PIN)
+@dataset.button(PIN, right=Right.DATASET_PIN, team=_of_cache)
 def click_pin(ctx: Context, value: str) -> Reply:
     """Pins it until what the button meant when it was shown."""
-    caller, cache = _acting(ctx, value.partition(" ")[0], Right.DATASET_PIN)
     asked = Pinning("still needed, said when its eviction was announced", _moment(value))
-    return _pinned(ctx, caller, cache, asked)
+    return _pinned(ctx, _cache(ctx, value), asked)
 
 
-def _pinned(ctx: Context, caller: Caller, cache: Cache, asked: Pinning) -> Reply:
-    row = ctx.keeping.pin(ctx.session, caller, cache, asked, ctx.now)
+def _pinned(ctx: Context, cache: Cache, asked: Pinning) -> Reply:
+    row = ctx.keeping.pin(ctx.session, ctx.caller, cache, asked, ctx.now)
     return answers.pinned(row, asked.until, ctx.words)
 
 
@@ -217,13 +227,6 @@ def _chosen(ctx: Context, reference: Reference, storage_class: str | None) -> Ca
     return ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
 
 
-def _acting(ctx: Context, cache_id: str, right: Right) -> tuple[Caller, Cache]:
-    """Who clicks, as who they are to the cache's team if they may do it there, else here."""
-    caller, access = ctx.caller, ctx.services.access
-    team = ctx.keeping.team_of(ctx.session, cache_id)
-    if team is not None and caller.team != team:
-        theirs = access.caller(ctx.session, caller.person, caller.channel, team=team)
-        if caller.team is None or theirs.may(right):
-            access.require(theirs, right)
-            caller = theirs
-    return caller, ctx.keeping.get(ctx.session, caller, cache_id)
+def _cache(ctx: Context, value: str) -> Cache:
+    """The cache that the value of a button begins with."""
+    return ctx.keeping.get(ctx.session, ctx.caller, value.partition(" ")[0])

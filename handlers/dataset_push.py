@@ -13,7 +13,6 @@ from bot.slack.markup import plain
 from bot.slack.parameters import TeamName, matched
 from handlers.context import Context
 from handlers.dataset import DatasetName, SourceUrl, StoreName, VersionName, dataset
-from handlers.dataset_caches import acting_for
 
 __all__ = ["dataset"]
 
@@ -110,18 +109,23 @@ def push(ctx: Context, asked: Asked) -> Reply:
     return offered(ctx.pushes.ask(ctx.session, ctx.caller, wish))
 
 
-@dataset.button(CONFIRM, right=Right.DATASET_PUSH)
+def _of_wish(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@dataset.button(CONFIRM, right=Right.DATASET_PUSH, team=_of_wish)
 def click_push(ctx: Context, value: str) -> Reply:
     """Begins what the button's question told."""
-    wish = read(value)
-    caller = acting_for(ctx, wish.team, Right.DATASET_PUSH)
-    return begun(ctx.pushes.begin(ctx.session, caller, wish, ctx.now))
+    return begun(ctx.pushes.begin(ctx.session, ctx.caller, read(value), ctx.now))
 
 
-@dataset.button(STOP, right=Right.DATASET_PUSH)
+def _of_push(ctx: Context, push_id: str) -> str:
+    return ctx.pushes.get(ctx.session, push_id).team
+
+
+@dataset.button(STOP, right=Right.DATASET_PUSH, team=_of_push)
 def click_stop(ctx: Context, push_id: str) -> Reply:
     """Ends a push early."""
     found = ctx.pushes.get(ctx.session, push_id)
-    caller = acting_for(ctx, found.team, Right.DATASET_PUSH)
-    row = ctx.pushes.stop(ctx.session, caller, found, ctx.now)
+    row = ctx.pushes.stop(ctx.session, ctx.caller, found, ctx.now)
     return Reply((plain(f"{row.source} is no longer pushed to {row.target}."),))

@@ -4,6 +4,7 @@ from bot.access import Right, Role
 from bot.datasets.caches.orphan_notes import REMOVE
 from bot.datasets.caches.usage_card import usage_card
 from bot.slack.card import Reply
+from bot.slack.declarations import of_no_team
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import TeamName
 from handlers.context import Context
@@ -27,7 +28,7 @@ def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller
     return Reply(card=usage_card(found, ctx.now, may_clean=may_clean))
 
 
-@dataset.button(REMOVE, right=Right.DATASET_CLEAN)
+@dataset.button(REMOVE, right=Right.DATASET_CLEAN, team=of_no_team)
 def click_remove(ctx: Context, orphan_id: str) -> Reply:
     """Has something removed that was left over."""
     orphan = ctx.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)

@@ -143,8 +143,17 @@ class Desk:
             self._services.access.require(caller, Right(asked.verb.right))
             return asked.answer(context)
         button, value = asked
-        self._services.access.require(caller, Right(button.right))
-        return button.answer(context, value)
+        return button.answer(self._clicked(context, button, value), value)
+
+    def _clicked(self, context: Context, button: ButtonVerb, value: str) -> Context:
+        """The context of a click by who may: the team of what the button is about decides."""
+        caller, access = context.caller, self._services.access
+        team = button.team(context, value)
+        if team is not None:
+            find = access.member if button.anywhere else access.caller
+            caller = find(context.session, caller.person, caller.channel, team=team)
+        access.require(caller, Right(button.right))
+        return replace(context, caller=caller)
 
     def _defaults(self, team: str | None) -> dict[str, str]:
         settings = self._services.settings()

@@ -13,7 +13,7 @@ from bot.slack.markup import code, join, plain, when
 from bot.slack.parameters import Choice, Duration, Reference, RunReference, TeamName
 from handlers.context import Context
 from handlers.gpu import gpu
-from handlers.train import acting_for
+from handlers.train import of_run
 
 __all__ = ["gpu"]
 
@@ -94,17 +94,20 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
     return Reply(card=life_card(ctx.gpus.life(ctx.session, found, ctx.now)))
 
 
-@gpu.button(SNOOZE, right=Right.RUN_CLICK)
+@gpu.button(SNOOZE, right=Right.RUN_STOP, team=of_run, anywhere=True)
 def click_snooze(ctx: Context, run_id: str) -> Reply:
     """Leaves an idle run alone for four hours."""
     run = ctx.training.get(ctx.session, run_id)
-    caller = acting_for(ctx, run, Right.RUN_STOP)
-    until = ctx.idling.keep(ctx.session, caller, run, ctx.now)
+    until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
     said = plain(" is left alone, and not listed as idle, until ")
     return Reply((join(code(run.reference), said, when(until), "."),))
 
 
-@gpu.button(MINE, right=Right.RUN_SUBMIT)
+def _of_series(ctx: Context, series_id: str) -> str | None:
+    return ctx.gpus.team_of(ctx.session, series_id)
+
+
+@gpu.button(MINE, right=Right.RUN_SUBMIT, team=_of_series, anywhere=True)
 def click_mine(ctx: Context, series_id: str) -> Reply:
     """Notes whose something is that others started."""
     series = ctx.gpus.claim(ctx.session, ctx.caller, series_id, ctx.now)

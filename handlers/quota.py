@@ -13,7 +13,7 @@ from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
 from bot.slack.container_parameters import FlavorName
-from bot.slack.declarations import Command
+from bot.slack.declarations import Command, of_no_team
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Amount, ClusterName, Duration, GpuAmount, Pattern, TeamName
 from handlers.context import Context
@@ -162,14 +162,14 @@ def revoke(ctx: Context, number: str | None, team: str | None) -> Reply:  # noqa
     return Reply((plain(f"{title(row)} is revoked. {effect}."),))
 
 
-@quota.button("quota.adopt", right=Right.QUOTA_SET)
+@quota.button("quota.adopt", right=Right.QUOTA_SET, team=of_no_team)
 def adopt(ctx: Context, value: str) -> Reply:
     """Makes what somebody else set the base."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=True)
     return Reply((plain(f"Their value is the base of ClusterQueue {taken.queue} now."),))
 
 
-@quota.button("quota.rewrite", right=Right.QUOTA_SET)
+@quota.button("quota.rewrite", right=Right.QUOTA_SET, team=of_no_team)
 def rewrite(ctx: Context, value: str) -> Reply:
     """Overwrites what somebody else set."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
-from bot.access import Right
+from bot.access import Caller, Right
 from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
@@ -16,7 +16,7 @@ from bot.snapshots.revert_answers import offered
 from bot.snapshots.service import Pinning, Wish
 from bot.snapshots.tables import Snapshot
 from handlers.context import Context
-from handlers.dataset_caches import ClassName, acting_for
+from handlers.dataset_caches import ClassName
 from handlers.dataset_caches import VolumeSize as AnySize
 
 OFF: Final = "off"
@@ -171,12 +171,16 @@ def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 
     return answers.question(row, ctx.snapshots.lost(ctx.session, row))
 
 
-@snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE)
+def of_snapshot(ctx: Context, value: str) -> str:
+    """The team of the snapshot that the value of a button begins with."""
+    return ctx.snapshots.get(ctx.session, value.partition(":")[0]).team
+
+
+@snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE, team=of_snapshot)
 def click_delete(ctx: Context, row_id: str) -> Reply:
     """Deletes the snapshot of a card or a question."""
     row = ctx.snapshots.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.SNAPSHOT_CREATE)
-    return answers.leaving(ctx.snapshots.delete(ctx.session, caller, row, ctx.now))
+    return answers.leaving(ctx.snapshots.delete(ctx.session, ctx.caller, row, ctx.now))
 
 
 @snapshot.verb(
@@ -246,17 +250,16 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
         return offered(offer, ctx.now)
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only)
     row = _find(ctx, asked.snapshot)
-    target = acting_for(ctx, asked.to, Right.SNAPSHOT_RESTORE) if asked.to else None
+    target = _member(ctx, asked.to) if asked.to else None
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
     return answers.restoring(made)
 
 
-@snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE)
+@snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
 def click_restore(ctx: Context, row_id: str) -> Reply:
     """Makes a PVC from the snapshot of a card."""
     row = ctx.snapshots.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.SNAPSHOT_RESTORE)
-    made = ctx.restoring.restore(ctx.session, caller, row, restoring.Wish(), ctx.now)
+    made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.Wish(), ctx.now)
     return answers.restoring(made)
 
 
@@ -289,6 +292,14 @@ def _refuse_mixed(asked: Restoring) -> None:
             "--as, --size, --class, --to and --read-only make a new PVC, and --in-place does not.",
             f"Leave them out: `restore {asked.snapshot} --in-place`.",
         )
+
+
+def _member(ctx: Context, team: str) -> Caller:
+    """The person as who they are to another team, whose right to restore is checked."""
+    access, caller = ctx.services.access, ctx.caller
+    theirs = access.caller(ctx.session, caller.person, caller.channel, team=team)
+    access.require(theirs, Right.SNAPSHOT_RESTORE)
+    return theirs
 
 
 def _find(ctx: Context, name: str) -> Snapshot:

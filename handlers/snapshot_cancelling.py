@@ -8,7 +8,6 @@ from bot.snapshots import cancelling_answers as answers
 from bot.snapshots.restore_card import CANCEL
 from bot.snapshots.tables import Restore
 from handlers.context import Context
-from handlers.dataset_caches import acting_for
 from handlers.snapshot import TEAM, ClaimName
 from handlers.snapshot_reverts import snapshot
 
@@ -32,9 +31,12 @@ def cancel(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 
     return answers.question_in_place(row)
 
 
-@snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE)
+def _of_restore(ctx: Context, row_id: str) -> str:
+    return cancelling.get(ctx.session, row_id).team
+
+
+@snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE, team=_of_restore)
 def click_cancel_restore(ctx: Context, row_id: str) -> Reply:
     """Cancels the restore of a card or a question."""
     row = cancelling.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.SNAPSHOT_RESTORE)
-    return answers.cancelled(cancelling.cancel(ctx.session, caller, row, ctx.now))
+    return answers.cancelled(cancelling.cancel(ctx.session, ctx.caller, row, ctx.now))

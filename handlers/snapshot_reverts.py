@@ -5,35 +5,37 @@ from bot.slack.card import Reply
 from bot.snapshots import revert_answers as answers
 from bot.snapshots.revert_card import CANCEL
 from handlers.context import Context
-from handlers.dataset_caches import acting_for
+from handlers.snapshot import of_snapshot
 from handlers.snapshot_schedules import snapshot
 
 __all__ = ["snapshot"]
 
 
-@snapshot.button(answers.SAVE, right=Right.SNAPSHOT_RESTORE)
+@snapshot.button(answers.SAVE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
 def click_saved(ctx: Context, value: str) -> Reply:
     """Asks for it, with a clone of what the PVC holds first."""
     return _asked(ctx, value, saves=True)
 
 
-@snapshot.button(answers.NO_CLONE, right=Right.SNAPSHOT_RESTORE)
+@snapshot.button(answers.NO_CLONE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
 def click_unsaved(ctx: Context, value: str) -> Reply:
     """Asks for it, and loses what the PVC holds."""
     return _asked(ctx, value, saves=False)
 
 
-@snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE)
+def _of_revert(ctx: Context, row_id: str) -> str:
+    return ctx.reverts.get(ctx.session, row_id).team
+
+
+@snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE, team=_of_revert)
 def click_cancel(ctx: Context, row_id: str) -> Reply:
     """Cancels it from its card."""
     row = ctx.reverts.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.SNAPSHOT_RESTORE)
-    return answers.cancelling(ctx.reverts.cancel(ctx.session, caller, row, ctx.now))
+    return answers.cancelling(ctx.reverts.cancel(ctx.session, ctx.caller, row, ctx.now))
 
 
 def _asked(ctx: Context, value: str, *, saves: bool) -> Reply:
     row_id, _, why = value.partition(":")
     row = ctx.snapshots.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.SNAPSHOT_RESTORE)
-    offer = ctx.reverts.offer(ctx.session, caller, row, why)
-    return answers.asked(ctx.reverts.ask(ctx.session, caller, offer, ctx.now, saves=saves))
+    offer = ctx.reverts.offer(ctx.session, ctx.caller, row, why)
+    return answers.asked(ctx.reverts.ask(ctx.session, ctx.caller, offer, ctx.now, saves=saves))

@@ -7,7 +7,6 @@ from bot.snapshots import schedule_answers as answers
 from bot.snapshots.schedule_card import UNSCHEDULE
 from bot.snapshots.scheduling import Wish, following
 from handlers.context import Context
-from handlers.dataset_caches import acting_for
 from handlers.snapshot import TEAM, ClaimName, KeepTime, snapshot
 
 __all__ = ["snapshot"]
@@ -66,13 +65,17 @@ def unschedule(ctx: Context, claim: str, cluster: str | None, team: str | None) 
     )
 
 
-@snapshot.button(UNSCHEDULE, right=Right.SNAPSHOT_CREATE)
+def _of_schedule(ctx: Context, row_id: str) -> str:
+    return ctx.schedules.get(ctx.session, row_id).team
+
+
+@snapshot.button(UNSCHEDULE, right=Right.SNAPSHOT_CREATE, team=_of_schedule)
 def click_unschedule(ctx: Context, row_id: str) -> Reply:
     """Stops the schedule of a card."""
     row = ctx.schedules.get(ctx.session, row_id)
-    caller = acting_for(ctx, row.team, Right.SNAPSHOT_CREATE)
-    return answers.unscheduled(ctx.schedules.unschedule(ctx.session, caller, row, ctx.now),
-                               ctx.words)  # fmt: skip
+    return answers.unscheduled(
+        ctx.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
+    )
 
 
 @snapshot.verb(

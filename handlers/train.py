@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bot.access import Caller, Place, Right
-from bot.errors import NotAllowedError, NotFoundError
+from bot.access import Caller, Right
+from bot.errors import NotFoundError
 from bot.slack.card import Card, Reply
 from bot.slack.container_parameters import (
     ArtifactPath,
@@ -201,27 +201,27 @@ def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG00
     return Reply(card=why_card(found, people_of(ctx.session, found), ctx.now))
 
 
-@train.button("train.logs", right=Right.RUN_READ)
+def of_run(ctx: Context, value: str) -> str:
+    """The team of the run that the value of a button begins with."""
+    return ctx.training.get(ctx.session, value.partition(" ")[0]).team
+
+
+@train.button("train.logs", right=Right.RUN_READ, team=of_run)
 def click_logs(ctx: Context, run_id: str) -> Reply:
     """The log of the card's run."""
-    run = ctx.training.get(ctx.session, run_id)
-    acting_for(ctx, run, Right.RUN_READ)
-    return _log_of(ctx, run, BUTTON_TAIL)
+    return _log_of(ctx, ctx.training.get(ctx.session, run_id), BUTTON_TAIL)
 
 
-@train.button("train.stop", right=Right.RUN_CLICK)
+@train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True)
 def click_stop(ctx: Context, run_id: str) -> Reply:
     """Stops the card's run; Slack has asked whether it is meant."""
-    run = ctx.training.get(ctx.session, run_id)
-    return _stop(ctx, acting_for(ctx, run, Right.RUN_STOP), run)
+    return _stop(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
 
 
-@train.button("train.resubmit", right=Right.RUN_SUBMIT)
+@train.button("train.resubmit", right=Right.RUN_SUBMIT, team=of_run)
 def click_resubmit(ctx: Context, run_id: str) -> Reply:
     """Starts the card's run again."""
-    run = ctx.training.get(ctx.session, run_id)
-    caller = acting_for(ctx, run, Right.RUN_SUBMIT)
-    return resubmitted(ctx, caller, run)
+    return resubmitted(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
 
 
 def _find(ctx: Context, reference: Reference) -> Run | Stranger:
@@ -242,25 +242,6 @@ def record_card(ctx: Context, run: Run) -> Card:
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage)
     more = details(run, times_of(ctx.session, run, ctx.now), lineage)
     return replace(card, facts=(*card.facts, *more))
-
-
-def acting_for(ctx: Context, run: Run, right: Right) -> Caller:
-    """The person as who they are to the run's team; in a direct message no channel tells.
-
-    What stands in a channel of no team, as a digest, is as good as in the team's own.
-    """
-    caller = ctx.caller
-    if caller.team is None:
-        access = ctx.services.access
-        caller = access.caller(ctx.session, caller.person, caller.channel, team=run.team)
-        if caller.place is Place.ELSEWHERE:
-            caller = replace(caller, place=Place.TEAM)
-        access.require(caller, right)
-    if caller.team != run.team:
-        raise NotAllowedError(
-            f"{run.reference} is a run of {run.team}.", "Use the card in that team's channel."
-        )
-    return caller
 
 
 def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:

@@ -7,7 +7,7 @@ from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
 from bot.training.card import requeue_button
 from bot.training.scaling import Offer
 from handlers.context import Context
-from handlers.train import acting_for
+from handlers.train import of_run
 from handlers.train_sessions import train
 
 __all__ = ["train"]
@@ -34,13 +34,12 @@ def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply: 
     return Reply((said, plain(done.growing)) if done.growing else (said,))
 
 
-@train.button("train.requeue", right=Right.RUN_STOP)
+@train.button("train.requeue", right=Right.RUN_STOP, team=of_run)
 def click_requeue(ctx: Context, value: str) -> Reply:
     """Stops the run, and has it start again with the nodes of the button."""
     run_id, _, nodes = value.partition(" ")
     run = ctx.training.get(ctx.session, run_id)
-    caller = acting_for(ctx, run, Right.RUN_STOP)
-    ctx.scaling.requeue(ctx.session, caller, run, int(nodes), ctx.now)
+    ctx.scaling.requeue(ctx.session, ctx.caller, run, int(nodes), ctx.now)
     said = f" is being stopped. Once it has ended it starts again on {_nodes(int(nodes))}."
     return Reply((join(code(run.reference), said),))
 

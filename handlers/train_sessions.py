@@ -9,7 +9,7 @@ from bot.slack.parameters import Duration, Reference, RunReference, TeamName
 from bot.training.answers import extended, opened
 from bot.training.tables import Run
 from handlers.context import Context
-from handlers.train import acting_for, train
+from handlers.train import of_run, train
 
 __all__ = ["train"]
 
@@ -39,30 +39,28 @@ def extend(ctx: Context, run: Reference, time: timedelta, team: str | None) -> R
     return Reply(extended(ctx.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now)))
 
 
-@train.button("train.open", right=Right.RUN_READ)
+@train.button("train.open", right=Right.RUN_READ, team=of_run)
 def click_open(ctx: Context, run_id: str) -> Reply:
     """The way into the card's session."""
     run = ctx.training.get(ctx.session, run_id)
-    ctx.sessions.refuse_opening(acting_for(ctx, run, Right.RUN_READ), run)
+    ctx.sessions.refuse_opening(ctx.caller, run)
     return _door_of(ctx, run)
 
 
-@train.button("train.extend", right=Right.RUN_CLICK)
+@train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True)
 def click_extend(ctx: Context, value: str) -> Reply:
     """Has the session last until what the button meant when it was shown."""
     run_id, _, moment = value.partition(" ")
     run = ctx.training.get(ctx.session, run_id)
-    caller = acting_for(ctx, run, Right.RUN_SUBMIT)
     until = datetime.fromtimestamp(int(moment), UTC)
-    return Reply(extended(ctx.sessions.extend_until(ctx.session, caller, run, until, ctx.now)))
+    return Reply(extended(ctx.sessions.extend_until(ctx.session, ctx.caller, run, until, ctx.now)))
 
 
-@train.button("train.keep", right=Right.RUN_CLICK)
+@train.button("train.keep", right=Right.RUN_SUBMIT, team=of_run, anywhere=True)
 def click_keep(ctx: Context, run_id: str) -> Reply:
     """Has an idle session be left alone for a while."""
     run = ctx.training.get(ctx.session, run_id)
-    caller = acting_for(ctx, run, Right.RUN_SUBMIT)
-    until = ctx.idling.keep(ctx.session, caller, run, ctx.now)
+    until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
     return Reply((join(code(run.reference), " is kept, idle or not, until ", when(until), "."),))
 
 

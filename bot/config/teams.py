@@ -111,7 +111,7 @@ class Team(Section):
     """Slack channels where the team's commands work; a channel belongs to one team."""
 
     members: Circle = Circle()
-    """Who may submit, stop their own runs and ask for quota."""
+    """Who may submit, stop their own runs and ask for quota; not after they have left."""
 
     leads: Circle = Circle()
     """Members who may also stop other people's runs."""

@@ -99,11 +99,13 @@ class GpuService:
             line.name = name_of(session, settings.workspace, line.name)
         return found
 
+    def team_of(self, session: Session, series_id: str) -> str | None:
+        """The team of what others started; None where nobody knows it."""
+        return _other(session, series_id).team or None
+
     def claim(self, session: Session, caller: Caller, series_id: str, now: datetime) -> Series:
         """Notes that what others started is of the caller, where nobody knows whose it is."""
-        series = session.get(Series, int(series_id)) if series_id.isdecimal() else None
-        if series is None or series.what != What.OTHER:
-            raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
+        series = _other(session, series_id)
         if series.team not in {"", caller.team}:
             mine = caller.team or "a team that you act for here"
             raise NotFoundError(f"{series.name} is not of {mine}.", "Use the channel of its team.")
@@ -121,6 +123,13 @@ class GpuService:
     def _is_snoozed(self, session: Session, each: Idle, now: datetime) -> bool:
         run = session.get(Run, each.who.run_id) if each.who.run_id else None
         return run is not None and run.kept_until is not None and run.kept_until > now
+
+
+def _other(session: Session, series_id: str) -> Series:
+    series = session.get(Series, int(series_id)) if series_id.isdecimal() else None
+    if series is None or series.what != What.OTHER:
+        raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
+    return series
 
 
 def _whole_hours(step: timedelta) -> timedelta:

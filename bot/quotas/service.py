@@ -36,6 +36,7 @@ from bot.quotas.tables import (
 )
 from bot.quotas.wish import Facts, Wish, base_row, override_row
 from bot.quotas.wording import change, number
+from bot.rights import EVERYBODY
 from bot.slack.markup import join, person, plain
 from bot.slack.messages import Note, refresh_cards, say_once, show_card
 
@@ -223,7 +224,8 @@ class QuotaService:
         circle = getattr(settings.approvals, policy).approvers
         deciders = sorted(self._access.people_in(session, circle) - {row.requester})
         for channel in self._deciding(deciders):
-            show_card(session, subject, channel, now, live=False, owner=deciders[0])
+            owner = next(iter(deciders), None)
+            show_card(session, subject, channel, now, live=False, owner=owner)
         show_card(session, subject, row.channel, now, live=False, owner=row.requester)
         if row.donor_team:
             for channel in settings.teams[row.donor_team].channels[:1]:
@@ -265,7 +267,8 @@ class QuotaService:
         is_head = Role.ADMIN in caller.roles or (
             Role.LEAD in caller.roles and caller.team in {row.team, row.donor_team}
         )
-        if row.requester == caller.person or (is_head and caller.may(Right.QUOTA_REVOKE_ANY)):
+        is_theirs = row.requester == caller.person and not caller.roles.isdisjoint(EVERYBODY)
+        if is_theirs or (is_head and caller.may(Right.QUOTA_REVOKE_ANY)):
             return
         raise NotAllowedError(
             f"Override {number(row)} was asked for by <@{row.requester}>.",

@@ -55,6 +55,25 @@ class ValueTraits(TypedDict, total=False):
     bare: object
 
 
+class ButtonTraits(TypedDict, total=False):
+    """What a click on a button takes.
+
+    `right` is that of the verb which does the same. `team` gives, from the context and the button's
+    value, the team of what the button is about: the person needs the right in that team, whatever
+    the channel. It is `of_no_team` where no team owns it. A button that is `anywhere` stands in
+    channels of no team as well, such as those of digests, and may be clicked there.
+    """
+
+    right: Required[StrEnum]
+    team: Required[Callable[[Any, str], str | None]]
+    anywhere: bool
+
+
+def of_no_team(_ctx: object, _value: str) -> str | None:
+    """The `team` of a button about what no team owns; the person's roles in the channel count."""
+    return None
+
+
 class RestTraits(TypedDict, total=False):
     """How the words after `--` behave."""
 
@@ -134,8 +153,10 @@ class ButtonVerb:
     """What a click on a button with this action asks for."""
 
     action: str
-    right: StrEnum
     handler: Callable[..., Reply]
+    right: StrEnum
+    team: Callable[[Any, str], str | None]
+    anywhere: bool = False
 
     def answer(self, ctx: object, value: str) -> Reply:
         """What the handler says to the button's value."""
@@ -201,14 +222,17 @@ class Command:
         """The words after `--`, as they were typed; an empty tuple where there are none."""
         return self._parameter(Parameter(name, "rest", Words(), default=(), **traits))
 
-    def button(self, action: str, *, right: StrEnum) -> Callable[[Handler], Handler]:
-        """Declares the function below it: it answers clicks, given the button's value."""
+    def button(self, action: str, **traits: Unpack[ButtonTraits]) -> Callable[[Handler], Handler]:
+        """Declares the function below it: it answers clicks, given the button's value.
+
+        Its context's caller is the person as who they are to the button's team, with the right.
+        """
 
         def declare(handler: Handler) -> Handler:
             self._refuse_twice("button", action, self.buttons)
             if not action.startswith(f"{self.name}."):
                 raise DeclarationError(f"Button {action} does not begin with {self.name}.")
-            self.buttons[action] = ButtonVerb(action, right, handler)
+            self.buttons[action] = ButtonVerb(action, handler, **traits)
             return handler
 
         return declare

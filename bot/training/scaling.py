@@ -91,9 +91,9 @@ class ScalingService:
         """Starts a run again that has ended for that; what came of it, as a sentence."""
         session.flush()
         try:
-            caller = self._access.caller(
-                session, run.stop_by or run.person, run.channel, team=run.team
-            )
+            who = run.stop_by or run.person
+            caller = self._access.member(session, who, run.channel, run.team)
+            self._access.require(caller, Right.RUN_SUBMIT)
             started = self._training.resubmit(session, caller, run, now, run.again_on)
         except UserError as error:
             return f"It was not started again: {error.message} {error.hint}"

@@ -132,7 +132,7 @@ class GrowthController:
         """Asks the approvers, as who somebody is now; a request that is hopeless ends it."""
         world = self._world
         try:
-            caller = world.access.caller(session, row.person, row.channel, team=row.team)
+            caller = world.access.member(session, row.person, row.channel, row.team)
             world.access.require(caller, Right.ANF_CHANGE)
             why_ = f"{row.claim_name} to {capacity(row.size_bytes)}"
             request = Request(GROWTH, row.id, row.lane, POLICY, digest_of(row), caller, why_)

@@ -76,7 +76,6 @@ MATRIX = {
     Right.GPU_DIGEST_POST: (".....", ".bd..", "abdpx"),
     Right.GPU_DIGEST_SET:  (".....", ".....", "abdpx"),
     Right.DECIDE:          (".....", ".....", "abdpx"),
-    Right.RUN_CLICK: ("abdpx", "abdpx", "abdpx"),
     Right.VOTE: ("abdpx", "abdpx", "abdpx"),
     Right.NOTICES: ("abdpx", "abdpx", "abdpx"),
     Right.BREAK_GLASS:     (".....", ".....", "abdp."),

@@ -20,6 +20,7 @@ from tests.bot.cluster.api_server import PATIENCE_SECONDS, eventually
 from tests.playground.cluster.served import BOT_TOKEN, Served
 
 ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"
+MIA, FAY, FAR = "U0MIA", "U0FAY", "U0FAR"
 TEAM_A, TEAM_B, APPROVALS, ELSEWHERE = "C0TEAMA", "C0TEAMB", "C0APPROVE", "C0RANDOM"
 SETTINGS = """\
 workspace: T0QM
@@ -29,7 +30,7 @@ admins: {people: [U0CAROL]}
 teams:
   team-a:
     channels: [C0TEAMA]
-    members: {people: [U0ALICE]}
+    members: {people: [U0ALICE, U0MIA]}
     leads: {people: [U0ERIN]}
     namespace: team-a
     local_queue: team-a
@@ -109,14 +110,14 @@ def opened(folder: Path, url: str, served: Served, more: str = "") -> Iterator[O
 
 
 def _meet_everybody(session: Session) -> None:
-    for user in (ALICE, BOB, CAROL, DAN, ERIN):
+    for user in (ALICE, BOB, CAROL, DAN, ERIN, MIA, FAY, FAR):
         session.add(
             Person(
                 workspace_id="T0QM",
                 user_id=user,
                 name=user.removeprefix("U0").capitalize(),
                 is_guest=user == DAN,
-                is_stranger=False,
+                is_stranger=user == FAR,
                 refreshed_at=datetime.now(UTC),
             )
         )

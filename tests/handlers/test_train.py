@@ -25,7 +25,10 @@ RECEIPT = [
     "Its card in this channel follows it. `/train stop lane` stops it.",
 ]
 AGAIN = ["Recorded: `lane#2`" + RECEIPT[0].removeprefix("Recorded: `lane`"), RECEIPT[1]]
-NOT_THEIRS = "lane is a run of team-a.\nUse the card in that team's channel."
+NOT_THEIRS = (
+    "You are not a member of team-a.\n"
+    "Ask an admin to add you to the team, or use your own team's channel."
+)
 
 
 def newest(office: Office) -> Run:

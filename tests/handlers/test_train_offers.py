@@ -166,7 +166,7 @@ def test_others_cannot_take_an_offer(desk: Office) -> None:
 def test_who_left_the_team_takes_no_offer(desk: Office, tmp_path: Path) -> None:
     offer_id = offered(desk)
     path = tmp_path / "quartermaster.yaml"
-    path.write_text(path.read_text().replace("members: {people: [U0ALICE]}", "members: {}"))
+    path.write_text(path.read_text().replace("members: {people: [U0ALICE, U0MIA]}", "members: {}"))
     desk.application.settings.refresh()
     assert clicks(desk, offer_id).splitlines()[0] == ("You are not a member of team-a.")
     assert (every(desk, Run), every(desk, Cache)) == ([], [])

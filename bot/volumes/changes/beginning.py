@@ -128,7 +128,7 @@ class Beginning:
 
     def _caller(self, session: Session, row: VolumeChange) -> Caller:
         """Who asked, as who they are now."""
-        caller = self._access.caller(session, row.person, row.channel, team=row.team)
+        caller = self._access.member(session, row.person, row.channel, row.team)
         self._access.require(caller, Right.ANF_CHANGE)
         return caller
 

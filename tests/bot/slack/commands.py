@@ -16,7 +16,7 @@ from bot.slack.container_parameters import (
     SecretReference,
     VolumeMount,
 )
-from bot.slack.declarations import Command
+from bot.slack.declarations import Command, of_no_team
 from bot.slack.markup import plain
 from bot.slack.parameters import (
     Amount,
@@ -94,7 +94,7 @@ def declare_train() -> Command:
     def show_all(ctx: Context, *, all: bool) -> Reply:  # noqa: A002 - the flag's own word
         return Reply((plain(f"{ctx.person}: {all}"),))
 
-    @train.button("train.stop", right=Right.RUN)
+    @train.button("train.stop", right=Right.RUN, team=of_no_team)
     def stop(ctx: Context, value: str) -> Reply:
         return Reply((plain(f"{ctx.person} stops {value}"),))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot.slack.card import Reply
-from bot.slack.declarations import Command, DeclarationError
+from bot.slack.declarations import Command, DeclarationError, of_no_team
 from bot.slack.markup import plain
 from bot.slack.parameters import RunName
 from bot.slack.registry import Registry
@@ -56,7 +56,7 @@ def declare_name_twice(train: Command) -> None:
 
 
 def declare_foreign_button(train: Command) -> None:
-    train.button("quota.stop", right=Right.LOOK)(answer_name)
+    train.button("quota.stop", right=Right.LOOK, team=of_no_team)(answer_name)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,314 @@
+"""An office with something for every verb and every button to act on, put back after each."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import Session, SQLModel, col, select
+
+from bot.approvals.tables import Approval
+from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, VOLUMES, Resource
+from bot.datasets.caches.tables import Cache, Orphan
+from bot.datasets.push_tables import Push
+from bot.datasets.tables import Dataset
+from bot.quotas.tables import ManagedQuota, Override
+from bot.snapshots.revert_tables import Revert
+from bot.snapshots.schedule_tables import SnapshotSchedule
+from bot.snapshots.tables import Phase as SnapshotPhase
+from bot.snapshots.tables import Restore, Snapshot
+from bot.training.tables import Phase, Run, RunOffer
+from bot.volumes.changes.tables import VolumeChange
+from bot.volumes.growth_tables import Growth
+from bot.volumes.repair_tables import Repair
+from playground.arm.trident import CLASS, DRIVER
+from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
+from playground.cluster.story import snapshot_class
+from tests.arm import Arm, served
+from tests.bot.cluster.api_server import eventually
+from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
+from tests.handlers import anf_desk
+from tests.handlers.gpu_past import held
+from tests.handlers.office import ALICE, TEAM_A, Office, opened
+from tests.playground.cluster.served import Served
+
+SETTINGS = """\
+  snapshot_restore: {approvers: {people: [U0CAROL]}}
+stores:
+  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+  classes: {standard: {budget: 8Ti}, premium: {}}
+  default_class: standard
+  static_drivers: [csi.playground]
+"""
+RUN = "--image ghcr.io/acme/lane:3.1 --gpus 1"
+
+
+@dataclass
+class Furnished:
+    """The office, and what each button of it would say: its action and its value."""
+
+    office: Office
+    values: dict[str, str]
+    rows: list[tuple[Any, dict[str, Any]]]
+
+    def put_back(self, owner: str = ALICE) -> None:
+        """Every row as it was at first; what was Alice's is `owner`'s."""
+
+        def work(session: Session) -> None:
+            for table in reversed(SQLModel.metadata.sorted_tables):
+                session.connection().execute(table.delete())
+            for table, row in self.rows:
+                session.connection().execute(table.insert(), {**row, **_owned(row, owner)})
+
+        self.office.application.database.transaction(work)
+
+    def dump(self) -> dict[str, list[dict[str, Any]]]:
+        """Every row there is, by table, for comparing."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for table, row in self._all():
+            found.setdefault(table.name, []).append(row)
+        return found
+
+    def _all(self) -> list[tuple[Any, dict[str, Any]]]:
+        def work(session: Session) -> list[tuple[Any, dict[str, Any]]]:
+            return [
+                (table, dict(row))
+                for table in SQLModel.metadata.sorted_tables
+                for row in session.connection().execute(table.select()).mappings()
+            ]
+
+        return self.office.application.database.read(work)
+
+
+def _owned(row: dict[str, Any], owner: str) -> dict[str, str]:
+    if "user_id" in row:  # somebody themselves
+        return {}
+    return {key: owner for key in ("person", "requester") if row.get(key) == ALICE}
+
+
+@contextmanager
+def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
+    """Everything, as Alice of team-a has it."""
+    cluster = world.cluster
+    cluster.install("snapshots", "trident")
+    cluster.create("volumesnapshotclasses", snapshot_class())
+    cluster.create("volumesnapshotclasses", snapshot_class("anf", DRIVER, seconds=0))
+    with served(Arm()) as arm, pytest.MonkeyPatch.context() as patch:
+        for key, value in arm.identity.items():
+            patch.setenv(key, value)
+        anf_desk._arrange(cluster, arm)
+        more = anf_desk.settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
+        with opened(folder, f"sqlite:///{folder}/all.db", world, SETTINGS + more) as office:
+            _see(office)
+            found = Furnished(office, _furnish(office, world), [])
+            found.rows = found._all()
+            yield found
+
+
+def _see(office: Office) -> None:
+    """The watches have seen what these tests need."""
+    cluster = office.application.clusters["default"]
+    kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES, STORAGE_CLASSES)
+    for resource in kinds:
+        cluster.view.store(resource).replace(cluster.list(resource))
+    eventually(lambda: cluster.view.get(STORAGE_CLASSES, CLASS) is not None)
+
+
+def _furnish(office: Office, world: Served) -> dict[str, str]:
+    do = office.application.database.transaction
+    do(_datasets)
+    for text in _SAID:
+        said = office.says(ALICE, TEAM_A, text)
+        assert said.startswith(_TAKEN), (text, said)
+    for claim in ("imagenet", "lane-data"):
+        _snapshot(office, world, claim)
+    for text in _SAID_OF_SNAPSHOTS:
+        said = office.says(ALICE, TEAM_A, text)
+        assert said.startswith(_TAKEN), (text, said)
+    series = held(office, "by-hand", idle_since=datetime.now(UTC))
+    do(_age)
+    made = do(_rows)
+    return do(_values) | made | {"gpu.mine": str(series)}
+
+
+_SAID = (
+    f"/train submit lane {RUN} -- python train.py",
+    f"/train submit nb --kind interactive {RUN} -- sleep infinity",
+    f"/train submit wide --kind elastic --nodes 1:3 {RUN} -- python train.py",
+    f"/train submit old {RUN} -- python train.py",
+    f"/train submit xray {RUN} --data retina@v1:/data -- python train.py",
+    "/dataset pin kept@v3 --reason deadline",
+    "/dataset push imagenet:/run-7 s3://lake/run-7 --yes",
+    "/quota request +2 --for 1d --reason deadline",
+)
+_SAID_OF_SNAPSHOTS = (
+    "/snapshot restore imagenet --as again",
+    '/snapshot schedule imagenet "0 2 * * *" --max 14',
+    "/snapshot pin imagenet --reason paper",
+)
+_TAKEN = (
+    "Recorded: ", "Cache retina@v1 and run xray?", "`kept@v3`", "imagenet:/run-7 is being pushed",
+    "Asked: team-a, ", "PVC `again` is being made", "Snapshots of `imagenet`", "`imagenet-",
+)  # fmt: skip
+
+
+def _datasets(session: Session) -> None:
+    cache = add_cached(session)
+    kept = add_cached(session, "kept")
+    for each in (cache, kept):
+        each.used_at = each.ready_at = datetime.now(UTC) - timedelta(hours=2)
+        each.keep_seconds = 86_400
+    add_version(session, add_dataset(session, "retina"), "v1")
+    add_dataset(session, "faces")
+    theirs = add_dataset(session, "theirs", team="team-b", is_open=True)
+    add_cache(session, add_version(session, theirs), team="team-b")
+
+
+def _snapshot(office: Office, world: Served, claim: str) -> None:
+    """A snapshot that was taken, in the cluster and in our rows."""
+    said = office.says(ALICE, TEAM_A, f"/snapshot create {claim}")
+    assert "is being taken" in said, said
+
+    def work(session: Session) -> str:
+        row = _newest(session, Snapshot)
+        row.phase, row.taken_at, row.uid = SnapshotPhase.READY, row.asked_at, "uid"
+        row.size_bytes, row.ended_at = row.capacity_bytes, None
+        return str(row.name)
+
+    name = office.application.database.transaction(work)
+    source = {"source": {"persistentVolumeClaimName": claim}}
+    world.cluster.create("volumesnapshots", {"metadata": {"name": name}, "spec": source}, "team-a")
+    status = {"readyToUse": True, "creationTime": "2026-11-21T12:00:00Z"}
+    world.cluster.inside.world.change(
+        VOLUME_SNAPSHOT, ("team-a", name), lambda obj: obj.update(status=status)
+    )
+    view = office.application.clusters["default"].view
+
+    def seen() -> bool:
+        found = view.get(SNAPSHOTS, name, "team-a")
+        return found is not None and bool(found.status.ready_to_use)
+
+    eventually(seen)
+
+
+def _age(session: Session) -> None:
+    """The runs as some time later: two run, one has ended."""
+    now = datetime.now(UTC)
+    for run in session.scalars(select(Run)):
+        if run.name in {"lane", "nb"}:
+            run.phase, run.since, run.started_at = Phase.RUNNING, now, now
+        if run.name == "nb":
+            run.until = now + timedelta(hours=8)
+        if run.name == "old":
+            run.phase, run.ended_at = Phase.SUCCEEDED, now
+        session.add(run)
+
+
+def _rows(session: Session) -> dict[str, str]:
+    """What only controllers make, or what would be in the way of another verb."""
+    orphan = _row(Orphan, kind="PersistentVolume", name="pv-left")
+    quota = _row(ManagedQuota, queue="team-a", field="nominalQuota")
+    quota.stranger = quota.baseline = 6
+    change = _row(VolumeChange, pv_name="pv-other", kind="level", claim_name="other")
+    growth = _row(Growth, claim_name="other", size_bytes=2**41, from_bytes=2**40)
+    repair = _row(Repair, claim_name="other", volume_name="pv-other")
+    revert = _row(Revert, claim_name="other", size_bytes=2**40)
+    session.add_all([orphan, quota, change, growth, repair, revert])
+    session.flush()
+    return {
+        "dataset.remove_orphan": orphan.id,
+        "quota.adopt": f"{quota.id}:6",
+        "quota.rewrite": f"{quota.id}:6",
+        "anf.give-back": change.id,
+        "anf.grow-withdraw": growth.id,
+        "anf.repair-withdraw": repair.id,
+        "snapshot.cancel-revert": revert.id,
+    }
+
+
+def _row(table: Any, **fields: Any) -> Any:
+    """A row of Alice's whose other required columns hold anything of their type."""
+    usual = {"workspace_id": "T0QM", "team": "team-a", "person": ALICE, "channel": TEAM_A,
+             "cluster": "default", "namespace": "team-a"}  # fmt: skip
+    anything = {str: "any", int: 1, datetime: datetime.now(UTC)}
+    needed = {
+        name: usual.get(name, anything.get(field.annotation))
+        for name, field in table.model_fields.items()
+        if field.is_required() or name in usual
+    }
+    return table(**{**needed, **fields})
+
+
+def _values(session: Session) -> dict[str, str]:
+    """What buttons say about the rows that were made by saying so."""
+    runs = {run.name: run.id for run in session.scalars(select(Run))}
+    offer, restore = _newest(session, RunOffer), _newest(session, Restore)
+    by_claim = {each.claim_name: each.id for each in session.scalars(select(Snapshot))}
+    approval = session.scalars(
+        select(Approval).where(col(Approval.subject_id) == _newest(session, Override).id)
+    ).one()
+    later = int((datetime.now(UTC) + timedelta(days=1)).timestamp())
+    words = {"kind": "command", "command": "train", "words": "stop lane"}
+    soon = int((datetime.now(UTC) + timedelta(hours=9)).timestamp())
+    return {
+        "again": json.dumps(words),
+        "train.logs": runs["lane"],
+        "train.stop": runs["lane"],
+        "train.resubmit": runs["old"],
+        "train.open": runs["nb"],
+        "train.extend": f"{runs['nb']} {soon}",
+        "train.keep": runs["nb"],
+        "train.requeue": f"{runs['wide']} 1",
+        "train.cache": offer.id,
+        **_of_anf(),
+        "gpu.snooze": runs["lane"],
+        "dataset.cache": offer.plans[0],
+        "dataset.push": json.dumps(
+            {"c": "imagenet", "p": "/run-8", "u": "s3://lake/run-8/", "t": "team-a"}
+        ),
+        "dataset.push_stop": _newest(session, Push).id,
+        **_of_datasets(session, later),
+        "snapshot.delete": by_claim["lane-data"],
+        "snapshot.restore": by_claim["lane-data"],
+        "snapshot.unschedule": _newest(session, SnapshotSchedule).id,
+        "snapshot.revert-saved": f"{by_claim['lane-data']}:why",
+        "snapshot.revert-unsaved": f"{by_claim['lane-data']}:why",
+        "snapshot.cancel": restore.id,
+        "approval.approve": approval.id,
+        "approval.deny": approval.id,
+    }
+
+
+def _of_anf() -> dict[str, str]:
+    claim = {"t": "team-a", "c": "default", "p": "lane-data"}
+    return {
+        "anf.go": '{"t":"team-a","c":"default","v":"lane-data","k":"level","l":"Ultra"}',
+        "anf.grow": json.dumps({**claim, "s": 2**41}),
+        "anf.repair": json.dumps({**claim, "v": "pv", "o": "1", "n": "2"}),
+    }
+
+
+def _of_datasets(session: Session, later: int) -> dict[str, str]:
+    cache = session.scalars(select(Cache).where(col(Cache.reference) == "chest-xray@v3")).one()
+    dataset = session.scalars(select(Dataset).where(col(Dataset.name) == "retina")).one()
+    return {
+        "dataset.version": dataset.id,
+        "dataset.evict": cache.id,
+        "dataset.extend": f"{cache.id} {later + 86_400}",
+        "dataset.pin": f"{cache.id} {later}",
+    }
+
+
+def _newest(session: Session, table: Any) -> Any:
+    found = session.scalars(select(table).order_by(col(table.id).desc())).first()
+    assert found is not None
+    return found

@@ -1,0 +1,118 @@
+"""Whoever has left a team acts for it no more: not by words, clicks, questions or later acts."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session, col, select
+
+from bot.quotas.tables import Override
+from bot.training.tables import Phase, Run
+from handlers.desk import AGAIN
+from tests.handlers.office import ALICE, CAROL, ERIN, TEAM_A, Office, opened
+from tests.handlers.test_train import newest, work
+from tests.handlers.test_train_scaling import SUBMIT as WIDE
+from tests.playground.cluster.served import Served
+
+NOTEBOOK = "/train submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17"
+REFUSED = (
+    "You are not a member of team-a.\n"
+    "Ask an admin to add you to the team, or use your own team's channel."
+)
+MEMBERS = "members: {people: [U0ALICE, U0MIA]}"
+
+
+@pytest.fixture
+def office(tmp_path: Path, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
+        yield open_office
+
+
+def leaves(office: Office, folder: Path, *more: tuple[str, str]) -> None:
+    """Alice is in no team any more."""
+    path = folder / "quartermaster.yaml"
+    text = path.read_text()
+    for old, new in ((MEMBERS, "members: {people: [U0MIA]}"), *more):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    office.application.settings.refresh()
+
+
+def session_runs(office: Office) -> Run:
+    """Alice's notebook, which runs and lasts eight hours."""
+    office.says(ALICE, TEAM_A, NOTEBOOK)
+
+    def begin(session: Session) -> None:
+        row = session.scalars(select(Run).order_by(col(Run.id).desc())).one()
+        row.phase, row.since = Phase.RUNNING, office.application.clock.now()
+        row.until = row.since + timedelta(hours=8)
+
+    office.application.database.transaction(begin)
+    return newest(office)
+
+
+@pytest.mark.parametrize("place", [TEAM_A, "D0ALICE", "C0RANDOM"])
+def test_buttons_refuse_who_has_left(office: Office, tmp_path: Path, place: str) -> None:
+    run = session_runs(office)
+    assert run.until is not None
+    later = f"{run.id} {int((run.until + timedelta(hours=1)).timestamp())}"
+    leaves(office, tmp_path)
+    for action, value in (
+        ("train.extend", later),
+        ("train.keep", run.id),
+        ("gpu.snooze", run.id),
+        ("train.stop", run.id),
+    ):
+        assert office.clicks(ALICE, place, action, value) == REFUSED
+    assert (newest(office).until, newest(office).wanted) == (run.until, run.wanted)
+
+
+def test_leads_act_on_runs_of_former_members(office: Office, tmp_path: Path) -> None:
+    run = session_runs(office)
+    leaves(office, tmp_path)
+    assert office.clicks(ERIN, TEAM_A, "train.keep", run.id).startswith("`nb` is kept, idle or not")
+    assert office.clicks(ERIN, TEAM_A, "train.stop", run.id).startswith("`nb` is being stopped")
+
+
+@pytest.mark.parametrize("place", [TEAM_A, "D0ALICE"])
+def test_commands_refuse_who_has_left(office: Office, tmp_path: Path, place: str) -> None:
+    session_runs(office)
+    leaves(office, tmp_path)
+    for text in ("stop nb", "extend nb 1h", "open nb", "show nb"):
+        assert office.says(ALICE, place, f"/train {text} --team team-a") == REFUSED
+
+
+def test_a_question_is_void_for_who_has_left(office: Office, tmp_path: Path) -> None:
+    leaves(office, tmp_path)
+    value = json.dumps({"kind": "command", "command": "train", "words": NOTEBOOK[7:]})
+    assert office.clicks(ALICE, TEAM_A, AGAIN, value) == REFUSED
+
+
+def test_runs_start_again_for_members_only(office: Office, tmp_path: Path) -> None:
+    """Whoever asked for that may have left before the run had ended."""
+    office.says(ALICE, TEAM_A, WIDE)
+    run = newest(office)
+    assert office.clicks(ALICE, TEAM_A, "train.requeue", f"{run.id} 1").startswith("`wide` is")
+    leaves(office, tmp_path)
+    work(office)
+    assert newest(office).id == run.id
+    assert newest(office).ended_at is not None
+
+
+def test_requests_are_taken_back_by_members_only(office: Office, tmp_path: Path) -> None:
+    """An approver may look at the quota of every team, but acts for none."""
+    office.says(ALICE, TEAM_A, "/quota request +2 --for 1d --reason deadline")
+    leaves(
+        office,
+        tmp_path,
+        ("quota_override: {approvers: {people: [U0CAROL]}}",
+         "quota_override: {approvers: {people: [U0CAROL, U0ALICE]}}"),
+    )  # fmt: skip
+    said = office.says(ALICE, "D0ALICE", "/quota revoke --team team-a")
+    assert said.splitlines()[1] == "They can revoke it, or a lead of the team, or an admin."
+    row = office.application.database.read(lambda s: s.scalars(select(Override)).one())
+    assert row.revoked_at is None
+    assert "is revoked" in office.says(CAROL, TEAM_A, "/quota revoke")
