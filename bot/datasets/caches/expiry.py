@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from bot.datasets.caches.tables import Cache
 from bot.durations import format_duration
@@ -80,6 +81,14 @@ def expiring(found: Sequence[Found], notice: timedelta, now: datetime) -> dict[s
         if expires is not None and now >= expires - lead(each.cache, notice):
             leaves[each.cache.id] = Leave(expires, _unused(each.cache, now))
     return leaves
+
+
+def soonest(*reasons: Mapping[str, Leave]) -> dict[str, Leave]:
+    """Of several reasons to go, by the ids of caches, the one that comes first for each."""
+    found: dict[str, Leave] = {}
+    for cache_id, leave in chain.from_iterable(each.items() for each in reasons):
+        found[cache_id] = min(found.get(cache_id, leave), leave, key=lambda each: each.at)
+    return found
 
 
 def is_after_a_pause(swept_at: datetime | None, now: datetime) -> bool:

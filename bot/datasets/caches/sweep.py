@@ -20,6 +20,7 @@ from bot.datasets.caches.expiry import (
     capped,
     expiring,
     is_after_a_pause,
+    soonest,
 )
 from bot.datasets.caches.looking import Use
 from bot.datasets.caches.lost import lost
@@ -78,7 +79,9 @@ def sweep(session: Session, seen: Seen, settings: Settings, now: datetime) -> No
         for name, known in datasets.classes.items()
         if known.watermark_percent is not None
     }
-    leaves = crowded(found, seen.rooms, percents, now) | expiring(found, datasets.notice, now)
+    leaves = soonest(
+        crowded(found, seen.rooms, percents, now), expiring(found, datasets.notice, now)
+    )
     actions = {
         each.cache.id: action(each, leaves.get(each.cache.id), datasets.notice, anew=anew, now=now)
         for each in found

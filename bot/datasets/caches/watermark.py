@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.datasets.caches.expiry import Found, Leave
 from bot.datasets.wording import capacity
+
+_SPARED = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,9 @@ def crowded(
     """The caches that go because their class is too full, by their ids.
 
     `percents` are the watermarks of classes. Those go that were not used for longest, until
-    what is left is below the watermark; those that people were told of already go first. What
-    somebody has extended stays until that ends.
+    what is left is below the watermark; those that people were told of already go first, at the
+    moment they were told. What somebody has extended stays until that ends, and what turned out
+    to be needed when it was to go is left alone for a day.
     """
     leaves = {}
     for name, percent in percents.items():
@@ -50,14 +53,16 @@ def crowded(
         )
         of_class = [each for each in found if _may_go(each, name, now)]
         for each in _least_used(of_class, room.taken - room.leaving - limit):
-            leaves[each.cache.id] = Leave(now, why)
+            leaves[each.cache.id] = Leave(each.cache.noticed_at or now, why)
     return leaves
 
 
 def _may_go(found: Found, storage_class: str, now: datetime) -> bool:
     cache = found.cache
     is_extended = cache.expires_after is not None and cache.expires_after > now
-    return cache.storage_class == storage_class and found.is_free and not is_extended
+    is_spared = cache.called_off is not None and now - cache.used_at < _SPARED
+    is_wanted = is_extended or is_spared
+    return cache.storage_class == storage_class and found.is_free and not is_wanted
 
 
 def _least_used(found: Iterable[Found], excess: int) -> Iterable[Found]:

@@ -1,6 +1,7 @@
 """Caches that are there already, in rows and in a cluster, and what keeps or evicts them."""
 
 from datetime import datetime, timedelta
+from random import Random
 from typing import Any
 
 from sqlmodel import Session, col, select
@@ -108,6 +109,7 @@ class Keeping(Ground):
         world = World(database, self.clock, self.settings, self.clusters, self.words)
         controllers = (Evicting(world), Leaving(world), SweepController(world))
         self.loop = Loop(database, self.clock, controllers)
+        self._offsets = Random(23)  # noqa: S311 - what is repeated is no secret
         self.world.create("namespaces", {"metadata": {"name": "datasets"}})
 
     @override
@@ -226,13 +228,17 @@ class Keeping(Ground):
         self.run()
 
     def live(self, minutes: float = 60, **length: float) -> None:
-        """Lets time pass with a sweep every so many minutes."""
+        """Lets time pass with a sweep about every so many minutes, and never on the exact moment.
+
+        The last one falls up to five minutes after the end, as one does where they come every five.
+        """
         end = self.clock.now() + timedelta(**length)
         while self.clock.now() < end:
-            self.outside.clock.moment += timedelta(minutes=minutes)
+            step = timedelta(minutes=minutes, seconds=-self._offsets.uniform(61, 299))
+            late = end + timedelta(seconds=self._offsets.uniform(1, 299))
+            self.outside.clock.moment = min(self.clock.now() + step, late)
             self.sweep()
         self.pass_time(minutes=1)
-        self.outside.clock.moment = end
 
     def gone(self) -> bool:
         """Whether nothing of caches is left in the cluster."""

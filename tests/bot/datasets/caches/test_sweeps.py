@@ -16,9 +16,10 @@ from tests.bot.datasets.caches.rows import CAPACITY
 from tests.bot.ground import ALICE, START, TEAM_B
 
 DAY = 86_400
+NOTICE = timedelta(hours=4)
 UNUSED = (
     f"@<@{ALICE}> chest-xray@v3 on standard is evicted in 4h, 2026-11-22 12:00 UTC."
-    " Nobody has used it for 20h; it stays 1d after its last use.\n"
+    " Nobody has used it for 20h 31s; it stays 1d after its last use.\n"
     "Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time to copy"
     " it again: the catalogue and the source stay."
 )
@@ -30,6 +31,12 @@ def said(keeping: Keeping, cache_id: str) -> list[str]:
     return [readable(Markup(each), name_of="<@{}>".format) for each in notes]
 
 
+def noticed_at(keeping: Keeping) -> datetime:
+    """When people were told of the only cache of which they were, a moment after it was time."""
+    (moment,) = (each.noticed_at for each in keeping.rows() if each.noticed_at is not None)
+    return moment
+
+
 def purposes(keeping: Keeping, cache_id: str) -> list[str]:
     return [each.rpartition("-")[0] or each for each in keeping.notes(cache_id)]
 
@@ -39,8 +46,8 @@ def test_silence_evicts_at_the_announced_moment(keeping: Keeping) -> None:
     keeping.live(hours=19)
     assert keeping.notes(cache_id) == {}
     keeping.live(hours=1)
-    cache = keeping.get(cache_id)
-    assert (said(keeping, cache_id), cache.leaves_at) == ([UNUSED], START + timedelta(days=1))
+    leaves = keeping.get(cache_id).leaves_at
+    assert (said(keeping, cache_id), leaves) == ([UNUSED], noticed_at(keeping) + NOTICE)
     keeping.live(hours=3)
     assert keeping.get(cache_id).phase == Phase.READY
     keeping.live(hours=2)
@@ -55,7 +62,7 @@ def test_a_pod_of_anybody_withdraws_the_notice(keeping: Keeping) -> None:
     keeping.mount(cache_id)
     keeping.sweep()
     cache = keeping.get(cache_id)
-    assert (cache.noticed_at, cache.seen_used_at) == (None, START + timedelta(hours=21))
+    assert (cache.noticed_at, cache.seen_used_at) == (None, keeping.clock.now())
     assert cache.used_by == "pod loader in datasets"
     stays = "chest-xray@v3 on standard stays. Pod loader in namespace datasets mounts it."
     assert said(keeping, cache_id)[1:] == [stays]
@@ -131,12 +138,15 @@ def test_no_more_go_at_once_than_allowed(keeping: Keeping) -> None:
     keeping.policy = settings(evictions_per_sweep=2)
     for number in range(5):
         keeping.cache(f"set-{number}", keep_seconds=DAY)
-    keeping.live(hours=23)
-    phases: list[int] = []
+    keeping.live(hours=20.1)
+    keeping.live(hours=3.6)
+    gone: list[int] = []
     for _ in range(4):
-        keeping.live(minutes=30, hours=0.5)
-        phases.append(sum(each.phase == Phase.EVICTED for each in keeping.rows()))
-    assert phases == [0, 2, 4, 5]
+        gone.append(sum(each.phase == Phase.EVICTED for each in keeping.rows()))
+        keeping.outside.clock.moment += timedelta(minutes=29)
+        keeping.sweep()
+        keeping.pass_time(minutes=1)
+    assert gone == [0, 2, 4, 5]
 
 
 def test_a_longer_time_is_announced_anew(keeping: Keeping) -> None:
@@ -144,12 +154,12 @@ def test_a_longer_time_is_announced_anew(keeping: Keeping) -> None:
     keeping.live(hours=21)
 
     def lengthen(session: Any) -> None:
-        session.get_one(Cache, cache_id).keep_seconds = DAY + 2 * 3600
+        session.get_one(Cache, cache_id).keep_seconds = DAY + 3600
 
     keeping.do(lengthen)
-    keeping.live(hours=4)
+    keeping.live(hours=3)
     cache = keeping.get(cache_id)
-    assert (cache.phase, cache.leaves_at) == (Phase.READY, START + timedelta(hours=26))
+    assert (cache.phase, cache.leaves_at) == (Phase.READY, noticed_at(keeping) + NOTICE)
     assert purposes(keeping, cache_id) == ["notice", "notice"]
     keeping.live(hours=2)
     assert keeping.get(cache_id).phase == Phase.EVICTED
@@ -172,7 +182,7 @@ def test_other_teams_are_told_in_their_channels(keeping: Keeping) -> None:
 def test_a_short_time_is_announced_at_half(keeping: Keeping) -> None:
     cache_id = keeping.cache(keep_seconds=7200)
     keeping.live(minutes=15, hours=1)
-    assert keeping.get(cache_id).leaves_at == START + timedelta(hours=2)
+    assert keeping.get(cache_id).leaves_at == noticed_at(keeping) + timedelta(hours=1)
 
 
 def crowd(keeping: Keeping, budget: int | None, percent: int, keep: int | None = None) -> list[str]:
@@ -194,11 +204,30 @@ def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
     )
     assert [keeping.get(each).noticed_at for each in (middle, newest)] == [None, None]
     keeping.live(hours=5)
+    assert purposes(keeping, oldest) == ["notice", "evicted"]
     assert [keeping.get(each).phase for each in (oldest, middle, newest)] == [
         Phase.EVICTED,
         Phase.READY,
         Phase.READY,
     ]
+
+
+@pytest.mark.parametrize("keep", [None, 6 * 3600, 30 * DAY])
+def test_each_crowding_is_announced_only_once(keeping: Keeping, keep: int | None) -> None:
+    made = crowd(keeping, 400, 80, keep)
+    keeping.live(minutes=25, days=1)
+    assert {keeping.get(each).phase for each in made[:2]} == {Phase.EVICTED}
+    assert [purposes(keeping, each) for each in made[:2]] == [["notice", "evicted"]] * 2
+
+
+def test_crowds_name_a_kept_cache_once_daily(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=None)
+    crowded = {"standard": {"watermark_percent": 1, "budget": "400Gi"}}
+    keeping.policy = settings(classes=crowded)
+    snapshot_of(keeping, cache_id)
+    keeping.live(hours=47)
+    assert keeping.get(cache_id).phase == Phase.READY
+    assert purposes(keeping, cache_id) == ["notice", "called-off", "notice", "called-off"]
 
 
 @pytest.mark.parametrize("keep", [None, 30 * DAY])
@@ -265,16 +294,21 @@ def swept_at(keeping: Keeping) -> datetime:
 def test_each_sweep_is_remembered(keeping: Keeping) -> None:
     keeping.sweep()
     keeping.live(hours=2)
-    assert swept_at(keeping) == START + timedelta(hours=2)
+    assert keeping.clock.now() - swept_at(keeping) == timedelta(minutes=1)
 
 
-def test_a_snapshot_is_told_of_once_a_day(keeping: Keeping) -> None:
-    cache_id = keeping.cache(keep_seconds=DAY)
+def snapshot_of(keeping: Keeping, cache_id: str) -> None:
+    """Somebody has a VolumeSnapshot of a cache."""
     keeping.world.create("customresourcedefinitions", SNAPSHOT_CRD)
     keeping.pass_time(seconds=2)
     source = {"source": {"persistentVolumeClaimName": keeping.get(cache_id).claim_name}}
     snapshot = {"metadata": {"name": "before-cleaning"}, "spec": source}
     keeping.cluster.create(SNAPSHOTS, snapshot, "datasets")
+
+
+def test_a_snapshot_is_told_of_once_a_day(keeping: Keeping) -> None:
+    cache_id = keeping.cache(keep_seconds=DAY)
+    snapshot_of(keeping, cache_id)
     keeping.live(hours=52)
     assert keeping.get(cache_id).phase == Phase.READY
     assert purposes(keeping, cache_id) == ["notice", "called-off", "notice", "called-off"]
