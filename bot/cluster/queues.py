@@ -248,12 +248,21 @@ class RequeueState(Part, frozen=True, kw_only=True):
     count: int = 0
 
 
+class AdmissionCheckState(Part, frozen=True, kw_only=True):
+    """How far a check is that a workload has to pass: Pending, Ready, Retry or Rejected."""
+
+    name: str = ""
+    state: str = "Pending"
+    message: str = ""
+
+
 class WorkloadStatus(Part, frozen=True, kw_only=True):
     """How far a workload is."""
 
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     requeue_state: RequeueState | None = None
+    admission_checks: tuple[AdmissionCheckState, ...] = ()
 
 
 class Workload(ClusterObject, frozen=True, kw_only=True):

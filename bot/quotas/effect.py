@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 
+from bot.quotas.cohorts import available
 from bot.quotas.engine import LATEST, ZERO, Figures, Queues
 from bot.quotas.standing import Item
-from bot.quotas.status import free_in_pool
 from bot.quotas.tables import Mode, Override
 
 _MOST_SHOWN = 5
@@ -128,11 +128,10 @@ def _prospects(
 def _outlook(
     own: Figures, pool: Sequence[Figures], gpus: Decimal, free: Decimal | None
 ) -> Outlook | None:
-    shared = free_in_pool(own, pool)
-    if own.reserved is None or shared is None:
+    there = available(own, pool)
+    if own.reserved is None or there is None:
         return None
     own_free = own.nominal - own.reserved
-    within = own.borrowing_limit is None or gpus <= own_free + own.borrowing_limit
-    if gpus <= shared and within:
+    if gpus <= there:
         return Outlook.LACKS_NODES if free is not None and gpus > free else Outlook.STARTS
     return Outlook.RECLAIMS if own.reclaims and gpus <= own_free else Outlook.WAITS

@@ -44,10 +44,22 @@ class Words:
 
 
 @dataclass(frozen=True)
+class CohortQuota:
+    """What a cohort has of a flavor beyond its queues, in GPUs, and its limits towards the next."""
+
+    name: str
+    nominal: Decimal = ZERO
+    borrowing_limit: Decimal | None = None
+    lending_limit: Decimal | None = None
+
+
+@dataclass(frozen=True)
 class Figures:
     """One queue and one flavor, in GPUs; None where the engine has not said.
 
     `is_unlimited` says that the queue's own quota has no end; `nominal` is then all there is.
+    `above` are its cohorts up to the top, the nearest first, where the engine knows of such trees.
+    With `is_cohort` it is what the cohort itself has, which is the first of `above` too.
     """
 
     queue: str
@@ -61,6 +73,8 @@ class Figures:
     borrowed: Decimal | None
     reclaims: bool
     is_unlimited: bool = False
+    above: tuple[CohortQuota, ...] = ()
+    is_cohort: bool = False
 
 
 @dataclass(frozen=True)

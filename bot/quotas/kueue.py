@@ -22,7 +22,7 @@ from bot.cluster.resources import (
     is_owned,
 )
 from bot.cluster.view import View
-from bot.quotas.engine import LATEST, ZERO, Figures, Queue, Waiting
+from bot.quotas.engine import LATEST, ZERO, CohortQuota, Figures, Queue, Waiting
 from bot.quotas.kueue_items import KueueItem
 from bot.quotas.kueue_words import WORDS
 from bot.quotas.nodes import allocatable
@@ -47,7 +47,7 @@ class KueueQueues:
             None,
             {},
         )
-        self._told: dict[str, tuple[ClusterQueue, Queue]] = {}
+        self._told: dict[str, tuple[ClusterQueue, object, Queue]] = {}
         self._within: dict[tuple[str, str], tuple[object, object, Sequence[Workload]]] = {}
 
     def behind(self, namespace: str, door: str) -> Queue | None:
@@ -135,9 +135,9 @@ class KueueQueues:
 
     def _queue_of(self, queue: ClusterQueue) -> Queue:
         """Worked out once for each state of a queue, since every submission asks several times."""
-        told = self._told.get(queue.name)
-        if told is not None and told[0] is queue:
-            return told[1]
+        told, cohorts = self._told.get(queue.name), self.view.all(COHORTS)
+        if told is not None and told[0] is queue and told[1] is cohorts:
+            return told[2]
         groups = queue.spec.resource_groups
         found = Queue(
             name=queue.name,
@@ -148,7 +148,7 @@ class KueueQueues:
             is_judged=bool(queue.status.conditions or queue.status.flavors_usage),
             covered=frozenset(name for group in groups for name in group.covered_resources),
         )
-        self._told[queue.name] = (queue, found)
+        self._told[queue.name] = (queue, cohorts, found)
         return found
 
     def _figures(self, queue: ClusterQueue, flavor: str, quota: ResourceQuota) -> Figures:
@@ -165,6 +165,7 @@ class KueueQueues:
             reserved=self._gpus(reserved[0]) if reserved else None,
             borrowed=self._gpus(reserved[1]) if reserved else None,
             reclaims=queue.spec.preemption.reclaim_within_cohort != "Never",
+            above=self._above(queue.spec.cohort, flavor),
         )
 
     def _of_cohorts(self) -> Iterator[Figures]:
@@ -182,7 +183,30 @@ class KueueQueues:
                     reserved=ZERO,
                     borrowed=ZERO,
                     reclaims=False,
+                    above=self._above(cohort.name, flavor),
+                    is_cohort=True,
                 )
+
+    def _above(self, cohort: str, flavor: str) -> tuple[CohortQuota, ...]:
+        """A cohort and those above it, with what they have of a flavor."""
+        found: dict[str, CohortQuota] = {}
+        while cohort and cohort not in found:
+            seen = self.view.get(COHORTS, cohort)
+            groups = seen.spec.resource_groups if seen else ()
+            quotas = dict(quotas_in(groups, self.resource))
+            found[cohort] = self._cohort_quota(cohort, quotas.get(flavor))
+            cohort = seen.spec.parent if seen else ""
+        return tuple(found.values())
+
+    def _cohort_quota(self, name: str, quota: ResourceQuota | None) -> CohortQuota:
+        if quota is None:
+            return CohortQuota(name)
+        return CohortQuota(
+            name,
+            quota.nominal_quota / self.per_gpu,
+            self._gpus(quota.borrowing_limit),
+            self._gpus(quota.lending_limit),
+        )
 
     def _item(self, workload: Workload) -> KueueItem:
         return KueueItem(workload, self.resource, self.per_gpu)

@@ -23,11 +23,12 @@ from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
 from bot.quotas.kueue import KueueQueues
 from bot.quotas.kueue_flavors import placement_of
 from bot.quotas.kueue_items import KueueItem
-from bot.quotas.kueue_says import blocked
+from bot.quotas.kueue_says import blocked, told_of_checks
 from bot.quotas.priorities import refuse_priority
 from bot.quotas.standing import Stand, Standing, Taker
 
 _HELD = "It is on hold: its Workload was deactivated."
+_REJECTED = "An admission check rejected it, and Kueue gave it up:"
 _GAVE_UP = {
     "RequeuingLimitExceeded": "Kueue gave up after too many attempts to start it.",
     "MaximumExecutionTimeExceeded": "It reached the longest time that Kueue lets it run.",
@@ -228,6 +229,9 @@ def standing_of(workload: Workload) -> Standing:
     if admitted is not None and admitted.true:
         return Standing(name, Stand.ADMITTED, since=admitted.last_transition_time)
     why = blocked(workload)
+    rejected = _rejected(workload)
+    if rejected:
+        return Standing(name, Stand.GIVEN_UP, reason=_REJECTED, quote=rejected, blocked=why)
     evicted = find_condition(conditions, "Evicted")
     held = "" if workload.spec.active else _HELD
     if evicted is None or not evicted.true:
@@ -248,6 +252,22 @@ def standing_of(workload: Workload) -> Standing:
         return Standing(name, Stand.WAITING, reason=held, blocked=why)
     back = "It was sent back to its queue:"
     return Standing(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
+
+
+def _rejected(workload: Workload) -> str:
+    """What the check said that Kueue gave a Workload up for; empty where it did not."""
+    conditions = workload.status.conditions
+    finished = find_condition(conditions, "Finished")
+    if finished is not None and finished.true and finished.reason == "AdmissionChecksRejected":
+        return finished.message or finished.reason
+    evicted = find_condition(conditions, "Evicted")
+    if workload.spec.active or evicted is None or not evicted.true:
+        return ""
+    # Once it is evicted its checks are Pending again; versions before 0.14 leave them Rejected.
+    said = told_of_checks(workload, "Rejected")
+    if said or "AdmissionCheck" in evicted.reason or "in Rejected state" in evicted.message:
+        return said or evicted.message.removeprefix("The workload is deactivated due to ")
+    return ""
 
 
 def uncovered(demand: Demand, queue: Queue | None) -> list[str]:

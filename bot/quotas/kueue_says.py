@@ -53,9 +53,18 @@ def blocked(workload: Workload) -> Blocked | None:
     if reserved is None:
         return Blocked(Cause.NOT_LOOKED_AT)
     if reserved.true:
-        return Blocked(Cause.CHECKS, admitted.message if admitted else "")
+        said = told_of_checks(workload) or (admitted.message if admitted else "")
+        return Blocked(Cause.CHECKS, said)
     cause = _REASONS.get(reserved.reason) or _cause_of(reserved.message)
     return Blocked(cause, " ".join(reserved.message.split()))
+
+
+def told_of_checks(workload: Workload, *states: str) -> str:
+    """What the checks say that are in these states, or that it has not passed yet."""
+    checks = workload.status.admission_checks
+    open_ = [each for each in checks if each.state in (states or ("Pending", "Retry", "Rejected"))]
+    said = (f"AdmissionCheck {each.name} is {each.state}: {each.message}" for each in open_)
+    return "; ".join(" ".join(each.split()).rstrip(": .") for each in said)
 
 
 def _cause_of(message: str) -> Cause:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from bot.config import Team
+from bot.quotas.cohorts import available
 from bot.quotas.engine import ZERO, Figures, Queue, Queues, Waiting
 from bot.quotas.tables import Override
 
@@ -82,25 +83,7 @@ def _waiting(queues: Queues, queue: Queue) -> Waiting | None:
 
 def free_to_borrow(own: Figures, pool: Iterable[Figures]) -> Decimal | None:
     """What the queue could take above its nominal quota now; None when a figure is unknown."""
-    shared = free_in_pool(own, pool)
-    if own.reserved is None or shared is None:
+    free = available(own, pool)
+    if own.reserved is None or free is None:
         return None
-    own_free = own.nominal - own.reserved
-    left = shared - max(ZERO, own_free)
-    if own.borrowing_limit is not None:
-        left = min(left, own.borrowing_limit + min(ZERO, own_free))
-    return max(ZERO, left)
-
-
-def free_in_pool(own: Figures, pool: Iterable[Figures]) -> Decimal | None:
-    """What nobody uses of all that the queue may reach; None when a figure is unknown."""
-    free = ZERO
-    for each in pool:
-        if each.reserved is None:
-            return None
-        left = each.nominal - each.reserved
-        is_other = each.queue != own.queue
-        if is_other and each.lending_limit is not None:
-            left = min(left, each.lending_limit)
-        free += left
-    return free
+    return max(ZERO, free - max(ZERO, own.nominal - own.reserved))

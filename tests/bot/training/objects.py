@@ -56,7 +56,9 @@ def root(*conditions: dict[str, Any], suspend: bool = False, **more: Any) -> Roo
     return root_of(JOBS, _as(Job, {"metadata": metadata, "spec": spec, "status": status}))
 
 
-def workload(*conditions: dict[str, Any], active: bool = True) -> Workload:
+def workload(
+    *conditions: dict[str, Any], active: bool = True, checks: tuple[dict[str, Any], ...] = ()
+) -> Workload:
     """The Job's Workload."""
     owner = {"kind": "Job", "name": "lane-124a67dc90", "uid": UID, "controller": True}
     return _as(
@@ -64,7 +66,7 @@ def workload(*conditions: dict[str, Any], active: bool = True) -> Workload:
         {
             "metadata": {"name": "job-lane", "namespace": "team-a", "ownerReferences": [owner]},
             "spec": {"queueName": "team-a", "active": active},
-            "status": {"conditions": list(conditions)},
+            "status": {"conditions": list(conditions), "admissionChecks": list(checks)},
         },
     )
 
