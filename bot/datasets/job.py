@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bot.cluster import labels
+from bot.cluster.expansion import unexpanded
 from bot.config import Datasets, Store
 from bot.datasets.tables import Version
 
@@ -114,8 +115,7 @@ def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Man
     return {
         "name": CONTAINER,
         "image": image,
-        # Kubernetes would fill in $(NAME), and make $ of $$.
-        "args": [each.replace("$", "$$") for each in arguments],
+        "args": list(map(unexpanded, arguments)),
         "resources": {
             "requests": {"cpu": "500m", "memory": "512Mi"},
             "limits": {"memory": "512Mi"},

@@ -12,13 +12,19 @@ _QUOTES = str.maketrans(
 _SPACES = str.maketrans(
     dict.fromkeys("\u00a0\u1680\u2007\u202f\u205f\u3000", " ")
     | dict.fromkeys(map(chr, range(0x2000, 0x200B)), " ")
+    | dict.fromkeys("\u2010\u2011\ufe63\uff0d", "-")
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 )
 _QUOTED = r"\"[^\"]*\"|(?<!\w)'[^']*'"
 # What keyboards make of two hyphens: an em dash, a bar, one or two en dashes, two minus signs.
-_LONG = r"[\u2014\u2015]|\u2013\u2013?|\u2212\u2212"
+_LONG = r"[\u2014\u2015]|\u2013\u2013?|\u2212\u2212?"
 _SEPARATOR = re.compile(rf"{_QUOTED}|(?P<separator>(?<!\S)(?:--|{_LONG})(?!\S))")
-_DASH = re.compile(rf"{_QUOTED}|(?P<dash>(?<!\S)(?:{_LONG})(?=[A-Za-z]|\s|$))")
+_DASH = re.compile(
+    rf"{_QUOTED}|(?P<dash>(?<!\S)(?:{_LONG})(?=[A-Za-z]|\s|$))"
+    r"|(?P<minus>(?<!\S)[\u2012-\u2015\u2212](?=[0-9]))"
+)
+# What goes on in the next line, as a shell reads it; browsers leave blanks behind the backslash.
+_GOES_ON = re.compile(rf"{_QUOTED}|(?P<end>\\[ \t\u00a0]*(?:\r?\n|\Z))")
 _FENCED = re.compile(r"\s*(`{3}|`)(?!`)(.*?)(?<!`)\1\s*", re.DOTALL)
 _ESCAPE = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
@@ -29,12 +35,13 @@ _HELD = {"\ufdd0": '"', "\ufdd1": "'"}
 def normalise(text: str) -> str:
     """`text` as it was meant: straight quotes, plain spaces, `--` for dashes, no Slack escapes.
 
-    What follows ` -- ` is for a container: of it only smart quotes and Slack's escapes change,
-    and its dashes where the ` -- ` itself shows that a keyboard turned `--` into a dash.
+    Lines that end with a backslash go on in the next one, outside quotes. What follows ` -- ` is
+    for a container: of it only smart quotes and Slack's escapes change, and its dashes where the
+    ` -- ` itself shows that a keyboard turned `--` into a dash.
     """
     straight = text.translate(_QUOTES).replace("\0", "")
     fenced = _FENCED.fullmatch(straight)
-    head, separator, tail = _parted(fenced.group(2) if fenced else straight)
+    head, separator, tail = _parted(_joined(fenced.group(2) if fenced else straight))
     cleaned = _dashed(head.translate(_SPACES))
     if separator:
         cleaned += f"-- {(tail if separator == '--' else _dashed(tail)).lstrip()}"
@@ -65,8 +72,20 @@ def _parted(text: str) -> tuple[str, str, str]:
     return text, "", ""
 
 
+def _joined(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _GOES_ON.sub(lambda found: "" if found.group("end") else found.group(), text)
+
+
 def _dashed(text: str) -> str:
-    return _DASH.sub(lambda found: "--" if found.group("dash") else found.group(), text)
+    return _DASH.sub(_hyphens, text)
+
+
+def _hyphens(found: re.Match[str]) -> str:
+    if found.group("minus"):
+        return "-"
+    return "--" if found.group("dash") else found.group()
 
 
 def _meant(found: re.Match[str]) -> str:

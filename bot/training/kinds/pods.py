@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.cluster import labels
+from bot.cluster.expansion import unexpanded
 from bot.datasets.caches.using import WHOLE
 from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
@@ -107,23 +108,18 @@ def _container(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
         "volumeMounts": _mounts(spec, mounts),
     }
     if spec.command:
-        container["command"] = list(spec.command)
+        container["command"] = list(map(unexpanded, spec.command))
     return container
 
 
 def _env(spec: RunSpec) -> list[Manifest]:
     plain: list[Manifest] = [
-        {"name": each.name, "value": _literal(each.value)} for each in spec.env
+        {"name": each.name, "value": unexpanded(each.value)} for each in spec.env
     ]
     return plain + [
         {"name": s.name, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}}
         for s in spec.secrets
     ]
-
-
-def _literal(value: str) -> str:
-    """The value as it stands: Kubernetes would fill in what looks like $(OTHER)."""
-    return value.replace("$(", "$$(")
 
 
 def _volumes(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:

@@ -63,7 +63,7 @@ class TrainJobKind:
             "resourcesPerNode": container["resources"],
         }
         if spec.command:
-            trainer["command"] = list(spec.command)
+            trainer["command"] = container["command"]
         body: Manifest = {
             "suspend": True,
             "runtimeRef": {

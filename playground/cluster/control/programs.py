@@ -13,11 +13,11 @@ from typing import Any
 
 from playground.children import die_with_parent
 from playground.cluster.control.contents import handle_of
+from playground.cluster.control.expansion import environment_of, words_of
 from playground.cluster.objects.kinds import CLAIM, SECRET, Object
 from playground.cluster.objects.storage_rules import claims_of, volume_of
 from playground.cluster.objects.store import Key, Store
 
-_VARIABLE = re.compile(r"\$(?:\$|\((?P<name>[^()]+)\))")
 _ROOT = Path(__file__).parents[3]
 _KILLED_BY = 128
 
@@ -84,16 +84,15 @@ class Programs:
         home = (self.folder / "pods" / pod["metadata"]["uid"]).resolve()
         home.mkdir(parents=True, exist_ok=True)
         places = dict(self._places(pod, container, home))
-        words = [*container.get("command", entry), *container.get("args", ())]
         log = home / f"{container['name']}.log"
         with log.open("ab") as said:
             process = subprocess.Popen(  # noqa: S603  # the words of a pod, as everywhere
-                [_placed(_filled_in(word, container), places) for word in words],
+                [_placed(word, places) for word in words_of(container, *entry)],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
                 cwd=places.get(container.get("workingDir", ""), home),
-                env={"TMPDIR": str(home), **_environment(container)},
+                env={"TMPDIR": str(home), "PYTHONPATH": str(_ROOT), **environment_of(container)},
                 process_group=0,
                 preexec_fn=die_with_parent,  # noqa: PLW1509  # it only makes one system call
             )
@@ -153,18 +152,3 @@ def _placed(word: str, places: Mapping[str, Path]) -> str:
     known = "|".join(re.escape(path) for path in sorted(places, key=len, reverse=True))
     pattern = rf"(?<![\w./-])({known})(?![\w.-])"
     return re.sub(pattern, lambda found: str(places[found.group()]), word)
-
-
-def _filled_in(word: str, container: Mapping[str, Any]) -> str:
-    """A word of the command as a kubelet hands it over: $(NAME) is filled in, $$ becomes $."""
-    known = _environment(container)
-    return _VARIABLE.sub(lambda found: _value(found, known), word)
-
-
-def _value(found: re.Match[str], known: Mapping[str, str]) -> str:
-    return "$" if found["name"] is None else known.get(found["name"], found[0])
-
-
-def _environment(container: Mapping[str, Any]) -> dict[str, str]:
-    told = {each["name"]: each["value"] for each in container.get("env") or () if "value" in each}
-    return {"PYTHONPATH": str(_ROOT), **told}

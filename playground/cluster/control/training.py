@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from playground.cluster.control.expansion import words_of
 from playground.cluster.control.nccl import Test, table
 from playground.cluster.control.speech import JUPYTER, MPI, NCCL, Saying, opening, saying_of
 from playground.cluster.objects.indexes import INDEX
@@ -78,7 +79,7 @@ def behaviour_of(pod: Object, container: Any, behaviours: dict[str, Training]) -
     untagged = image.partition("@")[0]
     if ":" in untagged.rpartition("/")[2]:
         untagged = untagged.rpartition(":")[0]
-    words = " ".join([*container.get("command", ()), *container.get("args", ())])
+    words = " ".join(words_of(container))
     host, name = pod["spec"].get("hostname", ""), pod["metadata"]["name"]
     names = (name, host, image, untagged, untagged.rpartition("/")[2])
     chosen = next((behaviours[name] for name in names if name in behaviours), None)

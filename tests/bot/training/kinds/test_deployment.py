@@ -16,6 +16,7 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.deployment import HOSTFILE, DeploymentKind
 from bot.training.kinds.kind import Site
 from bot.training.spec import Data, RunSpec, to_row
+from playground.cluster.control.expansion import words_of
 from tests.bot.ground import INSTALLATION
 from tests.bot.training.kinds.test_sync import LABELS, NAMED
 from tests.bot.training.objects import RUN_ID, pod, run
@@ -90,7 +91,8 @@ def workers() -> dict[str, Any]:
 
 def taken_command(pod_spec: dict[str, Any]) -> list[str]:
     """What a container runs, which is taken out."""
-    words: list[str] = pod_spec["containers"][0].pop("command")
+    words = words_of(pod_spec["containers"][0])
+    del pod_spec["containers"][0]["command"]
     return words
 
 

@@ -13,6 +13,7 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.kind import Site
 from bot.training.kinds.nccl import NcclKind
 from bot.training.spec import RunSpec, to_row
+from playground.cluster.control.expansion import words_of
 from tests.bot.ground import INSTALLATION
 from tests.bot.training.objects import RUN_ID, run
 from tests.bot.training.rig import Rig
@@ -45,8 +46,7 @@ def pod() -> dict[str, Any]:
 
 def script() -> str:
     """What the first pod runs around the test."""
-    text: str = pod()["containers"][0]["command"][6]
-    return text
+    return words_of(pod()["containers"][0])[6]
 
 
 def test_the_test_runs_on_all_gpus() -> None:

@@ -15,6 +15,7 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.sync import SyncKind
 from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run
+from playground.cluster.control.expansion import words_of
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
@@ -88,8 +89,7 @@ def manifest(row: Run = ROW) -> dict[str, Any]:
 
 def command_of(job: dict[str, Any]) -> list[str]:
     """What its containers run."""
-    words: list[str] = job["spec"]["template"]["spec"]["containers"][0]["command"]
-    return words
+    return words_of(job["spec"]["template"]["spec"]["containers"][0])
 
 
 def files(row: Run = ROW) -> dict[str, str]:
