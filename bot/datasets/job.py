@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.expansion import unexpanded
+from bot.cluster.containers import unexpanded, without_gpus
 from bot.config import Datasets, Store
 from bot.datasets.tables import Version
 
@@ -116,6 +116,7 @@ def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Man
         "name": CONTAINER,
         "image": image,
         "args": list(map(unexpanded, arguments)),
+        "env": [without_gpus()],
         "resources": {
             "requests": {"cpu": "500m", "memory": "512Mi"},
             "limits": {"memory": "512Mi"},

@@ -34,7 +34,7 @@ from bot.training.decision import (
     decide,
     late_at,
 )
-from bot.training.kinds import companions_of, is_known, kind_of_run
+from bot.training.kinds import companions_of, is_known, kept_after_end, kind_of_run
 from bot.training.lasting import is_session, next_moment
 from bot.training.logs import Kept, Look
 from bot.training.mishaps import FINE, Mishap
@@ -107,7 +107,7 @@ class RunController:
         give_way()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(known.run, seen, now)
         if isinstance(decision, Rest):
-            return Step(None)
+            return Step(decision.until)
         decision, seen = act(cluster, engine, known.run, seen, decision)
         give_way()
         found = self._findings(cluster, known, seen, decision, now)
@@ -221,7 +221,8 @@ def _next_look(known: _Known, found: Findings) -> datetime | None:
     decision, now = found.decision, found.now
     match decision:
         case End():
-            return now + SOON if companions_of(known.run) else None
+            is_left = bool(companions_of(known.run)) or kept_after_end(known.run) is not None
+            return now + SOON if is_left else None
         case Prepare():
             return now
         case Delete() | Await() | Clear() | Furnish() | Scale():

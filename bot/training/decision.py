@@ -8,7 +8,7 @@ from bot.cluster.objects import ClusterObject, Pod
 from bot.datasets.caches import using
 from bot.quotas.standing import Standing
 from bot.training.data import lacking
-from bot.training.kinds import kind_of_run
+from bot.training.kinds import kept_after_end, kind_of_run
 from bot.training.kinds.fate import Course, Fate, Root
 from bot.training.kinds.kind import Companion
 from bot.training.lasting import is_session, is_up
@@ -132,7 +132,9 @@ class End:
 
 @dataclass(frozen=True)
 class Rest:
-    """It is over and nothing is left of it that should go."""
+    """It is over and nothing is left of it that should go, or none before that time."""
+
+    until: datetime | None = None
 
 
 Decision = Create | Furnish | Prepare | Delete | Clear | Await | Scale | Follow | End | Rest
@@ -141,7 +143,7 @@ Decision = Create | Furnish | Prepare | Delete | Clear | Await | Scale | Follow 
 def decide(run: Run, seen: Seen, now: datetime) -> Decision:
     """The next step."""
     if not run.is_live:
-        return _clear_away(run, seen)
+        return _clear_away(run, seen, now)
     if seen.root is None:
         return _without_root(run, seen)
     if run.removing is not None:
@@ -287,8 +289,11 @@ def _taken_companion(run: Run, seen: Seen) -> str:
     return taken(run, other.resource.kind, other.name) if other else ""
 
 
-def _clear_away(run: Run, seen: Seen) -> Decision:
-    """What is left of a run that is over: companions, and a root that came to be after all."""
+def _clear_away(run: Run, seen: Seen, now: datetime) -> Decision:
+    """What is left of a run that is over: companions, and a root that came to be after all.
+
+    A root that nobody else cleans up goes some time after its end.
+    """
     root = seen.root
     if root is not None and root.uid != run.job_uid and not root.is_leaving:
         return Delete()
@@ -296,4 +301,11 @@ def _clear_away(run: Run, seen: Seen) -> Decision:
     for each in left:
         if each.object and each.object.metadata.deletion_timestamp is None:
             return Clear(each.companion, each.object.uid)
-    return Await() if left else Rest()
+    if left:
+        return Await()
+    kept_for, ended_at = kept_after_end(run), run.ended_at
+    if root is None or kept_for is None or ended_at is None:
+        return Rest()
+    if now < ended_at + kept_for:
+        return Rest(ended_at + kept_for)
+    return Await() if root.is_leaving else Delete()

@@ -94,7 +94,12 @@ class ScalingService:
             who = run.stop_by or run.person
             caller = self._access.member(session, who, run.channel, run.team)
             self._access.require(caller, Right.RUN_SUBMIT)
-            started = self._training.resubmit(session, caller, run, now, run.again_on)
+            # It stays its owner's, unless they have left the team.
+            member = self._access.member(session, run.person, run.channel, run.team)
+            owner = run.person if member.may(Right.RUN_SUBMIT) else who
+            started = self._training.resubmit(
+                session, caller, run, now, nodes=run.again_on, owner=owner
+            )
         except UserError as error:
             return f"It was not started again: {error.message} {error.hint}"
         return f"Started again as {started.reference}."

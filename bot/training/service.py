@@ -1,5 +1,6 @@
 """The verbs of training: what people want of runs is checked and written; nothing is called."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import inf
@@ -10,7 +11,7 @@ from sqlmodel import Session
 from bot.access import Caller, Right, bound
 from bot.audit import Actor, record
 from bot.cluster.resources import ROOTS, root_named
-from bot.config import ClusterSettings, Settings, Team
+from bot.config import ClusterSettings, Fractions, Settings, Team
 from bot.database.columns import new_id
 from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError
@@ -38,6 +39,7 @@ from bot.training.new_run import (
 )
 from bot.training.origins import is_owed, meant, started_on, with_claim
 from bot.training.own_secrets import refuse_named
+from bot.training.renewing import as_today, differences
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.strangers import Stranger, Strangers
 from bot.training.submission import (
@@ -86,30 +88,41 @@ class TrainingService:
         engine = self._engines(team.cluster)
         asked = filled_up(asked, self._settings(), team, engine)
         refuse_gaps(asked)
-        is_shared = engine is not None and engine.words.shares_gpus
-        shares = None if is_shared else self._cluster(team).fractions
-        spec = fill_in(asked, team, self._settings().quotas.resource, shares)
+        spec = fill_in(asked, team, self._settings().quotas.resource, self._shares(team))
         told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
         spec = replace(spec, data=asked.versions, snapshot=wished(asked), **told)
         return self._record(session, (caller, team), asked.name, spec, now)
 
     def resubmit(
-        self, session: Session, caller: Caller, run: Run, now: datetime, nodes: int | None = None
+        self,
+        session: Session,
+        caller: Caller,
+        run: Run,
+        now: datetime,
+        *,
+        nodes: int | None = None,
+        owner: str | None = None,
     ) -> Submitted:
-        """Records the same run anew, as the caller's; ConflictError while one is live."""
-        spec, team = self._again(caller, run)
+        """Records the same run anew, as the caller's; ConflictError while one is live.
+
+        It is `owner`'s where the caller starts it again for them. What the team's settings say now
+        of accounts and GPUs holds for it; the warnings say what differs.
+        """
+        spec, team, changes = self._again(caller, run)
         spec = replace(spec, nodes=nodes) if nodes else spec
         if is_owed(session, run):
             spec = self._on_snapshot(session, (caller, team), run, spec, "")
-        return self._record(session, (caller, team), run.name, spec, now)
+        started = self._record(session, (caller, team), run.name, spec, now, owner=owner)
+        return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def restart(
         self, session: Session, caller: Caller, run: Run, wanted: str, now: datetime
     ) -> Submitted:
         """Records a run anew, on a PVC made from a snapshot: of its end unless one is named."""
-        spec, team = self._again(caller, run)
+        spec, team, changes = self._again(caller, run)
         spec = self._on_snapshot(session, (caller, team), run, spec, wanted)
-        return self._record(session, (caller, team), run.name, spec, now)
+        started = self._record(session, (caller, team), run.name, spec, now)
+        return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
         """Records a run that was refused before for want of a cache only."""
@@ -215,14 +228,25 @@ class TrainingService:
         engine = self._engines(cluster)
         return engine.queues.work_age_seconds if engine else inf
 
-    def _again(self, caller: Caller, run: Run) -> tuple[RunSpec, Team]:
-        """What a run asked for, on its own volumes as they are now, and the team where it was."""
-        spec, team = replace(asked_spec(run), origin=None), self._team(caller)
+    def _again(self, caller: Caller, run: Run) -> tuple[RunSpec, Team, tuple[str, ...]]:
+        """What a run asked for, on its own volumes as they are now, and the team where it was.
+
+        In sentences, what the team's settings make different by now.
+        """
+        before, team = replace(asked_spec(run), origin=None), self._team(caller)
         team = team.on(run.cluster) if run.cluster in team.reach else team
-        engine = self._engines(team.cluster)
+        spec = as_today(before, team, self._settings().quotas.resource, self._shares(team))
+        changes, engine = differences(before, spec), self._engines(team.cluster)
         if engine is None:
-            return spec, team
-        return reused(spec, run.job_name, self._site(caller, team, engine)), team
+            return spec, team, changes
+        site = self._site(caller, team, engine)
+        return reused(spec, run.job_name, site), team, changes
+
+    def _shares(self, team: Team) -> Fractions | None:
+        """How its cluster shares GPUs; None where the quota engine itself does."""
+        engine = self._engines(team.cluster)
+        is_shared = engine is not None and engine.words.shares_gpus
+        return None if is_shared else self._cluster(team).fractions
 
     def _on_snapshot(
         self,
@@ -237,9 +261,17 @@ class TrainingService:
         return started_on(spec, run, row)
 
     def _record(
-        self, session: Session, whose: tuple[Caller, Team], name: str, spec: RunSpec, now: datetime
+        self,
+        session: Session,
+        whose: tuple[Caller, Team],
+        name: str,
+        spec: RunSpec,
+        now: datetime,
+        *,
+        owner: str | None = None,
     ) -> Submitted:
         (caller, team), team_name = whose, whose[0].team or ""
+        owner = owner or caller.person
         refuse_forbidden(spec, team_name, team.admission)
         refuse_excess(spec, team_name, team)
         refuse_named(spec, self._cluster(team))
@@ -261,10 +293,10 @@ class TrainingService:
         if spec.origin is not None:
             use = Use(run_id, run.reference, spec.origin.claim)
             self._snapshots.restore(session, caller, spec.origin.snapshot_id, use, now)
-        insert_run(session, row_of(run, caller, team, now))
+        insert_run(session, row_of(run, caller, team, now) | {"person": owner})
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
         subject = Subject(caller.workspace_id, KIND, run_id)
-        show_card(session, subject, caller.channel, now, live=True, owner=caller.person)
+        show_card(session, subject, caller.channel, now, live=True, owner=owner)
         wake(session, KIND, run_id, lane(team.cluster), now)
         return run
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from math import ceil
 from typing import Literal
 
+from bot.cluster.containers import VISIBLE_GPUS
 from bot.cluster.objects import Node
 from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import NODES
@@ -191,6 +192,12 @@ def refuse_clashes(asked: Submission) -> None:
     """UsageError when a variable or a path is given twice, or an artifact is on no volume."""
     refuse_lost(asked.artifact, asked.pvc, asked.data)
     names = [*(each.name for each in asked.env), *(each.name for each in asked.secret)]
+    if VISIBLE_GPUS in names:
+        raise UsageError(
+            f"{VISIBLE_GPUS} decides which GPUs of its node a container gets, those of others too.",
+            "Leave it out, and ask for GPUs with `--gpus 1`. Among those that a run gets,"
+            " `--env CUDA_VISIBLE_DEVICES=0` chooses.",
+        )
     name = _twice(names)
     if name:
         raise UsageError(

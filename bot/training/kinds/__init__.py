@@ -1,14 +1,16 @@
 """The workload kinds: what a run can be made of in a cluster."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from decimal import Decimal
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod
+from bot.cluster.resources import TRAINJOBS
 from bot.training.kinds.deployment import DeploymentKind
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.interactive import InteractiveKind
-from bot.training.kinds.job import JobKind
+from bot.training.kinds.job import KEEP_FINISHED_SECONDS, JobKind
 from bot.training.kinds.kind import Companion, Kind
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.nccl import NcclKind
@@ -48,6 +50,12 @@ def kind_of_run(run: Run) -> Kind:
 def is_known(run: Run) -> bool:
     """Whether this version can carry out a run; a newer one may have written it."""
     return (run.spec.get("kind", "job"), run.spec.get("form", "")) in KINDS
+
+
+def kept_after_end(run: Run) -> timedelta | None:
+    """For how long its root is left after its end; None where the cluster removes it by itself."""
+    kind = kind_of_run(run)
+    return timedelta(seconds=KEEP_FINISHED_SECONDS) if kind.root is TRAINJOBS else None
 
 
 def companions_of(run: Run) -> tuple[Companion, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.expansion import unexpanded
+from bot.cluster.containers import VISIBLE_GPUS, unexpanded, without_gpus
 from bot.datasets.caches.using import WHOLE
 from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
@@ -113,13 +113,19 @@ def _container(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
 
 
 def _env(spec: RunSpec) -> list[Manifest]:
+    is_told = any(each.name == VISIBLE_GPUS for each in spec.env)
+    unseen: list[Manifest] = [] if spec.gpus or is_told else [dict(without_gpus())]
     plain: list[Manifest] = [
         {"name": each.name, "value": unexpanded(each.value)} for each in spec.env
     ]
-    return plain + [
-        {"name": s.name, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}}
-        for s in spec.secrets
-    ]
+    return (
+        unseen
+        + plain
+        + [
+            {"name": s.name, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}}
+            for s in spec.secrets
+        ]
+    )
 
 
 def _volumes(spec: RunSpec, mounts: Sequence[VolumeMount]) -> list[Manifest]:

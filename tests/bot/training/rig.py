@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from sqlalchemy import select
 from typing_extensions import override
 
 from bot import due
@@ -136,6 +137,22 @@ class Rig(Ground):
             kind = inside.kinds.find(resource.group, resource.plural)
             history = inside.store.history[kind.qualified] if kind else None
             return kind, history[-1].version if history else None
+
+    def forget_due(self) -> None:
+        """Has no row be looked at by itself any more."""
+
+        def work(session: Session) -> None:
+            for row in session.scalars(select(due.Due)):
+                row.due_at = None
+
+        self.do(work)
+
+    def see_anew(self) -> None:
+        """Has the view see every object as new, as in a new process."""
+        self._states.clear()
+        for resource in WATCHED:
+            self.cluster.view.store(resource).replace([])
+        self.restart()
 
     def submit(self, name: str = "lane", person: str = ALICE, **more: Any) -> str:
         """Somebody of team-a submits a run; its id. `nodes` may be a number."""

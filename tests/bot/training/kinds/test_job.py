@@ -127,7 +127,7 @@ def test_a_plain_run_gets_no_account_token() -> None:
             {
                 "name": "main",
                 "image": IMAGE,
-                "env": [],
+                "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
                 "resources": {
                     "requests": {"cpu": "4", "memory": "16Gi"},
                     "limits": {"memory": "16Gi"},

@@ -76,6 +76,7 @@ def test_a_run_becomes_launcher_and_workers() -> None:
         "resources": {"requests": small, "limits": {"memory": "2Gi"}},
         "volumeMounts": [AT_MNT],
         "command": MPIRUN.split(),
+        "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}, *ENV],
     }
     worker = {
         "resources": {"requests": large, "limits": {"memory": "72Gi", "nvidia.com/gpu": "1"}},

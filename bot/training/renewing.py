@@ -1,0 +1,60 @@
+"""Runs that start again: what the team's settings say today goes with what was asked for then."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from bot.config import Fractions, Team
+from bot.training.fractions import gpu_requests
+from bot.training.lasting import longest
+from bot.training.spec import RunSpec
+
+
+def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | None) -> RunSpec:
+    """The spec with the account, the pull secrets and the GPU resources of today.
+
+    `shares` is None where the quota engine itself shares GPUs.
+    """
+    spec = replace(
+        spec,
+        gpu_resource=shares.counted(gpu_resource) if shares else gpu_resource,
+        gpu_requests=gpu_requests(spec.gpus, gpu_resource, shares),
+        service_account=team.service_account,
+        pull_secrets=team.pull_secrets,
+    )
+    if spec.longest_seconds is None:
+        return spec
+    return replace(spec, longest_seconds=int(longest(team).total_seconds()))
+
+
+def differences(before: RunSpec, now: RunSpec) -> tuple[str, ...]:
+    """What a run that starts again has other than before, as sentences."""
+    return tuple(_differences(before, now))
+
+
+def _differences(before: RunSpec, now: RunSpec) -> Iterator[str]:
+    if before.service_account != now.service_account:
+        yield (
+            f"By the team's settings of today it runs as {_account(now)}; before it was"
+            f" {_account(before)}."
+        )
+    if before.pull_secrets != now.pull_secrets:
+        yield (
+            f"By the team's settings of today its image is pulled with {_secrets(now)}; before it"
+            f" was {_secrets(before)}."
+        )
+    if before.gpus_requested.keys() != now.gpus_requested.keys():
+        yield f"It requests {_resources(now)} now; before it was {_resources(before)}."
+
+
+def _account(spec: RunSpec) -> str:
+    name = spec.service_account
+    return f"service account {name}" if name else "no service account of the team"
+
+
+def _secrets(spec: RunSpec) -> str:
+    return ", ".join(spec.pull_secrets) or "no pull secret"
+
+
+def _resources(spec: RunSpec) -> str:
+    return " and ".join(spec.gpus_requested) or "no GPU resource"
