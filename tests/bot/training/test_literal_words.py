@@ -16,7 +16,7 @@ VALUE = "pa$$word $(HOME) $$(HOME) ${X} $"
 
 
 @pytest.mark.parametrize("wish", KINDS, ids=lambda wish: "-".join(map(str, wish.values())))
-def test_every_dollar_arrives(full: Rig, wish: dict[str, Any]) -> None:
+def test_every_dollar_arrives_as_typed(full: Rig, wish: dict[str, Any]) -> None:
     variables = (EnvironmentVariable("HOME", "/root"), EnvironmentVariable("SPELL", VALUE))
     full.submit("spell", gpus=1, env=variables, **({**wish, "command": TYPED}))
     full.pass_time(minutes=2)

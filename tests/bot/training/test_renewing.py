@@ -59,7 +59,7 @@ def test_a_lead_starts_it_again_for_its_owner(rig: Rig) -> None:
     assert rig.notes(second.id)["ended"].startswith(f"<@{ALICE}> wide#2 was stopped by Alice")
 
 
-def test_a_run_of_a_former_member_is_the_leads(rig: Rig) -> None:
+def test_runs_of_former_members_become_the_leads(rig: Rig) -> None:
     run_id = submit(rig)
     by = rig.caller(ERIN)
 
