@@ -9,6 +9,8 @@ QuartermasterError(message, hint)    a sentence, and what to do next
 ```
 """
 
+from bot.masking import hide_secrets
+
 
 class QuartermasterError(Exception):
     """A failure with a sentence for the person and, in `hint`, what to do next."""
@@ -48,7 +50,10 @@ class ConfigurationError(UserError):
 
 
 class OutsideError(QuartermasterError):
-    """Something outside failed; the message says what was tried and what it said."""
+    """Something outside failed; the message says what was tried and what it said, not secrets."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(hide_secrets(message), hide_secrets(hint))
 
 
 class ClusterError(OutsideError):

@@ -5,6 +5,8 @@ import sys
 
 import structlog
 
+from bot.masking import hide_secrets
+
 
 def configure(*, level: int = logging.INFO) -> None:
     """Sends our log and that of libraries to standard error as JSON lines."""
@@ -13,6 +15,7 @@ def configure(*, level: int = logging.INFO) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        _without_secrets,
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -36,3 +39,11 @@ def configure(*, level: int = logging.INFO) -> None:
     logging.getLogger("bot").setLevel(level)
     logging.getLogger("handlers").setLevel(level)
     logging.getLogger("jobs").setLevel(level)
+
+
+def _without_secrets(
+    _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """What is said without what looks like a secret: errors quote what somebody else wrote."""
+    return {name: hide_secrets(each) if isinstance(each, str) else each
+            for name, each in event.items()}  # fmt: skip

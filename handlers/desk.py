@@ -15,7 +15,8 @@ from bot import deliveries, people
 from bot.access import Right, UnknownPersonError
 from bot.clock import Clock
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
-from bot.errors import QuartermasterError, UserError
+from bot.errors import QuartermasterError, UsageError, UserError
+from bot.masking import holds_a_secret
 from bot.slack import metrics
 from bot.slack.card import Button, Reply
 from bot.slack.declarations import ButtonVerb
@@ -103,6 +104,7 @@ class Desk:
             raise
 
     def _asked(self, incoming: Incoming) -> Asked:
+        _refuse_secrets(incoming)
         match incoming.kind:
             case "command":
                 return self._registry.parse(incoming.command, incoming.words)
@@ -221,6 +223,16 @@ def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
             said = "broken"
     metrics.COMMANDS.labels(_spoken(asked), said).inc()
     return outcome.result()
+
+
+def _refuse_secrets(incoming: Incoming) -> None:
+    """UsageError before anything of it is read, stored or shown."""
+    if incoming.kind != "button" and holds_a_secret(incoming.words):
+        raise UsageError(
+            "Something in that looks like a secret. Nothing of it was stored.",
+            "Say it without. A program is given a secret of the team's namespace by"
+            " `--secret NAME=secret/key`, and reads the variable NAME.",
+        )
 
 
 def _spoken(asked: Asked) -> str:

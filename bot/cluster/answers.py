@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from bot.cluster.hiding import hide_secrets
 from bot.cluster.objects import ClusterObject, ObjectMeta, Part
 from bot.cluster.quantities import Quantity
 from bot.errors import ClusterError
+from bot.masking import hide_secrets
 
 LONGEST_MESSAGE = 300
 # What stands before a policy's own words, and would leave too little room for them.

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.hiding import hide_secrets
 from bot.cluster.objects import ContainerState, Pod, find_condition
 from bot.cluster.resources import EVENTS
 from bot.datasets.job import CONTAINER
 from bot.errors import ClusterError
+from bot.masking import hide_secrets
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _READ_LINES, _QUOTED_LINES = 50, 5

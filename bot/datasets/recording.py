@@ -6,11 +6,11 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.cluster.hiding import hide_secrets
 from bot.datasets import finding, notes
 from bot.datasets.decision import Cleared, Decision, Fail, Follow, Found, Seen, is_late
 from bot.datasets.saying import Said
 from bot.datasets.tables import Phase, Version
+from bot.masking import hide_secrets
 from bot.slack.messages import refresh_cards
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot import holds
-from bot.cluster.hiding import hide_secrets
+from bot.masking import hide_secrets
 from bot.slack.messages import Subject, refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.decision import (

@@ -9,7 +9,7 @@ from bot import holds
 from bot.approvals import Approvals
 from bot.audit import Actor
 from bot.audit import record as audit
-from bot.cluster.hiding import hide_secrets
+from bot.masking import hide_secrets
 from bot.slack.messages import refresh_cards
 from bot.snapshots import revert_notes as notes
 from bot.snapshots.clones import begin_clone, cancel_clone

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.cluster.hiding import hide_secrets
+from bot.masking import hide_secrets
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Note, say_once
 from bot.snapshots.schedule_tables import SnapshotSchedule

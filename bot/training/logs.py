@@ -12,7 +12,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.log_tail import READ_BYTES, WHOLE_BYTES
 from bot.cluster.objects import Pod
 from bot.errors import ClusterError
-from bot.training.masking import mask_lines
+from bot.masking import mask_lines
 from bot.training.pods import MAIN, exit_of, newest, program_of
 from bot.training.state import has_ended, has_started
 from bot.training.tables import KEPT_LINES, KeptLog

@@ -8,7 +8,7 @@ from datetime import timedelta
 from bot.cluster.events import Event
 from bot.cluster.objects import Condition, Pod, Terminated, Waiting, find_condition
 from bot.durations import format_duration
-from bot.training.masking import mask
+from bot.masking import mask
 from bot.training.pods import exit_of
 
 _LONGEST_QUOTE = 300

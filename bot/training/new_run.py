@@ -13,11 +13,11 @@ from bot.config import Team
 from bot.database.prepared import Prepared
 from bot.datasets.caches.using import NotCachedError
 from bot.errors import ConflictError, LimitError
+from bot.masking import mask
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
 from bot.training.kinds.volumes import mounts_of
-from bot.training.masking import mask
 from bot.training.queueing import queue_for
 from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run, reference

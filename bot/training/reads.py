@@ -11,11 +11,11 @@ from bot.cluster.log_tail import WHOLE_BYTES
 from bot.cluster.resources import HOLDERS, OPEN_SECRETS, PODS
 from bot.database.database import Database
 from bot.errors import ClusterError
+from bot.masking import mask_lines
 from bot.training import finding
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.interactive import TOKEN_KEY, base_path, door_name
 from bot.training.logs import read_one
-from bot.training.masking import mask_lines
 from bot.training.pods import main_container, newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started

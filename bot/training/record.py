@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from bot.durations import format_duration
+from bot.masking import HIDDEN, is_secret, mask, mask_words
 from bot.slack.card import Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
@@ -16,7 +17,6 @@ from bot.training.end_snapshots import claim_kept
 from bot.training.kinds import gpus_of, kind_of_run
 from bot.training.kinds.volumes import mounts_of
 from bot.training.lineage import NOTHING, Lineage
-from bot.training.masking import HIDDEN, is_secret, mask
 from bot.training.spans import Times
 from bot.training.spec import Data, RunSpec, spec_of
 from bot.training.tables import Phase, Run
@@ -126,7 +126,7 @@ def _made_of(spec: RunSpec, run: Run) -> Record:
     return {
         "image": {"asked": spec.image, "found": run.image_id or None},
         "code": {"repository": repository, "commit": commit} if spec.code else None,
-        "command": [mask(word) for word in spec.command],
+        "command": mask_words(spec.command),
         "env": {each.name: _shown(each.name, each.value) for each in spec.env},
         "secrets": {each.name: f"{each.secret}/{each.key}" for each in spec.secrets},
         "pvcs": [

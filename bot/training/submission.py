@@ -14,6 +14,7 @@ from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import NODES
 from bot.config import Fractions, Team
 from bot.errors import UsageError
+from bot.masking import is_secret, secret_in
 from bot.quotas import Engine
 from bot.slack.container_parameters import (
     Artifact,
@@ -33,7 +34,6 @@ from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unse
 from bot.training.kinds.interactive import SESSIONS
 from bot.training.kinds.kind import Site
 from bot.training.lasting import as_session, welcomed
-from bot.training.masking import holds_a_secret, is_secret
 from bot.training.queueing import demand_of, queue_for
 from bot.training.reach import refuse_unreachable
 from bot.training.spec import SHM_PATH, Data, RunSpec, Volume
@@ -180,12 +180,15 @@ def refuse_secrets(asked: Submission) -> None:
                 "Put it into a Secret of the team's namespace and name that: "
                 f"`--secret {each.name}=my-secret/{each.name.lower().replace('_', '-')}`.",
             )
-    if any(holds_a_secret(word) for word in asked.command):
-        raise UsageError(
-            "A word of the command looks like a secret. Nothing of it was stored.",
-            "Put it into a Secret of the team's namespace, name that with "
-            "`--secret NAME=secret/key`, and let the program read the variable NAME.",
-        )
+    found = secret_in(asked.command)
+    if found is None:
+        return
+    told = f"What follows `{found}` in the command" if found else "A word of the command"
+    raise UsageError(
+        f"{told} looks like a secret. Nothing of it was stored.",
+        "Put it into a Secret of the team's namespace, name that with "
+        "`--secret NAME=secret/key`, and let the program read the variable NAME.",
+    )
 
 
 def refuse_clashes(asked: Submission) -> None:

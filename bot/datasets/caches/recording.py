@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.cluster.hiding import hide_secrets
 from bot.datasets.caches import fills, notes, shares
 from bot.datasets.caches.decision import (
     Again,
@@ -22,6 +21,7 @@ from bot.datasets.caches.decision import (
 from bot.datasets.caches.tables import Cache, Phase
 from bot.datasets.caches.waking import wake_holders
 from bot.datasets.saying import Said
+from bot.masking import hide_secrets
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5

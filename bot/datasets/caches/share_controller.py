@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.cluster.hiding import hide_secrets
 from bot.controller import Step, Trouble
 from bot.datasets.caches.share_acting import act
 from bot.datasets.caches.share_decision import (
@@ -27,6 +26,7 @@ from bot.datasets.caches.share_observing import observe
 from bot.datasets.caches.share_origin import Origin, origin_of, wake_users
 from bot.datasets.caches.tables import SHARE, Share
 from bot.datasets.controller import SOON, World
+from bot.masking import hide_secrets
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2

@@ -7,7 +7,6 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot import holds
-from bot.cluster.hiding import hide_secrets
 from bot.datasets.caches import shares
 from bot.datasets.caches.tables import Share
 from bot.datasets.push_tables import PUSH, Phase, Push
@@ -27,6 +26,7 @@ from bot.datasets.pushes.steps import (
 )
 from bot.datasets.pushes.versions import Versions
 from bot.datasets.saying import Said
+from bot.masking import hide_secrets
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5

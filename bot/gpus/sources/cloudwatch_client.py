@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from bot.cluster.hiding import hide_secrets
 from bot.config import CloudWatchSettings
 from bot.errors import MetricsError
 from bot.gpus.minutes import minute_of, moment_of
 from bot.gpus.sources.identities import Identities, amazon_keys
+from bot.masking import hide_secrets
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

@@ -11,11 +11,11 @@ import msgspec
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from bot.cluster.hiding import hide_secrets
 from bot.config import PrometheusSettings
 from bot.errors import MetricsError
 from bot.gpus.sources.identities import Identities
 from bot.gpus.sources.login import CONTENT, content_of, login_of
+from bot.masking import hide_secrets
 
 TIME_OUT_SECONDS = 10.0
 # It gives a query up before we do, so that it still says so.

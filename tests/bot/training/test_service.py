@@ -91,7 +91,10 @@ def test_defaults_are_filled_in_per_gpu(rig: Rig) -> None:
             {"command": ("python", "train.py", f"--auth={TOKEN}")},
             (
                 "UsageError",
-                "A word of the command looks like a secret. Nothing of it was stored.",
+                (
+                    "What follows `--auth` in the command looks like a secret."
+                    " Nothing of it was stored."
+                ),
                 (
                     "Put it into a Secret of the team's namespace, name that with"
                     " `--secret NAME=secret/key`, and let the program read the variable NAME."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cluster.hiding import hide_secrets
+from bot.masking import hide_secrets
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJib3QifQ.c2lnbmF0dXJl"
 
