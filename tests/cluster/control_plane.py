@@ -24,6 +24,13 @@ _BOT_DAYS = 86_400
 _VISIBILITY, _REMEMBERED = "visibility.kueue.x-k8s.io", timedelta(seconds=15)
 _API_SERVER = "kube-apiserver"
 _PORTS = 7
+_DEPLOYED = (
+    "00-namespace.yaml",
+    "10-access.yaml",
+    "15-kai.yaml",
+    "16-no-engine.yaml",
+    "19-confinement.yaml",
+)
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Those that operators serve are there before Kueue starts, which else takes its time for them.
 _DEFINED = ("kueue", "kwok", "snapshots", "jobset", "mpi", "trainer", "training")
@@ -144,8 +151,14 @@ class ControlPlane:
         return name
 
     def _admit_bot(self) -> None:
-        """Applies deploy/'s namespace and roles; the bot's token is its service account's."""
-        for name in ("00-namespace.yaml", "10-access.yaml", "15-kai.yaml", "16-no-engine.yaml"):
+        """Applies what deploy/ lets the bot do; the bot's token is its service account's."""
+        for name in (
+            "00-namespace.yaml",
+            "10-access.yaml",
+            "15-kai.yaml",
+            "16-no-engine.yaml",
+            "19-confinement.yaml",
+        ):
             deploy(self.api, name)
         path = f"/api/v1/namespaces/{BOT}/serviceaccounts/{BOT}/token"
         asked = self.api.ask("POST", path, json={"spec": {"expirationSeconds": _BOT_DAYS}})
