@@ -179,9 +179,17 @@ def _reason(code: int, status: Status) -> str:
 
 
 def _forbidden(status: Status) -> str:
-    """Who forbids it: the authorizer, or somebody in front of it, a quota, or a policy."""
-    said = " ".join(status.message.split())
-    if status.kind != "Status" or not said or _LACKS_RIGHT.search(said):
+    """Who forbids it; what is no answer of an API server comes from somebody in front of it."""
+    return who_forbids(status.message) if status.kind == "Status" else "Forbidden"
+
+
+def who_forbids(message: str) -> str:
+    """Forbidden by the authorizer, OverQuota by a ResourceQuota, or Denied by a policy.
+
+    NotReady is what a server says that has just begun.
+    """
+    said = " ".join(message.split())
+    if not said or _LACKS_RIGHT.search(said):
         return "Forbidden"
     if _DENIED.search(said):
         return "Denied"

@@ -50,6 +50,7 @@ from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
 
 SOON = timedelta(seconds=2)
 _QUIET = timedelta(seconds=20)
+_REFUSED_FOR = timedelta(minutes=1)
 _COPYING = timedelta(minutes=1)
 _SHOWN_ATTEMPTS = 2
 
@@ -110,7 +111,7 @@ class RunController:
             return Step(decision.until)
         decision, seen = act(cluster, engine, known.run, seen, decision)
         give_way()
-        found = self._findings(cluster, known, seen, decision, now)
+        found = _given_up(self._findings(cluster, known, seen, decision, now))
         return Step(_next_look(known, found), lambda session: self._save(session, row_id, found))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
@@ -213,7 +214,17 @@ def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: da
         return FINE
     if decision.state.obstacle and not is_about_volumes(cluster, seen.pods):
         return FINE
-    return warning_about(cluster, run.namespace, seen.pods, seen.root.uid)
+    warning = warning_about(cluster, run.namespace, seen.pods, seen.root.uid, run.since)
+    return warning if now - run.since >= _REFUSED_FOR else replace(warning, is_final=False)
+
+
+def _given_up(found: Findings) -> Findings:
+    """The same; where the cluster has long refused its pods, the run goes and frees its quota."""
+    warning = found.warning
+    if not warning.is_final:
+        return found
+    outcome = Prepare(Phase.FAILED, warning.said, warning.advice)
+    return replace(found, decision=outcome, warning=FINE)
 
 
 def _next_look(known: _Known, found: Findings) -> datetime | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from bot.cluster.answers import who_forbids
 from bot.cluster.events import Event
 from bot.cluster.objects import Condition, Pod, Terminated, Waiting, find_condition
 from bot.durations import format_duration
@@ -21,15 +22,25 @@ _WAIT_FOR_STORAGE = "It starts by itself once that works; the storage's admins c
 _READ_LAST_LINES = (
     "Its last lines tell what went wrong; Resubmit starts it again when that is mended."
 )
+_ASK_ABOUT_POLICY = (
+    "Change what the policy objects to and submit it again, or ask a platform admin about the"
+    " policy."
+)
+_NOT_MADE = {"FailedCreate", "FailedCreatePod"}
+_REFUSED_BY_ADMISSION = re.compile(r"is forbidden: |denied the request")
 _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 
 
 @dataclass(frozen=True)
 class Mishap:
-    """What went wrong as a sentence, and what to try next as another."""
+    """What went wrong as a sentence, and what to try next as another.
+
+    One that `is_final` does not pass by itself.
+    """
 
     said: str
     advice: str = ""
+    is_final: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything went wrong."""
@@ -127,10 +138,19 @@ def of_warning(event: Event) -> Mishap:
         )
     if "exceeded quota" in text:
         return over_quota(text)
+    if event.reason in _NOT_MADE and _is_denied(text):
+        said = f"The cluster refuses its pods: {quoted(text)}"
+        return Mishap(said, _ASK_ABOUT_POLICY, is_final=True)
     if event.reason in _WARNINGS:
         said, advice = _WARNINGS[event.reason]
         return Mishap(f"{said}: {quoted(text)}", advice)
     return Mishap(f"Kubernetes warns ({event.reason}): {quoted(text)}")
+
+
+def _is_denied(text: str) -> bool:
+    """Whether a controller could not make a pod because that may not be as it is."""
+    said = text.removeprefix("Error creating: ")
+    return _REFUSED_BY_ADMISSION.search(said) is not None and who_forbids(said) == "Denied"
 
 
 def over_quota(text: str) -> Mishap:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.cluster import labels
@@ -28,17 +29,24 @@ def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> Mishap:
     return FINE
 
 
-def warning_about(cluster: Cluster, namespace: str, pods: Sequence[Pod], root_uid: str) -> Mishap:
+def warning_about(
+    cluster: Cluster, namespace: str, pods: Sequence[Pod], root_uid: str, since: datetime
+) -> Mishap:
     """The newest warning that Kubernetes has about pods that do not come up, or about their root.
 
-    A PVC that gets no volume is why none of the pods that mount it has a node.
+    A PVC that gets no volume is why none of the pods that mount it has a node. What was said before
+    `since` may have passed.
     """
     for claim in _unbound(cluster, pods):
         failed = _newest(cluster, namespace, claim.uid)
         if failed is not None and failed.reason == "ProvisioningFailed":
             return of_provisioning(claim.name, failed)
     last = _newest(cluster, namespace, pods[0].uid if pods else root_uid)
-    return of_warning(last) if last is not None else FINE
+    if last is None:
+        return FINE
+    warning = of_warning(last)
+    is_old = (last.last_seen or _LONG_AGO) < since
+    return replace(warning, is_final=warning.is_final and not is_old)
 
 
 def is_about_volumes(cluster: Cluster, pods: Sequence[Pod]) -> bool:

@@ -1,10 +1,17 @@
 """What a cluster's policies forbid ends a run in their words; what may pass is tried again."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 
 from bot.training.tables import Phase
-from tests.bot.ground import DENIAL
+from bot.training.troubles import warning_about
+from tests.bot.ground import DENIAL, START
 from tests.bot.training.rig import Rig
+from tests.bot.training.test_names import full
+
+__all__ = ["full"]
 
 ADVICE = "Change what the policy objects to, or ask a platform admin about the policy."
 VAP = (
@@ -63,3 +70,52 @@ def test_a_server_that_just_began_is_asked_again(rig: Rig) -> None:
     allow()
     rig.pass_time(minutes=6)
     assert rig.get(run_id).phase == Phase.SUCCEEDED
+
+
+PODS = [
+    {},
+    {"kind": "sync", "nodes": 2},
+    {"kind": "mpi", "nodes": 2},
+    {"kind": "elastic", "form": "pytorchjob", "nodes": 2},
+]
+BASELINE = 'pods "{name}" is forbidden: violates PodSecurity "restricted:latest": privileged'
+
+
+@pytest.mark.parametrize("wish", PODS, ids=str)
+def test_pods_that_are_refused_end_the_run(full: Rig, wish: dict[str, Any]) -> None:
+    full.deny("pods", BASELINE)
+    run_id = full.submit(gpus=1, **wish)
+    full.pass_time(minutes=5)
+    run = full.get(run_id)
+    assert run.phase == Phase.FAILED
+    assert run.reason.startswith("The cluster refuses its pods: ")
+    assert run.reason.endswith('violates PodSecurity "restricted:latest": privileged.')
+    assert not any(full.world.list(kind, "team-a") for kind in ("jobs", "mpijobs", "pytorchjobs"))
+
+
+def test_pods_that_soon_may_be_start(rig: Rig) -> None:
+    allow = rig.deny("pods", 'pods "{name}" is forbidden: not yet ready to handle request')
+    run_id = rig.submit()
+    rig.pass_time(minutes=5)
+    assert rig.get(run_id).phase not in {Phase.FAILED, Phase.RUNNING}
+    allow()
+    rig.pass_time(minutes=12)
+    assert rig.get(run_id).phase == Phase.SUCCEEDED
+
+
+def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
+    event = {
+        "metadata": {"name": "old"},
+        "involvedObject": {"kind": "Job", "namespace": "team-a", "name": "x", "uid": "uid-1"},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "message": f"Error creating: {BASELINE}",
+        "lastTimestamp": "2026-11-21T12:00:00Z",
+    }
+    rig.world.create("events", event, "team-a")
+    found = [
+        warning_about(rig.cluster, "team-a", (), "uid-1", START + timedelta(minutes=passed))
+        for passed in (0, 1)
+    ]
+    assert [each.is_final for each in found] == [True, False]
+    assert found[0].said == found[1].said
