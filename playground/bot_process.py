@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from playground.children import die_with_parent
+from playground.slack.shapes import Json
 
 START_SECONDS = 180.0  # it takes about one; a busy machine may take long
 STOP_SECONDS = 60.0
@@ -75,6 +76,22 @@ class BotProcess:
         if code is None:
             return f"runs as {self._process.pid}"
         return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+
+    async def manifest(self, prefix: str) -> Json:
+        """The app manifest that the command line prints for this command prefix."""
+        named = ("--prefix", prefix) if prefix else ()
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", "manifest", *named),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            env={"PYTHONPATH": str(_ROOT), **self.environment},
+            preexec_fn=die_with_parent,
+        )
+        printed, _ = await process.communicate()
+        if process.returncode:
+            raise BotError(f"`quartermaster manifest` ended with {process.returncode}")
+        printed_manifest: Json = json.loads(printed)
+        return printed_manifest
 
     async def migrate(self) -> None:
         """Brings the database up to date."""

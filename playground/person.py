@@ -71,6 +71,12 @@ class Person:
         where = thread.message.ts if thread else None
         await self.story.world.slack.mention(self.id, self.story.channel(channel), text, where)
 
+    async def writes(self, text: str) -> Message:
+        """Writes to the bot in a direct message."""
+        await self.story.bot_is_there()
+        slack = self.story.world.slack
+        return await slack.mention(self.id, slack.im(self.id).id, text)
+
     async def clicks(self, card: Card, label: str, *, confirming: Words | None = None) -> None:
         """Clicks a button; one that asks first needs the words of its dialog to confirm."""
         for attempt in range(_TRIES):

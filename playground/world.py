@@ -37,6 +37,7 @@ from playground.settings import (
     write_yaml,
 )
 from playground.slack.app import SlackApp
+from playground.slack.shapes import Json
 from playground.slack.workspace import Workspace
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ _OURS = (CONFIG, f"{KUBECONFIG}*", LOG, f"{DATABASE}*", "bot-*.log", "quartermas
 _RETRIES = (0.0, 0.5, 2.0)
 
 
+_MANIFESTS: dict[str, Json] = {}  # by command prefix
 _LIVED_THROUGH, _LAST_MINUTES = timedelta(hours=1), timedelta(minutes=2)
 
 
@@ -128,6 +130,13 @@ class World:
             self._check,
         )
 
+    async def _manifest(self) -> Json:
+        """What the bot's command line prints; asked once in a process, as it never differs."""
+        prefix = str(self.options.setup.settings.get("slack", {}).get("command_prefix", ""))
+        if prefix not in _MANIFESTS:
+            _MANIFESTS[prefix] = await self.bot.manifest(prefix)
+        return _MANIFESTS[prefix]
+
     def _fsx(self) -> Fsx:
         if self.bucket is None:
             raise WorldError("FSx is linked to a bucket: Setup(bucket=True, fsx=True)")
@@ -148,7 +157,7 @@ class World:
         return self.bots[0]
 
     async def serve(self, control_app: App) -> None:
-        """Serves everything on loopback and writes the bot's files."""
+        """Serves everything on loopback, writes the bot's files, and installs its Slack app."""
         out = self.options.out
         _clean(out)
         if self.bucket is not None:
@@ -177,6 +186,7 @@ class World:
         for number in range(self.options.bots):
             self.bots.append(self._bot(at, number))
         self.addresses = replace(at, bot=self.bot.url)
+        self.slack.install(await self._manifest())
 
     async def start_bots(self) -> None:
         """Migrates the database and starts the bots; returns when they know their people."""

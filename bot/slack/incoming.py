@@ -112,9 +112,10 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
 
 
 def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
-    """A message to us, by mention or direct; None for any other event, and for what bots write."""
-    event = payload["event"]
-    if event.get("bot_id") or not event.get("user") or not _is_to_us(event):
+    """A message to us, by mention or direct; None for edits, what bots write, and other events."""
+    event, ourselves = payload["event"], _ourselves(payload)
+    is_of_bot = event.get("bot_id") or event.get("user") == ourselves
+    if is_of_bot or not event.get("user") or not _is_to_us(event):
         return None
     return Incoming(
         kind="mention",
@@ -122,7 +123,7 @@ def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
         person=event["user"],
         channel=event["channel"],
         thread_ts=event.get("thread_ts"),
-        words=_without_mention(event.get("text", ""), _ourselves(payload)),
+        words=_without_mention(event.get("text", ""), ourselves),
         command="",
         value="",
         delivery=payload["event_id"],
@@ -135,8 +136,13 @@ def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
 
 
 def _is_to_us(event: Payload) -> bool:
-    is_direct = event["type"] == "message" and event.get("channel_type") == "im"
-    return event["type"] == "app_mention" or (is_direct and not event.get("subtype"))
+    """Whether it is a new message to us, once: a direct one may come as a mention, too."""
+    if event.get("subtype") or event.get("edited"):
+        return False
+    is_direct = event.get("channel", "").startswith("D")
+    if event["type"] == "message":
+        return is_direct and event.get("channel_type") == "im"
+    return event["type"] == "app_mention" and not is_direct
 
 
 def _ourselves(payload: Payload) -> str:

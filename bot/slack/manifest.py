@@ -9,14 +9,14 @@ from bot.slack.shortening import cut
 
 SCOPES = {
     "app_mentions:read": "answer @mentions, which work in threads where slash commands do not",
-    "channels:history": "find an own post again when Slack's answer to it was lost",
+    "channels:history": "find its own post again when Slack's answer to it was lost",
     "channels:read": "see whether the bot is in a public channel, and say which /invite helps",
     "chat:write": "post and edit cards",
     "commands": "receive slash commands",
     "files:write": "show charts and long logs",
-    "groups:history": "find an own post again in private channels",
+    "groups:history": "find its own post again in private channels",
     "groups:read": "see whether the bot is in a private channel",
-    "im:history": "find an own post again in direct messages",
+    "im:history": "read what people write to it, and find its own post again there",
     "im:write": "write to people who want that, and when a channel cannot be reached",
     "usergroups:read": "know who belongs to the user groups that roles are given to",
     "users:read": "tell members from guests and people of other workspaces; their time zones",
@@ -27,7 +27,9 @@ chat:write.public is not among them: a bot that posts where nobody invited it ca
 posts back there, and an invitation is how a team says that it wants the bot.
 """
 
-_EVENTS = ("app_home_opened", "app_mention")
+_EVENTS = ("app_mention", "message.im")
+"""Slack sends no app_mention of what is written in direct messages, but message.im."""
+
 _COMMANDS = 50
 _NAME = 32
 _DESCRIPTION = 2_000
@@ -66,7 +68,7 @@ def manifest(
         "display_information": _ABOUT,
         "features": {
             "app_home": {
-                "home_tab_enabled": True,
+                "home_tab_enabled": False,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },

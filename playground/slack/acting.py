@@ -4,10 +4,10 @@ from typing import Any
 
 from playground.slack import answers, payloads
 from playground.slack.errors import DeliveryError, PersonError, SlackError
+from playground.slack.events import publish
 from playground.slack.mrkdwn import entities, typed
 from playground.slack.people import BOT_USER, SLACKBOT, Channel, Message
-from playground.slack.posting import post
-from playground.slack.shapes import Json
+from playground.slack.posting import Change, edit, post
 from playground.slack.state import State
 from playground.slack.transcript import Kind
 from playground.slack.triggers import ResponseUrl
@@ -25,10 +25,10 @@ async def slash(state: State, user: str, channel: str, text: str) -> list[Messag
     """Types a slash command in a channel, and shows the bot's direct answer or Slack's error."""
     place = present(state, user, channel)
     command, _, rest = text.strip().partition(" ")
-    if state.commands is not None and command not in state.commands:
+    if command not in state.app.commands:
         return [_slackbot(state, user, place, f"`{command}` is not a valid command.")]
     state.note(Kind.TYPED, user, text, place.id)
-    written = typed(rest, state, labels=True) if state.should_escape else entities(rest)
+    written = typed(rest, state, labels=True) if state.app.commands[command] else entities(rest)
     token = state.credentials.verification
     payload = payloads.slash(token, state.users[user], place, command, written.strip())
     payload["trigger_id"] = state.triggers.issue(user)
@@ -45,14 +45,21 @@ def mention(state: State, user: str, channel: str, text: str, thread_ts: str | N
     """Writes a message that calls the bot; in direct messages it needs no @."""
     place = present(state, user, channel)
     message = Message(place.id, "", user, _addressed(state, place, text), thread_ts=thread_ts)
-    post(state, message)
-    if BOT_USER in place.members:
-        _publish(state, user, _message_event(state, place, message))
-    return message
+    return post(state, message)
+
+
+def rewrite(state: State, user: str, message: Message, text: str) -> None:
+    """Edits a message that this person wrote."""
+    place = present(state, user, message.channel)
+    if message.user != user:
+        raise PersonError(f"{state.name_of(user)} did not write this message")
+    edit(state, message, Change(_addressed(state, place, text)))
 
 
 def open_home(state: State, user: str) -> None:
     """Opens the app's Home tab; the bot is told."""
+    if not state.app.has_home:
+        raise PersonError("this app has no Home tab")
     inner = {
         "type": "app_home_opened",
         "user": user,
@@ -62,7 +69,8 @@ def open_home(state: State, user: str) -> None:
     }
     home = state.views.homes.get(user)
     state.note(Kind.VIEW, user, "opens the Home tab")
-    _publish(state, user, inner if home is None else {**inner, "view": home.as_json()})
+    told = inner if home is None else {**inner, "view": home.as_json()}
+    publish(state, "app_home_opened", user, told)
 
 
 def present(state: State, user: str, channel: str) -> Channel:
@@ -72,6 +80,8 @@ def present(state: State, user: str, channel: str) -> Channel:
         raise PersonError(f"{state.name_of(user)} is not in {place.name}")
     if place.is_archived:
         raise PersonError(f"{place.name} is archived")
+    if place.im_with and not state.app.takes_messages:
+        raise PersonError("Sending messages to this app has been turned off.")
     return place
 
 
@@ -93,22 +103,3 @@ def _addressed(state: State, place: Channel, text: str) -> str:
     written = typed(text, state, labels=False)
     called = f"<@{BOT_USER}>"
     return written if place.im_with or called in written else f"{called} {written}"
-
-
-def _message_event(state: State, place: Channel, message: Message) -> Json:
-    kind = {"type": "message", "channel_type": "im"} if place.im_with else {"type": "app_mention"}
-    inner: Json = {
-        **kind,
-        "user": message.user,
-        "text": message.text,
-        "ts": message.ts,
-        "channel": place.id,
-        "team": state.users[message.user].team_id,
-        "event_ts": message.ts,
-    }
-    return {**inner, "thread_ts": message.thread_ts} if message.is_reply else inner
-
-
-def _publish(state: State, user: str, inner: Json) -> None:
-    token, team = state.credentials.verification, state.users[user].team_id
-    state.courier.publish(payloads.event(token, inner, team, state.clock.now().timestamp()))

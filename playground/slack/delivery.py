@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -33,6 +34,7 @@ class Courier:
 
     def __init__(self, sockets: Sockets, faults: Faults, signing_secret: str) -> None:
         self.urls: RequestUrls | None = None
+        self.on_arrival: Callable[[], None] = lambda: None
         self.retry_seconds = RETRY_SECONDS
         self._sockets = sockets
         self._faults = faults
@@ -65,7 +67,7 @@ class Courier:
         """Delivers an event in the background, up to four times until it is acknowledged."""
         task = asyncio.get_running_loop().create_task(self._persist(payload))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
 
     async def close(self) -> None:
         """Gives up what is still to be retried."""
@@ -74,6 +76,10 @@ class Courier:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._client is not None:
             await self._client.aclose()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.on_arrival()
 
     async def _persist(self, payload: Json) -> None:
         failed = await self._attempt(payload, None)

@@ -19,5 +19,7 @@ class Faults:
     limited: dict[str, int] = field(default_factory=dict)  # method -> seconds of Retry-After
     slow_seconds: dict[str, float] = field(default_factory=dict)  # method -> wait before an answer
     doubled: bool = False  # each payload reaches the bot twice
+    # Slack's pages say that it does not; people have seen both events for one message.
+    mentions_in_direct_messages: bool = False
     looks_at_files: int = 0  # so many times a new file is refused, as one that is still looked at
     unsupported_blocks: set[str] = field(default_factory=set)  # refused as not rolled out here

@@ -29,7 +29,7 @@ async def submit_view(state: State, user: str, view: View, values: Json) -> dict
         "response_urls": [],
     }
     try:
-        bodies = await state.courier.interact("interactive", payload)
+        bodies = await state.interact(payload)
     except DeliveryError:
         state.note(Kind.FAILED, user, TROUBLE)
         return {"": TROUBLE}
@@ -49,7 +49,7 @@ async def close_view(state: State, user: str, view: View) -> None:
     payload = payloads.interaction("view_closed", state.credentials.verification, state.users[user])
     payload |= {"view": view.as_json(), "is_cleared": False}
     try:
-        await state.courier.interact("interactive", payload)
+        await state.interact(payload)
     except DeliveryError:
         state.note(Kind.FAILED, user, TROUBLE)
 

@@ -38,7 +38,7 @@ def update(state: State, args: Arguments) -> Json:
 def publish(state: State, args: Arguments) -> Json:
     """views.publish."""
     who = user(state, args.need("user_id")).id
-    if not state.home_enabled:
+    if not state.app.has_home:
         raise SlackError("not_enabled")
     body = _body(args, "home")
     home = state.views.homes.get(who)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from playground.slack import events
 from playground.slack.mrkdwn import block_lines, mentions, plain
 from playground.slack.people import BOT_USER, Channel, Message
 from playground.slack.shapes import Json
@@ -36,27 +37,33 @@ def post(state: State, message: Message) -> Message:
     message.notified = tuple(_notified(state, message, channel))
     channel.messages.append(message)
     state.record(Kind.POSTED, message, message.user, text_of(state, message))
+    if message.viewer is None:
+        events.posted(state, message)
     return message
 
 
 def edit(state: State, message: Message, change: Change) -> None:
     """Changes a message in place; nobody is notified."""
-    before = text_of(state, message)
+    before, was = text_of(state, message), message.as_json()
     message.text = message.text if change.text is None else change.text
     message.blocks = message.blocks if change.blocks is None else change.blocks
     message.metadata = message.metadata if change.metadata is None else (change.metadata or None)
     message.edits += 1
     message.edited_at = state.next_ts()
     state.record(Kind.EDITED, message, message.user, text_of(state, message), before)
+    if message.viewer is None:
+        events.edited(state, message, was)
 
 
 def delete(state: State, message: Message, by: str) -> None:
     """Takes a message away; where it has replies a tombstone stays."""
-    channel = state.channel(message.channel)
+    channel, was = state.channel(message.channel), message.as_json()
     message.deleted = True
     if not replies(channel, message.ts):
         channel.messages.remove(message)
     state.record(Kind.DELETED, message, by, "(message deleted)")
+    if message.viewer is None:
+        events.deleted(state, message, was)
 
 
 def replies(channel: Channel, thread_ts: str) -> list[Message]:

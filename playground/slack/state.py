@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from playground.clock import VirtualClock
 from playground.ledger import Ledger
 from playground.slack.delivery import Courier
-from playground.slack.errors import PersonError, SlackError
+from playground.slack.errors import DeliveryError, PersonError, SlackError
 from playground.slack.faults import Faults
+from playground.slack.installed import Installed, installed
 from playground.slack.people import (
     BOT_USER,
     Channel,
@@ -24,6 +25,7 @@ from playground.slack.people import (
     story_users,
 )
 from playground.slack.rates import Rates
+from playground.slack.shapes import Json
 from playground.slack.sockets import Sockets
 from playground.slack.transcript import Entry, Kind, Transcript
 from playground.slack.triggers import ResponseUrls, Triggers
@@ -34,12 +36,6 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _PICTURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif"}
-
-BOT_SCOPES = (
-    "app_mentions:read,channels:history,channels:join,channels:read,chat:write,commands,"
-    "files:read,files:write,groups:history,groups:read,im:history,im:read,im:write,"
-    "reactions:write,usergroups:read,users:read"
-)
 
 
 @dataclass(frozen=True)
@@ -90,10 +86,8 @@ class State:
         self.groups: dict[str, UserGroup] = story_groups()
         self.channels: dict[str, Channel] = story_channels()
         self.files: dict[str, File] = {}
-        self.scopes = set(BOT_SCOPES.split(","))
-        self.commands: set[str] | None = None  # the app's slash commands; None takes any
-        self.should_escape = True
-        self.home_enabled = True
+        self.app = Installed()  # none, until a manifest is installed
+        self.scopes: set[str] = set()  # those that the bot's token was granted
         self.violations: list[str] = []
         self.refusals: list[tuple[str, str]] = []  # method and error of each call refused
         self.faults = Faults()
@@ -103,9 +97,21 @@ class State:
         self.views = Views()
         self.sockets = Sockets()
         self.courier = Courier(self.sockets, self.faults, self.credentials.signing_secret)
+        self.courier.on_arrival = self.changed
         self.transcript = Transcript(self.name_of)
         self._last_micros = 0
         self._changed = asyncio.Event()
+
+    def install(self, manifest: Json) -> None:
+        """Makes the app what the manifest says, and grants what it asks for; ManifestError."""
+        self.app = installed(manifest)
+        self.scopes = set(self.app.scopes)
+
+    async def interact(self, payload: Json) -> list[Any]:
+        """Delivers what somebody did with a control; DeliveryError, also where that is off."""
+        if not self.app.has_interactivity:
+            raise DeliveryError("not_configured")
+        return await self.courier.interact("interactive", payload)
 
     # What is there
 

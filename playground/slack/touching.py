@@ -39,7 +39,7 @@ async def click(state: State, where: Message | View, touch: Touch) -> Json | Non
     state.note(Kind.CLICKED, touch.user, _told(element, option, dialog), _channel_of(where))
     payload = _click_payload(state, where, touch.user) | {"actions": [act]}
     try:
-        await state.courier.interact("interactive", payload)
+        await state.interact(payload)
     except DeliveryError:
         state.note(Kind.FAILED, touch.user, TROUBLE, _channel_of(where))
     return dialog

@@ -33,6 +33,10 @@ class Workspace(State):
         """A person writes to the bot in a channel or thread; @Quartermaster is put first."""
         return acting.mention(self, user, channel, text, thread_ts)
 
+    async def rewrite(self, user: str, message: Message, text: str) -> None:
+        """A person edits a message of theirs."""
+        acting.rewrite(self, user, message, text)
+
     async def click(
         self,
         user: str,

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_socket_mode_needs_no_addresses() -> None:
         },
     ]
     assert made["settings"] == {
-        "event_subscriptions": {"bot_events": ["app_home_opened", "app_mention"]},
+        "event_subscriptions": {"bot_events": ["app_mention", "message.im"]},
         "interactivity": {"is_enabled": True},
         "org_deploy_enabled": False,
         "socket_mode_enabled": True,
@@ -88,3 +89,22 @@ def test_refuses_names_longer_than_slack_takes() -> None:
         "`/quartermaster-of-acme-berlin-train` is longer than the 32 characters Slack takes.",
         "Choose a shorter `slack.command_prefix`.",
     )
+
+
+def test_direct_messages_are_subscribed_to_and_allowed() -> None:
+    made = manifest(REGISTRY)
+    assert made["features"]["app_home"] == {
+        "home_tab_enabled": False,
+        "messages_tab_enabled": True,
+        "messages_tab_read_only_enabled": False,
+    }
+    assert "message.im" in made["settings"]["event_subscriptions"]["bot_events"]
+    assert "im:history" in made["oauth_config"]["scopes"]["bot"]
+
+
+def test_documentation_lists_every_scope_and_event() -> None:
+    page = Path("docs/slack.md").read_text(encoding="utf-8")
+    made = manifest(REGISTRY)
+    events = made["settings"]["event_subscriptions"]["bot_events"]
+    listed = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert listed == [*events, *SCOPES]

@@ -109,6 +109,39 @@ def test_direct_messages_need_no_mention(slack: Served, opened: Open) -> None:
     assert desk.seen[0].words == "train list"
 
 
+def test_a_direct_message_is_heard_once(slack: Served, opened: Open) -> None:
+    slack.workspace.faults.mentions_in_direct_messages = True
+    place, desk = slack.workspace.im("U0ALICE").id, Desk(reply=lambda _incoming: None)
+    with opened(desk):
+        slack.act(slack.workspace.mention("U0ALICE", place, "@quartermaster train list"))
+        settled(slack, desk)
+    assert [each.words for each in desk.seen] == ["train list"]
+
+
+def test_edits_are_not_heard_again(slack: Served, opened: Open) -> None:
+    desk, workspace = Desk(reply=lambda _incoming: None), slack.workspace
+    with opened(desk):
+        for channel in ("C0TEAMA", workspace.im("U0ALICE").id):
+            message = slack.act(workspace.mention("U0ALICE", channel, "train stop lane"))
+            slack.act(workspace.rewrite("U0ALICE", message, "train stop boat"))
+        settled(slack, desk)
+    assert [each.words for each in desk.seen] == ["train stop lane"] * 2
+
+
+def test_the_bot_does_not_hear_itself(slack: Served, opened: Open) -> None:
+    place, desk = slack.workspace.im("U0ALICE").id, Desk(reply=lambda _incoming: None)
+    with opened(desk):
+        ts = slack.bot.chat_postMessage(channel=place, text="train list")["ts"]
+        slack.bot.chat_update(channel=place, ts=ts, text="train list again")
+        slack.act(slack.workspace.mention("U0ALICE", place, "train why"))
+        settled(slack, desk)
+    assert [each.words for each in desk.seen] == ["train why"]
+
+
+def settled(slack: Served, desk: Desk) -> None:
+    slack.until(lambda: desk.seen and slack.workspace.courier.is_idle)
+
+
 def test_other_events_are_taken_and_ignored(slack: Served, opened: Open) -> None:
     desk = Desk()
     with opened(desk):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -10,15 +11,32 @@ from typing import Any, TypeVar
 import uvicorn
 from slack_sdk import WebClient
 
+from bot.app import commands
+from bot.slack.manifest import manifest
 from playground.clock import VirtualClock
 from playground.ledger import Ledger
 from playground.slack.app import Receive, Scope, Send, SlackApp
+from playground.slack.shapes import Json
 from playground.slack.workspace import Workspace
 
 T = TypeVar("T")
 
 PATIENCE_SECONDS = 60
 """How long a test waits for what has to come; a busy machine may take long."""
+
+
+_MORE = ("channels:join", "im:read", "reactions:write")
+"""Scopes that the playground knows and the bot does not ask for."""
+
+
+@functools.cache
+def usual_manifest() -> Json:
+    """The bot's own manifest, with the Home tab and scopes that only the playground's tests use."""
+    made = manifest(commands())
+    made["features"]["app_home"]["home_tab_enabled"] = True
+    made["settings"]["event_subscriptions"]["bot_events"].append("app_home_opened")
+    made["oauth_config"]["scopes"]["bot"] += _MORE
+    return made
 
 
 class Served:
@@ -110,6 +128,7 @@ class Stage:
         workspace = Workspace(
             clock or VirtualClock(), Ledger(), base_url=self.url, monotonic=monotonic
         )
+        workspace.install(usual_manifest())
         workspace.sockets.ack_seconds = PATIENCE_SECONDS
         self._app = SlackApp(workspace)
         running = Served(workspace, self._loop)

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import threading
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -103,7 +104,8 @@ def test_typed_text_is_escaped_as_slack_does(slack: Served, typed: str, sent: st
 
 
 def test_names_stay_plain_when_escaping_is_off(slack: Served) -> None:
-    slack.workspace.should_escape = False
+    workspace = slack.workspace
+    workspace.app = replace(workspace.app, commands={"/train": False})
     assert text_sent(slack, "@alice train.py & co") == "@alice train.py &amp; co"
 
 
@@ -159,7 +161,7 @@ def test_answer_with_wrong_blocks_shows_an_error(slack: Served) -> None:
 
 
 def test_undeclared_command_never_reaches_the_bot(slack: Served) -> None:
-    slack.workspace.commands = {"/quota"}
+    slack.workspace.app = replace(slack.workspace.app, commands={"/quota": True})
     slack.act(slack.workspace.slash(ALICE, TEAM_A, "/train list"))
     assert slack.texts(ALICE, TEAM_A) == ["`/train` is not a valid command."]
 

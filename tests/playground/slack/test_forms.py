@@ -1,5 +1,6 @@
 """Forms and Home tabs, through Bolt and the real view methods."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -251,6 +252,6 @@ def test_home_tab_is_published_when_opened(slack: Served) -> None:
 
 
 def test_home_tab_that_is_off_is_refused(slack: Served) -> None:
-    slack.workspace.home_enabled = False
+    slack.workspace.app = replace(slack.workspace.app, has_home=False)
     home = {"type": "home", "blocks": [{"type": "divider"}]}
     assert refused(slack, "views.publish", user_id=ALICE, view=home) == "not_enabled"

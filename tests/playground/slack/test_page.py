@@ -9,6 +9,7 @@ import pytest
 
 from playground.clock import VirtualClock
 from playground.ledger import Ledger
+from playground.slack.installed import Installed
 from playground.slack.limits import checked_blocks
 from playground.slack.page import page, write_page
 from playground.slack.page_text import markdown, rich
@@ -23,7 +24,9 @@ Block = dict[str, Any]
 
 @pytest.fixture
 def workspace() -> Workspace:
-    return Workspace(VirtualClock(), Ledger(), base_url="http://127.0.0.1:1")
+    made = Workspace(VirtualClock(), Ledger(), base_url="http://127.0.0.1:1")
+    made.app = Installed(commands={"/train": True})
+    return made
 
 
 def said(workspace: Workspace, text: str, **fields: Any) -> Message:

@@ -1,0 +1,114 @@
+"""An app manifest as Slack takes it, and what an app that was made from it may see and do."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from playground.slack.shapes import Json
+
+EVENT_SCOPES: Mapping[str, str] = {
+    "app_mention": "app_mentions:read",
+    "message.channels": "channels:history",
+    "message.groups": "groups:history",
+    "message.im": "im:history",
+}
+"""The scope that each subscription needs; app_home_opened needs none."""
+
+_EVENTS = {*EVENT_SCOPES, "app_home_opened"}
+_COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
+_MOST_COMMANDS, _DESCRIPTION, _USAGE_HINT = 50, 2_000, 1_000
+_NAME, _SUMMARY = 35, 140
+_ABOUT_LEAST, _ABOUT_MOST = 174, 4_000
+
+
+class ManifestError(Exception):
+    """Slack does not take the manifest: a pointer and a sentence for each fault."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What an app is sent and shown: everything its manifest names, and nothing else."""
+
+    scopes: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    commands: Mapping[str, bool] = field(default_factory=dict)  # name -> should_escape
+    has_interactivity: bool = False
+    has_home: bool = False
+    takes_messages: bool = False
+
+    def hears(self, event: str, granted: Collection[str]) -> bool:
+        """Whether Slack sends the app this event, under the scopes it has now."""
+        return event in self.events and EVENT_SCOPES.get(event) in {None, *granted}
+
+
+def installed(manifest: Json) -> Installed:
+    """The app of a manifest, installed with all scopes that it asks for.
+
+    Raises:
+        ManifestError: says each thing that Slack's settings page would refuse.
+    """
+    faults = [f"{pointer}: {said}" for pointer, said in _faults(manifest)]
+    if faults:
+        raise ManifestError("\n".join(faults))
+    features, settings = manifest["features"], manifest["settings"]
+    home = features.get("app_home", {})
+    takes = home.get("messages_tab_enabled", False)
+    return Installed(
+        scopes=frozenset(_scopes(manifest)),
+        events=frozenset(_events(manifest)),
+        commands={each["command"]: each.get("should_escape", False) for each in _slash(manifest)},
+        has_interactivity=settings["interactivity"]["is_enabled"],
+        has_home=home.get("home_tab_enabled", False),
+        takes_messages=takes and not home.get("messages_tab_read_only_enabled", False),
+    )
+
+
+def _scopes(manifest: Json) -> list[str]:
+    return list(manifest.get("oauth_config", {}).get("scopes", {}).get("bot", []))
+
+
+def _events(manifest: Json) -> list[str]:
+    return list(manifest.get("settings", {}).get("event_subscriptions", {}).get("bot_events", []))
+
+
+def _slash(manifest: Json) -> list[Json]:
+    return list(manifest.get("features", {}).get("slash_commands", []))
+
+
+def _faults(manifest: Json) -> Iterator[tuple[str, str]]:
+    yield from _about_faults(manifest.get("display_information", {}))
+    if "is_enabled" not in manifest.get("settings", {}).get("interactivity", {}):
+        yield "/settings/interactivity/is_enabled", "is missing"
+    granted = set(_scopes(manifest))
+    for event in _events(manifest):
+        pointer, needed = "/settings/event_subscriptions/bot_events", EVENT_SCOPES.get(event)
+        if event not in _EVENTS:
+            yield pointer, f"{event} is not an event"
+        elif needed is not None and needed not in granted:
+            yield pointer, f"{event} requires the scope {needed}"
+    yield from _command_faults(_slash(manifest), granted)
+
+
+def _about_faults(about: Json) -> Iterator[tuple[str, str]]:
+    limits = {"name": (1, _NAME), "description": (0, _SUMMARY)}
+    if "long_description" in about:
+        limits["long_description"] = (_ABOUT_LEAST, _ABOUT_MOST)
+    for key, (least, most) in limits.items():
+        if not least <= len(about.get(key, "")) <= most:
+            yield f"/display_information/{key}", f"must have {least} to {most} characters"
+
+
+def _command_faults(commands: list[Json], granted: set[str]) -> Iterator[tuple[str, str]]:
+    if commands and "commands" not in granted:
+        yield "/features/slash_commands", "requires the scope commands"
+    if len(commands) > _MOST_COMMANDS:
+        yield "/features/slash_commands", f"must have at most {_MOST_COMMANDS} entries"
+    names = [each.get("command", "") for each in commands]
+    for number, command in enumerate(commands):
+        pointer, name = f"/features/slash_commands/{number}", names[number]
+        if not _COMMAND.fullmatch(name) or names.index(name) != number:
+            yield f"{pointer}/command", f"{name} is not a command, or is there twice"
+        if not 0 < len(command.get("description", "")) <= _DESCRIPTION:
+            yield f"{pointer}/description", f"must have 1 to {_DESCRIPTION} characters"
+        if len(command.get("usage_hint", "")) > _USAGE_HINT:
+            yield f"{pointer}/usage_hint", f"must have at most {_USAGE_HINT} characters"
