@@ -5,9 +5,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from random import SystemRandom
 from typing import Protocol
 
@@ -18,12 +18,15 @@ from bot import due
 from bot.clock import Clock
 from bot.database.database import Database
 from bot.errors import DatabaseError, OutsideError
+from bot.threads import EssentialThread, Workers
 
 log = structlog.get_logger()
 
 _POLL_SECONDS = 1.0
 _LONGEST_BACK_OFF_SECONDS = 300.0
 _RESTS = 4.0
+# No call lasts that long, and a row's lease ends long before.
+_LONGEST_STEP_SECONDS = 600.0
 _chance = SystemRandom()
 
 
@@ -85,9 +88,8 @@ class Loop:
         self._lanes: Counter[str] = Counter()
         self._changed = threading.Condition()
         self._nudged = True  # what waits from before is looked at at once
-        self._stopping = threading.Event()
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="step")
-        self._thread = threading.Thread(target=self._run, name="due-loop", daemon=True)
+        self._steps = Workers("step", workers, limit_seconds=_LONGEST_STEP_SECONDS)
+        self._thread = EssentialThread("due-loop", self._pass)
         database.on_commit(self._heard)
 
     @property
@@ -95,18 +97,23 @@ class Loop:
         """The kinds of row this loop keeps."""
         return tuple(self._controllers)
 
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """What it cannot do without."""
+        return (self._thread, *self._steps.threads)
+
     def start(self) -> None:
         """Begins to take rows."""
+        self._steps.start()
         self._thread.start()
 
     def stop(self, patience_seconds: float = 40.0) -> None:
         """Takes no more rows and waits for the steps under way."""
-        self._stopping.set()
+        self._thread.stop()
         with self._changed:
             self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(patience_seconds)
-        self._pool.shutdown(wait=True)
+        self._thread.join(patience_seconds)
+        self._steps.shutdown(wait=True)
 
     def nudge(self) -> None:
         """Looks at once instead of at the next poll."""
@@ -130,22 +137,22 @@ class Loop:
         if due.TOPIC in topics:
             self.nudge()
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                if not self._nudged and not self._stopping.is_set():
-                    self._changed.wait(_POLL_SECONDS)
-                if self._stopping.is_set():
-                    return
-                self._nudged = False
-                free = self._workers - self._lanes.total()
-            if free > 0:
-                begun = time.perf_counter()
-                self._take(free)
-                # However many steps end, looking takes a fifth of the time, and finds more at once.
-                # What changes meanwhile does not even wake this thread.
-                rest = _RESTS * (time.perf_counter() - begun)
-                self._stopping.wait(min(rest, _POLL_SECONDS))
+    def _pass(self) -> None:
+        stopping = self._thread.stopping
+        with self._changed:
+            if not self._nudged and not stopping.is_set():
+                self._changed.wait(_POLL_SECONDS)
+            if stopping.is_set():
+                return
+            self._nudged = False
+            free = self._workers - self._lanes.total()
+        if free > 0:
+            begun = time.perf_counter()
+            self._take(free)
+            # However many steps end, looking takes a fifth of the time, and finds more at once.
+            # What changes meanwhile does not even wake this thread.
+            rest = _RESTS * (time.perf_counter() - begun)
+            stopping.wait(min(rest, _POLL_SECONDS))
 
     def _take(self, free: int) -> None:
         try:
@@ -154,7 +161,7 @@ class Loop:
             log.warning("due rows could not be read", error=error.message)
             return
         for held in claims:
-            self._pool.submit(self._step, held)
+            self._steps.begin(partial(self._step, held))
         if len(claims) == free:
             self.nudge()
 
@@ -173,19 +180,16 @@ class Loop:
 
     def _step(self, held: due.Claim) -> None:
         controller = self._controllers[held.kind]
-        self._database.courtesy.give_way()
         try:
+            self._database.courtesy.give_way()
             self._save(held, controller.step(held.id))
         except due.LostClaimError:
             log.info("a step was overtaken", kind=held.kind, row=held.id)
         except OutsideError as error:
             log.warning("a step failed", kind=held.kind, row=held.id, error=error.message)
             self._back_off(held, controller, error.message)
-        except Exception:
-            reference = secrets.token_hex(3)
-            log.exception("a step broke", kind=held.kind, row=held.id, reference=reference)
-            broke = f"Something broke on our side. Reference {reference}."
-            self._back_off(held, controller, broke)
+        except Exception as error:  # noqa: BLE001  # logged, and said on its card
+            self._back_off(held, controller, _broke("a step broke", held, error))
         finally:
             with self._changed:
                 self._lanes[held.lane] -= 1
@@ -201,15 +205,30 @@ class Loop:
         self._database.transaction(work)
 
     def _back_off(self, held: due.Claim, controller: Controller, sentence: str) -> None:
+        """Counts the failure and has the controller note it, or only counts it if that fails."""
+        trouble = Trouble(sentence, held.attempts + 1)
+        try:
+            self._put_off(held, lambda session: controller.troubled(session, held.id, trouble))
+        except (DatabaseError, due.LostClaimError) as error:
+            log.warning("a failed step could not be noted", row=held.id, error=str(error))
+        except Exception as error:  # noqa: BLE001  # logged
+            _broke("the note of a failed step broke", held, error)
+            self._put_off(held, nothing)
+
+    def _put_off(self, held: due.Claim, note: Callable[[Session], None]) -> None:
         longest = min(_LONGEST_BACK_OFF_SECONDS, 2.0 ** min(held.attempts, 10))
         delay = timedelta(seconds=longest * _chance.uniform(0.5, 1.0))
 
         def work(session: Session) -> None:
             now = self._clock.now()
             due.back_off(session, held, now + delay, now)
-            controller.troubled(session, held.id, Trouble(sentence, held.attempts + 1))
+            note(session)
 
-        try:
-            self._database.transaction(work)
-        except (DatabaseError, due.LostClaimError) as error:
-            log.warning("a failed step could not be noted", row=held.id, error=str(error))
+        self._database.transaction(work)
+
+
+def _broke(event: str, held: due.Claim, error: Exception) -> str:
+    """Logs the error; a sentence with the reference under which it is found there."""
+    reference = secrets.token_hex(3)
+    log.error(event, kind=held.kind, row=held.id, reference=reference, exc_info=error)
+    return f"Something broke on our side. Reference {reference}."

@@ -1,6 +1,5 @@
 """The settings in force: read again when the file changes, kept when the new ones are bad."""
 
-import threading
 from collections.abc import Callable
 
 import structlog
@@ -8,6 +7,7 @@ import structlog
 from bot.config import ConfigurationFile, Settings
 from bot.config.file import needs_restart
 from bot.errors import ConfigurationError
+from bot.threads import EssentialThread
 
 log = structlog.get_logger()
 
@@ -22,8 +22,9 @@ class CurrentSettings:
         self._settings = settings
         self._problem: str | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="settings", daemon=True)
+        self._untold: list[Callable[[], None]] = []
+        self._thread = EssentialThread("settings", self._pass)
+        self.threads = (self._thread,)
 
     def __call__(self) -> Settings:
         """The settings in force."""
@@ -44,7 +45,7 @@ class CurrentSettings:
 
     def stop(self) -> None:
         """Looks no more."""
-        self._stopping.set()
+        self._thread.stop()
 
     def refresh(self) -> None:
         """Takes the file's settings if it has changed and they are good."""
@@ -54,16 +55,20 @@ class CurrentSettings:
             self._problem = error.message
             log.warning("the changed configuration is refused", problem=error.message)
             return
-        if new is None:
-            return
+        if new is not None:
+            self._take(new)
+        while self._untold:  # one that raises is called again at the next look
+            self._untold[0]()
+            del self._untold[0]
+
+    def _take(self, new: Settings) -> None:
         later = needs_restart(self._settings, new)
         kept = {part: getattr(self._settings, part) for part in later}
         self._settings = new.model_copy(update=kept)
         self._problem = None
         log.info("the configuration was read again", after_restart=later)
-        for listener in self._listeners:
-            listener()
+        self._untold = list(self._listeners)
 
-    def _run(self) -> None:
-        while not self._stopping.wait(_LOOK_SECONDS):
+    def _pass(self) -> None:
+        if not self._thread.stopping.wait(_LOOK_SECONDS):
             self.refresh()

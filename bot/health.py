@@ -1,6 +1,6 @@
 """How the running bot is: ready or not and why, its metrics, and whether it is quiet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -17,6 +17,7 @@ from bot.errors import DatabaseError
 from bot.http import Condition
 from bot.slack.sender import Sender
 from bot.slack.transports import Transport
+from bot.threads import EssentialThread, troubles
 from bot.wakeups import Wakeups
 
 _OLDEST_VIEW_SECONDS = 600.0
@@ -39,6 +40,11 @@ class Health:
     sender: Sender
     transport: Transport
     next_slot: Callable[[], datetime | None]
+    threads: Callable[[], Iterable[EssentialThread]] = tuple
+
+    def dead(self) -> dict[str, str]:
+        """What is wrong with which thread that the bot cannot do without."""
+        return troubles(self.threads())
 
     def conditions(self) -> dict[str, Condition]:
         """What readiness depends on, each with what is wrong with it."""

@@ -1,7 +1,6 @@
 """The bot's own server: health, readiness, metrics and, where wanted, Slack's requests."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -11,6 +10,7 @@ import uvicorn
 from prometheus_client import generate_latest
 
 from bot.errors import ConfigurationError
+from bot.threads import EssentialThread
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -19,6 +19,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _START_SECONDS = 10.0
 _LOOK_SECONDS = 0.01
+_BEAT_SECONDS = 5
 
 
 class Condition(Protocol):
@@ -33,7 +34,8 @@ class Condition(Protocol):
 class Pages:
     """What the server shows: conditions of readiness by name, and extra paths.
 
-    `troubles` are told too, but are no reason not to be ready.
+    `troubles` are told too, but are no reason not to be ready. `dead` says of each thread that
+    does not work what is wrong with it: the process is not alive then.
     """
 
     ready: Mapping[str, Condition]
@@ -41,6 +43,7 @@ class Pages:
     pulse: Callable[[], Mapping[str, object]] | None = None
     slack: App | None = None
     refresh_metrics: Callable[[], None] = lambda: None
+    dead: Callable[[], Mapping[str, str]] = dict
 
 
 def application(pages: Pages) -> App:
@@ -52,8 +55,10 @@ def application(pages: Pages) -> App:
         if scope["path"] == "/slack/events" and pages.slack is not None:
             await pages.slack(scope, receive, send)
             return
-        # In a thread: a slow database must not hold up what Slack sends.
-        status, kind, body = await asyncio.to_thread(_page, scope["path"], pages)
+        if scope["path"] == "/healthz":  # here: it needs nothing that others may hold
+            status, kind, body = _liveness(pages)
+        else:  # in a thread: a slow database must not hold up what Slack sends
+            status, kind, body = await asyncio.to_thread(_page, scope["path"], pages)
         headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -63,8 +68,6 @@ def application(pages: Pages) -> App:
 
 def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
     match path:
-        case "/healthz":
-            return 200, b"text/plain", b"alive\n"
         case "/readyz":
             return _readiness(pages)
         case "/metrics":
@@ -74,6 +77,12 @@ def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
             return 200, b"application/json", msgspec.json.encode(pages.pulse())
         case _:
             return 404, b"text/plain", b"Nothing is here. Try /healthz, /readyz or /metrics.\n"
+
+
+def _liveness(pages: Pages) -> tuple[int, bytes, bytes]:
+    dead = pages.dead()
+    body = "".join(f"thread {name}: {trouble}\n" for name, trouble in dead.items()) or "alive\n"
+    return (503 if dead else 200), b"text/plain", body.encode()
 
 
 def _readiness(pages: Pages) -> tuple[int, bytes, bytes]:
@@ -99,17 +108,20 @@ class Server:
             lifespan="off",
             ws="none",  # Slack's WebSocket is one that we open
             timeout_graceful_shutdown=5,
+            callback_notify=self._beat,
+            timeout_notify=_BEAT_SECONDS,
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
-        self._ended = threading.Event()
+        self._thread = EssentialThread("http", self._run)
+        self.threads = (self._thread,)
 
     def start(self) -> None:
         """Listens; ConfigurationError when the address cannot be had."""
         self._thread.start()
         for _ in range(round(_START_SECONDS / _LOOK_SECONDS)):
-            if self._server.started or self._ended.wait(_LOOK_SECONDS):
+            if self._server.started or not self._thread.is_alive:
                 break
+            self._thread.join(_LOOK_SECONDS)
         if not self._server.started:
             raise ConfigurationError(
                 f"Cannot listen on {self._listen}.", "Is another process there? Set http.listen."
@@ -117,13 +129,12 @@ class Server:
 
     def stop(self) -> None:
         """Finishes the requests under way and closes."""
+        self._thread.stop()
         self._server.should_exit = True
         self._thread.join(10)
 
     def _run(self) -> None:
-        try:
-            self._server.run()
-        except SystemExit:
-            pass
-        finally:
-            self._ended.set()
+        self._server.run()
+
+    async def _beat(self) -> None:
+        self._thread.beat()

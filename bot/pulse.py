@@ -1,7 +1,6 @@
 """The bot's side of a playground's clock: follows its offset, and says when it is quiet."""
 
 import json
-import threading
 import urllib.request
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -9,6 +8,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from bot.clock import Clock
+from bot.threads import EssentialThread
 
 log = structlog.get_logger()
 
@@ -23,8 +23,8 @@ class ClockFollower:
         self._url = url
         self._clock = clock
         self._moved = moved
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="clock", daemon=True)
+        self._thread = EssentialThread("clock", self._pass)
+        self.threads = (self._thread,)
 
     def start(self) -> None:
         """Takes the offset once, then follows it."""
@@ -33,15 +33,14 @@ class ClockFollower:
 
     def stop(self) -> None:
         """Follows no more; the request under way is left to its time-out."""
-        self._stopping.set()
+        self._thread.stop()
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._take(self._clock.offset.total_seconds())
-            except (OSError, ValueError) as error:
-                log.info("the playground's clock did not answer", error=str(error))
-                self._stopping.wait(_RETRY_SECONDS)
+    def _pass(self) -> None:
+        try:
+            self._take(self._clock.offset.total_seconds())
+        except (OSError, ValueError) as error:
+            log.info("the playground's clock did not answer", error=str(error))
+            self._thread.stopping.wait(_RETRY_SECONDS)
 
     def _take(self, after: float) -> None:
         url = f"{self._url}?after={after}"

@@ -3,7 +3,7 @@
 import gc
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
@@ -25,13 +25,19 @@ from bot.pulse import ClockFollower, pulse
 from bot.slack.client import SlackClient
 from bot.slack.sender import Sender
 from bot.slack.transports import Transport
+from bot.threads import EssentialThread
 from bot.wakeups import Wakeups
 
 log = structlog.get_logger()
 
 
 class Part(Protocol):
-    """Something that runs."""
+    """Something that runs, in `threads` without which the bot cannot do."""
+
+    @property
+    def threads(self) -> Sequence[EssentialThread]:
+        """All that it has by now."""
+        ...
 
     def start(self) -> None:
         """Begins."""
@@ -59,16 +65,17 @@ def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Foll
 @contextmanager
 def running(
     settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]
-) -> Iterator[Application]:
-    """The bot at work; what is under way is finished when the context ends."""
+) -> Iterator[Sequence[Part]]:
+    """The parts of the bot at work; what is under way is finished when the context ends."""
     bot = Application(settings, followed)
     with ExitStack() as stack:
         stack.callback(bot.close)
         _take_up(bot)
-        for part in _parts(bot, secrets):
+        parts = _parts(bot, secrets)
+        for part in parts:
             part.start()
             stack.callback(part.stop)
-        yield bot
+        yield parts
 
 
 def _parts(bot: Application, secrets: Secrets) -> list[Part]:
@@ -90,6 +97,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
     transport = Transport(
         settings, secrets, client, bot.desk, _slash_names(bot), bot.database.courtesy.hurry
     )
+    parts: list[Part] = [wakeups, *bot.clusters.values(), loop, sender, bot.timetable, bot.settings]
     health = Health(
         bot.database,
         bot.clock,
@@ -99,12 +107,13 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
         sender,
         transport,
         bot.timetable.next_at,
+        lambda: [thread for part in parts for thread in part.threads],
     )
     server = Server(application(_pages(bot, health, transport)), settings.http.listen)
-    parts: list[Part] = [wakeups, *bot.clusters.values(), loop, sender, bot.timetable, bot.settings]
     if settings.clock.url:
         parts.insert(0, ClockFollower(settings.clock.url, bot.clock, lambda: _moved(bot, loop)))
-    return [*parts, server, transport]
+    parts += [server, transport]
+    return parts
 
 
 def _moved(bot: Application, loop: Loop) -> None:
@@ -123,6 +132,7 @@ def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
 
     return Pages(
         ready=health.conditions(),
+        dead=health.dead,
         troubles=health.troubles(),
         pulse=beat if bot.settings().playground else None,
         slack=transport.asgi,

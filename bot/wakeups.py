@@ -1,7 +1,8 @@
 """What watches saw, turned into due rows: gathered for a moment, written in one transaction."""
 
+import secrets
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 import structlog
@@ -11,11 +12,13 @@ from bot.cluster.view import Change
 from bot.database.database import Database, Session
 from bot.due import wake
 from bot.errors import DatabaseError
+from bot.threads import EssentialThread
 
 log = structlog.get_logger()
 
 _GATHER_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
+_IDLE_SECONDS = 5.0
 
 
 class Wakeup(NamedTuple):
@@ -39,17 +42,21 @@ class Wakeups:
         self._waiting: set[Wakeup] = set()
         self._writing: set[Wakeup] = set()
         self._changed = threading.Condition()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="wakeups", daemon=True)
+        self._thread = EssentialThread("wakeups", self._pass)
 
     def hear(self, change: Change) -> None:
         """Notes whom a change concerns, then gives way to people."""
-        found = {wakeup for ear in self._ears for wakeup in ear(change)}
+        found = {wakeup for ear in self._ears for wakeup in _heard(ear, change)}
         if found:
             with self._changed:
                 self._waiting |= found
                 self._changed.notify_all()
         self._database.courtesy.give_way()
+
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """What it cannot do without."""
+        return (self._thread,)
 
     def start(self) -> None:
         """Begins to write."""
@@ -57,40 +64,53 @@ class Wakeups:
 
     def stop(self) -> None:
         """Writes no more; polling finds what was left."""
-        self._stopping.set()
+        self._thread.stop()
         with self._changed:
             self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(10)
+        self._thread.join(10)
 
     def is_quiet(self) -> bool:
         """Whether nothing waits to be written."""
         with self._changed:
             return not self._waiting and not self._writing
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._stopping.is_set())
-                # Taken out before they are written: what changes meanwhile is written again.
-                self._writing, self._waiting = self._waiting, set()
-            if not self._write():
-                self._stopping.wait(_RETRY_SECONDS)
-            self._stopping.wait(_GATHER_SECONDS)
+    def _pass(self) -> None:
+        stopping = self._thread.stopping
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or stopping.is_set(), _IDLE_SECONDS)
+            # Taken out before they are written: what changes meanwhile is written again.
+            self._writing, self._waiting = self._waiting, set()
+        if not self._writing:
+            return
+        try:
+            self._write()
+        except DatabaseError as error:
+            log.warning("wake-ups could not be written", error=error.message)
+            stopping.wait(_RETRY_SECONDS)
+        stopping.wait(_GATHER_SECONDS)
 
-    def _write(self) -> bool:
+    def _write(self) -> None:
+        """Writes them; those that could not be written wait again, whatever went wrong."""
+
         def work(session: Session) -> None:
             for each in sorted(self._writing):
                 wake(session, each.kind, each.id, each.lane, self._clock.now())
 
+        unwritten = self._writing
         try:
             self._database.transaction(work)
-        except DatabaseError as error:
-            log.warning("wake-ups could not be written", error=error.message)
-            with self._changed:
-                self._waiting |= self._writing
-            return False
+            unwritten = set()
         finally:
             with self._changed:
+                self._waiting |= unwritten
                 self._writing = set()
-        return True
+
+
+def _heard(ear: Ear, change: Change) -> Collection[Wakeup]:
+    """Whom a change concerns; nobody if the ear breaks, since polling finds what it missed."""
+    try:
+        return tuple(ear(change))
+    except Exception:
+        reference = secrets.token_hex(3)
+        log.exception("an ear broke", resource=change.resource.plural, reference=reference)
+        return ()

@@ -1,22 +1,28 @@
 """The clock of a process: looks every few seconds which jobs have a slot that is due."""
 
+import threading
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Protocol
 
 import structlog
-from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.executors.pool import BasePoolExecutor
+from apscheduler.schedulers.base import BaseScheduler
+from typing_extensions import override
 
 from bot.clock import Clock
 from bot.database.database import Database, Session
 from bot.errors import DatabaseError
 from bot.schedule import ScheduledJob, ScheduleEntry, claim_slot, earliest_slot, install
+from bot.threads import EssentialThread, Workers
 
 log = structlog.get_logger()
 
 _LOOK_SECONDS = 5
 _JITTER_SECONDS = 1
+_WORKERS = 4
+_LONGEST_LOOK_SECONDS = 600.0
 
 
 class OwnSchedules(Protocol):
@@ -33,6 +39,50 @@ class OwnSchedules(Protocol):
         ...
 
 
+class _Looking(BasePoolExecutor):  # type: ignore[misc]  # it has no types
+    """Has looks done by workers that are watched."""
+
+    def __init__(self, workers: Workers) -> None:
+        super().__init__(workers)
+
+
+class _Scheduler(BaseScheduler):  # type: ignore[misc]  # it has no types
+    """APScheduler's clock in a thread that is watched, as are those in which it has looks done."""
+
+    def __init__(self) -> None:
+        workers = Workers("look", _WORKERS, limit_seconds=_LONGEST_LOOK_SECONDS)
+        super().__init__(timezone="UTC", executors={"default": _Looking(workers)})
+        self._changed = threading.Event()
+        self._pause = 0.0
+        self._workers = workers
+        self._thread = EssentialThread("timetable", self._pass)
+        self.threads = (self._thread, *workers.threads)
+
+    @override
+    def start(self, paused: bool = False) -> None:
+        self._workers.start()
+        super().start(paused)
+        self._thread.start()
+
+    @override
+    def shutdown(self, wait: bool = True) -> None:
+        self._thread.stop()
+        self.wakeup()
+        self._thread.join()
+        super().shutdown(wait)
+
+    @override
+    def wakeup(self) -> None:
+        self._changed.set()
+
+    def _pass(self) -> None:
+        self._changed.wait(self._pause)
+        self._changed.clear()
+        self._pause = _LOOK_SECONDS  # if this breaks
+        if not self._thread.stopping.is_set():
+            self._pause = min(self._process_jobs(), _LOOK_SECONDS)
+
+
 class Timetable:
     """Runs each slot of each job once, however many processes do the same."""
 
@@ -47,7 +97,8 @@ class Timetable:
         self._clock = clock
         self._jobs = jobs
         self._others = others
-        self._scheduler = BackgroundScheduler(timezone="UTC")
+        self._scheduler = _Scheduler()
+        self.threads = self._scheduler.threads
 
     def start(self) -> None:
         """Enters the jobs and begins to look."""
@@ -75,20 +126,18 @@ class Timetable:
     def look(self, job: ScheduledJob) -> None:
         """Does the job's work if its slot is due."""
         now = self._clock.now()
-        if not self._database.read(partial(_is_due, name=job.name, now=now)):
-            return
         try:
-            self._database.transaction(lambda session: claim_slot(session, job, now))
+            if self._database.read(partial(_is_due, name=job.name, now=now)):
+                self._database.transaction(lambda session: claim_slot(session, job, now))
         except DatabaseError as error:
             log.warning("a slot could not be claimed", job=job.name, error=error.message)
 
     def look_at_own(self, schedules: OwnSchedules) -> None:
         """Does what is due of schedules that people set."""
         now = self._clock.now()
-        if not self._database.read(lambda session: schedules.is_due(session, now)):
-            return
         try:
-            self._database.transaction(lambda session: schedules.work(session, now))
+            if self._database.read(lambda session: schedules.is_due(session, now)):
+                self._database.transaction(lambda session: schedules.work(session, now))
         except DatabaseError as error:
             log.warning("a slot could not be claimed", job=schedules.name, error=error.message)
 

@@ -18,6 +18,7 @@ from bot.cluster.queues import PendingWorkload
 from bot.cluster.resources import VISIBILITY, Resource
 from bot.cluster.watch import Pace, WatchState
 from bot.errors import ClusterError
+from bot.threads import EssentialThread
 
 PENDING_PAGE = 1000
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1")
@@ -95,6 +96,11 @@ class Cluster(Client):
         self._following = known
         self._discovery = known.discovery
         self.view = known.view
+
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """What it cannot do without."""
+        return self._following.threads
 
     def start(self) -> None:
         """Begins to watch unless that has begun; returns at once."""

@@ -31,7 +31,7 @@ class Discovery:
 
     def __init__(self, connection: Connection, cluster: str) -> None:
         self._connection = connection
-        self._cluster = cluster
+        self.cluster = cluster
         self._known: dict[str, tuple[float, list[str]]] = {}
 
     def served(self, group: str) -> list[str]:
@@ -57,14 +57,14 @@ class Discovery:
                 return version
         found = f"it serves {', '.join(served)}" if served else "it does not serve that group"
         raise ClusterError(
-            f"The cluster {self._cluster} has no {resource.plural}.{resource.group} "
+            f"The cluster {self.cluster} has no {resource.plural}.{resource.group} "
             f"of version {' or '.join(resource.versions)}: {found}.",
             "Install Kueue there, or take the cluster out of quartermaster.yaml.",
             reason="NotServed",
         )
 
     def _ask(self, group: str) -> list[str]:
-        doing = f"Asking cluster {self._cluster} which versions of {group} it serves"
+        doing = f"Asking cluster {self.cluster} which versions of {group} it serves"
         try:
             answer = self._connection.send(Request(doing, "GET", f"/apis/{group}"))
         except ClusterError as error:

@@ -15,6 +15,7 @@ from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import Resource
 from bot.cluster.view import Change, Kind, View
 from bot.cluster.watch import Pace, Watch, WatchState
+from bot.threads import EssentialThread
 
 T = TypeVar("T", bound=ClusterObject)
 Listener = Callable[[Change], None]
@@ -43,6 +44,11 @@ class Following:
         self._lock = Lock()
         self._is_started = False
         self._watches = [self._watch(resource, pace or Pace()) for resource in watched]
+
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """What it cannot do without."""
+        return tuple(watch.thread for watch in self._watches)
 
     def begin(self) -> None:
         """Begins to watch before anybody listens: the first listener is told of all there was.

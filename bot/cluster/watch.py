@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from threading import Event, Thread
 from typing import Generic, TypeVar
 
 import structlog
@@ -17,6 +16,7 @@ from bot.cluster.listing import Listing, read_all
 from bot.cluster.objects import ClusterObject
 from bot.cluster.view import Kind, Store
 from bot.errors import ClusterError
+from bot.threads import EssentialThread
 
 T = TypeVar("T", bound=ClusterObject)
 Announce = Callable[[Kind, ClusterObject | None], None]
@@ -24,6 +24,7 @@ Announce = Callable[[Kind, ClusterObject | None], None]
 log = structlog.get_logger()
 
 _TOLD_AT = 2
+_SLACK_SECONDS = 120.0
 _RANDOM = secrets.SystemRandom()
 # The place in the stream is not the cause of these, so they do not cost it.
 _KEEPS_PLACE = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}
@@ -78,9 +79,10 @@ class Watch(Generic[T]):
         self._failures = 0
         self._error = ""
         self._stream: Stream | None = None
-        self._stopping = Event()
-        plural = listing.resource.plural
-        self._thread = Thread(target=self._run, name=f"watch-{plural}", daemon=True)
+        limit_seconds = pace.turn + pace.silence + _SLACK_SECONDS
+        name = f"watch-{discovery.cluster}-{listing.resource.plural}"
+        self._thread = EssentialThread(name, self._pass, limit_seconds=limit_seconds)
+        self._stopping = self._thread.stopping
 
     def start(self) -> None:
         """Begins to follow."""
@@ -94,13 +96,17 @@ class Watch(Generic[T]):
 
     def join(self, seconds: float) -> None:
         """Waits until it ended, or as long; one that was never started has ended."""
-        if self._thread.is_alive():
-            self._thread.join(seconds)
+        self._thread.join(seconds)
+
+    @property
+    def thread(self) -> EssentialThread:
+        """What it runs in."""
+        return self._thread
 
     @property
     def running(self) -> bool:
         """Whether it was started and has not ended."""
-        return self._thread.is_alive()
+        return self._thread.is_alive
 
     @property
     def trouble(self) -> str:
@@ -118,20 +124,19 @@ class Watch(Generic[T]):
             error=self._error,
         )
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._turn()
-                pause = self._backoff()
-            except ClusterError as error:
-                pause = self._failed(error)
-            except Exception:
-                # A thread that dies of one bad listener would leave the view to grow old.
-                log.exception("watch_broke", resource=self._listing.resource.plural)
-                self._error = "Something broke on our side; the log says what."
-                self._failures += 1
-                pause = self._backoff()
-            self._stopping.wait(pause)
+    def _pass(self) -> None:
+        try:
+            self._turn()
+            pause = self._backoff()
+        except ClusterError as error:
+            pause = self._failed(error)
+        except Exception:
+            # A new start does not mend a bad listener, so this counts as a pass; readiness tells.
+            log.exception("watch_broke", resource=self._listing.resource.plural)
+            self._error = "Something broke on our side; the log says what."
+            self._failures += 1
+            pause = self._backoff()
+        self._stopping.wait(pause)
 
     def _turn(self) -> None:
         version = self._discovery.version(self._listing.resource)
@@ -193,6 +198,7 @@ class Watch(Generic[T]):
             self._announce(kind, object_)
 
     def _alive(self) -> None:
+        self._thread.beat()
         self._store.prove()
         self._store.absent = False
         self._failures = 0

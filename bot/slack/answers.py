@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import structlog
@@ -19,10 +18,12 @@ from bot.slack.incoming import Arrival, Incoming
 from bot.slack.markup import plain, sentence
 from bot.slack.pool import BoundedPool
 from bot.slack.text import reply_text
+from bot.threads import Workers
 
 log = structlog.get_logger()
 
 DEADLINE_SECONDS = 30.0
+_LONGEST_ANSWER_SECONDS = 600.0
 _BUSY = sentence("I am busy with other answers. Try again in a moment.")
 
 
@@ -31,8 +32,13 @@ class Answers:
 
     def __init__(self, client: SlackClient, *, workers: int = 8, most: int = 64) -> None:
         self._client = client
-        threads = ThreadPoolExecutor(workers, thread_name_prefix="answer")
-        self._pool = BoundedPool(threads, most=most)
+        self._workers = Workers("answer", workers, limit_seconds=_LONGEST_ANSWER_SECONDS)
+        self.threads = self._workers.threads
+        self._pool = BoundedPool(self._workers, most=most)
+
+    def start(self) -> None:
+        """Begins to bring answers."""
+        self._workers.start()
 
     @property
     def is_idle(self) -> bool:

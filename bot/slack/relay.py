@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+import structlog
+
+from bot.threads import EssentialThread
+
+log = structlog.get_logger()
+
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
+
+_IDLE_SECONDS = 5.0
 
 
 class Relay(Generic[Asked, Answer]):
@@ -40,20 +48,28 @@ class Relay(Generic[Asked, Answer]):
         self._changed = threading.Condition(threading.Lock())
         self._waiting: deque[tuple[Asked, Future[Answer]]] = deque()
         self._begun: dict[int, float] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads: list[EssentialThread] = []
         self._resting = 0
         self._is_watched = False
         self._stopping = False
 
     def submit(self, asked: Asked) -> "Future[Answer]":
-        """Has it answered in its turn; RuntimeError after `stop`."""
+        """Has it answered in its turn; RuntimeError after `stop`, and where nobody could begin."""
         future: Future[Answer] = Future()
         with self._changed:
             if self._stopping:
                 raise RuntimeError("it was stopped")
             self._waiting.append((asked, future))
             self._look_after_rest()
+            if not self._threads:
+                self._waiting.pop()
+                raise RuntimeError("no thread can be started")
         return future
+
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """Those that answer, as many as were needed at once so far; told without a lock."""
+        return tuple(self._threads)
 
     def stop(self, *, wait: bool = True, drop: bool = False) -> None:
         """Takes nothing more; what waits is answered, or cancelled to `drop` it."""
@@ -76,13 +92,24 @@ class Relay(Generic[Asked, Answer]):
         if self._resting:
             self._changed.notify()
         elif len(self._threads) < self._most:
-            name = f"{self._name}_{len(self._threads)}"
-            self._threads.append(threading.Thread(target=self._run, name=name, daemon=True))
-            self._threads[-1].start()
+            thread = EssentialThread(f"{self._name}-{len(self._threads)}", self._pass)
+            try:
+                thread.start()
+            except RuntimeError as error:  # those there are answer it, one after the other
+                log.warning("a thread could not be started", thread=thread.name, error=str(error))
+            else:
+                self._threads.append(thread)
 
-    def _run(self) -> None:
-        while self._wait_for_turn():
+    def _pass(self) -> bool:
+        with self._changed:
+            self._begun.pop(threading.get_ident(), None)
+            if self._stopping and not self._waiting:
+                self._changed.notify_all()  # others may still watch what has ended
+                return False
+            has_turn = self._has_turn()
+        if has_turn:
             self._answer_some()
+        return True
 
     def _answer_some(self) -> None:
         """Answers what waits; each is told as soon as its answer is there."""
@@ -110,27 +137,24 @@ class Relay(Generic[Asked, Answer]):
                 taken.append(future)
                 yield asked
 
-    def _wait_for_turn(self) -> bool:
-        """Whether this thread is to answer what waits; False when there will be no more."""
-        me = threading.get_ident()
-        with self._changed:
-            self._begun.pop(me, None)
-            while not self._waiting or self._seconds_to_turn() > 0:
-                if self._stopping and not self._waiting:
-                    self._changed.notify_all()  # others may still watch what has ended
-                    return False
-                self._rest()
-            self._begun[me] = time.monotonic()
-            return True
+    def _has_turn(self) -> bool:
+        """Whether this thread is to answer what waits; False after it has waited for its turn."""
+        if not self._waiting or self._seconds_to_turn() > 0:
+            self._rest()
+            return False
+        self._begun[threading.get_ident()] = time.monotonic()
+        return True
 
     def _rest(self) -> None:
         """Waits for something to change, or for whoever is at work to take too long."""
-        seconds = self._seconds_to_turn() if self._waiting else None
-        self._is_watched = self._is_watched or seconds is not None
+        watches = bool(self._waiting)
+        self._is_watched = self._is_watched or watches
         self._resting += 1
-        self._changed.wait(seconds)
-        self._resting -= 1
-        self._is_watched = self._is_watched and seconds is None
+        try:
+            self._changed.wait(self._seconds_to_turn() if watches else _IDLE_SECONDS)
+        finally:
+            self._resting -= 1
+            self._is_watched = self._is_watched and not watches
 
     def _seconds_to_turn(self) -> float:
         latest = max(self._begun.values(), default=float("-inf"))

@@ -4,7 +4,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import structlog
 
@@ -16,10 +16,11 @@ from bot.slack import metrics
 from bot.slack.budgets import Budgets
 from bot.slack.client import SlackClient
 from bot.slack.delivery import Delivery, Job
-from bot.slack.delivery_rules import World, decide
+from bot.slack.delivery_rules import Step, World, decide
 from bot.slack.messages import TOPIC, Renderer
-from bot.slack.outbox import Outbox
+from bot.slack.outbox import Outbox, Waiting
 from bot.slack.rendering import Rendered, broken, render
+from bot.threads import EssentialThread, Workers
 
 log = structlog.get_logger()
 
@@ -29,6 +30,8 @@ _SHORTEST_WAIT_SECONDS = 0.05
 _STUCK_SECONDS = 60.0
 _RESTS = 4.0
 _HELD_SECONDS = 0.1
+_BROKEN_SECONDS = 60.0
+_LONGEST_SENDING_SECONDS = 300.0
 
 
 class Sender:
@@ -62,24 +65,25 @@ class Sender:
         self._busy: dict[str, str] = {}
         self._later: dict[str, float] = {}
         self._nudged = False
-        self._stopping = threading.Event()
+        self._pause = 0.0
         self._looked_at = monotonic()
         self._workers = workers
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="send")
-        self._keeper = threading.Thread(target=self._run, name="sender", daemon=True)
+        self._sending = Workers("send", workers, limit_seconds=_LONGEST_SENDING_SECONDS)
+        self._keeper = EssentialThread("sender", self._turn)
+        self.threads = (self._keeper, *self._sending.threads)
         database.on_commit(self._heard)
 
     def start(self) -> None:
         """Begins to send."""
+        self._sending.start()
         self._keeper.start()
 
     def stop(self) -> None:
         """Finishes the requests in flight and gives the lease back."""
-        self._stopping.set()
+        self._keeper.stop()
         self._nudge()
-        if self._keeper.is_alive():
-            self._keeper.join()
-        self._threads.shutdown(wait=True)
+        self._keeper.join()
+        self._sending.shutdown(wait=True)
         try:
             self._lease.release()
         except DatabaseError as error:
@@ -134,28 +138,27 @@ class Sender:
             self._nudged = True
             self._changed.notify_all()
 
-    def _run(self) -> None:
-        pause = 0.0
-        while True:
-            with self._changed:
-                if not self._nudged and not self._stopping.is_set() and pause > 0:
-                    self._changed.wait(pause)
-                if self._stopping.is_set():
-                    return
-                self._nudged = False
-            self._database.courtesy.give_way()
-            begun = time.perf_counter()
-            try:
-                pause, is_held = self._pass()
-            except DatabaseError as error:
-                log.warning("messages could not be read", error=error.message)
-                pause, is_held = _POLL_SECONDS, False
-            # However much changes, looking takes a fifth of the time: people are answered too.
-            # What changes meanwhile does not even wake this thread.
-            rest = _RESTS * (time.perf_counter() - begun)
-            rest = max(rest, min(pause, _HELD_SECONDS)) if is_held else rest
-            self._stopping.wait(rest)
-            pause = max(pause - rest, 0)
+    def _turn(self) -> None:
+        stopping = self._keeper.stopping
+        with self._changed:
+            if not self._nudged and not stopping.is_set() and self._pause > 0:
+                self._changed.wait(self._pause)
+            if stopping.is_set():
+                return
+            self._nudged = False
+        self._database.courtesy.give_way()
+        begun = time.perf_counter()
+        try:
+            pause, is_held = self._pass()
+        except DatabaseError as error:
+            log.warning("messages could not be read", error=error.message)
+            pause, is_held = _POLL_SECONDS, False
+        # However much changes, looking takes a fifth of the time: people are answered too.
+        # What changes meanwhile does not even wake this thread.
+        rest = _RESTS * (time.perf_counter() - begun)
+        rest = max(rest, min(pause, _HELD_SECONDS)) if is_held else rest
+        stopping.wait(rest)
+        self._pause = max(pause - rest, 0)
 
     def _pass(self) -> tuple[float, bool]:
         """Hands out what may be sent now; how long to wait, and whether all that is left has to."""
@@ -168,7 +171,7 @@ class Sender:
                 if len(self._busy) >= self._workers:
                     break
                 self._busy[job.row.id] = job.call.channel
-            self._threads.submit(self._work, job)
+            self._sending.begin(partial(self._work, job))
         waits = [self._budgets.wait_seconds(job.call) for job in jobs]
         soonest = min((wait for wait in waits if wait > 0), default=_POLL_SECONDS)
         pause = min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS)
@@ -192,22 +195,30 @@ class Sender:
         self._looked_at = self._monotonic()
         world = World(now, self._settings().slack.admin_channel)
         for each in waiting:
-            step = decide(each.row, each.parent, world)
+            step = self._decided(each, world)
             if step is not None:
                 yield Job(each.row, step, world)
 
+    def _decided(self, waiting: Waiting, world: World) -> Step | None:
+        """What to do with a message; nothing with one that breaks, for the sake of the others."""
+        try:
+            return decide(waiting.row, waiting.parent, world)
+        except Exception as error:  # noqa: BLE001  # logged
+            if self._later.get(waiting.row.id, 0.0) <= self._monotonic():
+                self._later[waiting.row.id] = self._monotonic() + _BROKEN_SECONDS
+                _broke(waiting.row.id, error)
+            return None
+
     def _work(self, job: Job) -> None:
-        self._database.courtesy.give_way()
         later = 0.0
         try:
+            self._database.courtesy.give_way()
             self._delivery.carry_out(job)
         except DatabaseError as error:
             log.warning("a message could not be noted", message=job.row.id, error=error.message)
             later = self._monotonic() + _POLL_SECONDS
-        except Exception:
-            reference = secrets.token_hex(3)
-            log.exception("a message broke", message=job.row.id, reference=reference)
-            self._broke(job, reference)
+        except Exception as error:  # noqa: BLE001  # logged
+            later = self._put_off(job, _broke(job.row.id, error))
         finally:
             with self._changed:
                 self._busy.pop(job.row.id, None)
@@ -217,12 +228,15 @@ class Sender:
                 self._nudged = True
                 self._changed.notify_all()
 
-    def _broke(self, job: Job, reference: str) -> None:
+    def _put_off(self, job: Job, reference: str) -> float:
+        """Has its row say when to try again; until when it rests if that cannot be, else 0."""
         sentence = f"Something broke on our side. Reference {reference}."
         try:
             self._delivery.failed(job, ChatError(sentence, code="broken"))
-        except DatabaseError as error:
-            log.warning("a message could not be noted", message=job.row.id, error=error.message)
+        except Exception as error:  # noqa: BLE001  # logged
+            _broke(job.row.id, error)
+            return self._monotonic() + _BROKEN_SECONDS
+        return 0.0
 
     def _rendered(self, message_id: str) -> Rendered:
         """What a message says; a card that cannot be rendered says so."""
@@ -234,3 +248,10 @@ class Sender:
             reference = secrets.token_hex(3)
             log.exception("a card broke", message=message_id, reference=reference)
         return self._database.read(lambda session: broken(session, message_id, reference))
+
+
+def _broke(message_id: str, error: Exception) -> str:
+    """Logs the error; the reference under which it is found there."""
+    reference = secrets.token_hex(3)
+    log.error("a message broke", message=message_id, reference=reference, exc_info=error)
+    return reference

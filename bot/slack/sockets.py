@@ -1,6 +1,7 @@
 """Socket Mode: always two connections, so that Slack's refreshes leave no gap."""
 
 import json
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from bot.slack.listeners import ARRIVAL
 from bot.slack.pool import Room
 from bot.slack.reception import Request
 from bot.slack.relay import Relay
+from bot.threads import EssentialThread
 
 log = structlog.get_logger()
 
@@ -41,12 +43,16 @@ _chance = SystemRandom()
 
 @dataclass(eq=False)
 class Line:
-    """One connection; `alive_at` is when Slack last said anything on it (monotonic)."""
+    """One connection; `alive_at` is when Slack last said anything on it (monotonic).
+
+    `taking_since` is since when something it brought is being taken, None while it waits.
+    """
 
     websocket: ClientConnection | None = None
     alive_at: float = field(default_factory=time.monotonic)
     leaving_at: float | None = None
     pong: threading.Event | None = None
+    taking_since: float | None = None
 
 
 class Sockets:
@@ -78,7 +84,8 @@ class Sockets:
         self._next_try = 0.0
         self._trouble: str | None = "Socket Mode is connecting."
         self._stopping = False
-        self._keeper = threading.Thread(target=self._keep, name="sockets", daemon=True)
+        self._keeper = EssentialThread("sockets", self._pass)
+        self.threads = (self._keeper,)
 
     def start(self) -> None:
         """Begins to connect."""
@@ -86,6 +93,7 @@ class Sockets:
 
     def stop(self, patience_seconds: float = 3.0) -> None:
         """Acknowledges what has arrived, then closes."""
+        self._keeper.stop()
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -106,19 +114,18 @@ class Sockets:
                 return None
             return self._trouble or "No Socket Mode connection answers; connecting again."
 
-    def _keep(self) -> None:
-        while True:
-            with self._changed:
-                if self._stopping:
-                    return
-                lines = list(self._lines)
-                self._open_missing()
-                metrics.SOCKETS.set(self._answering())
-            for line in lines:
-                _look_after(line)
-            with self._changed:
-                if not self._stopping:
-                    self._changed.wait(min(_PING_SECONDS, self._until_next_try()))
+    def _pass(self) -> None:
+        with self._changed:
+            if self._stopping:
+                return
+            lines = list(self._lines)
+            self._open_missing()
+            metrics.SOCKETS.set(self._answering())
+        for line in lines:
+            _look_after(line)
+        with self._changed:
+            if not self._stopping:
+                self._changed.wait(min(_PING_SECONDS, self._until_next_try()))
 
     def _open_missing(self) -> None:
         staying = sum(line.leaving_at is None for line in self._lines)
@@ -126,8 +133,8 @@ class Sockets:
             return
         for _ in range(self._wanted - staying):
             line = Line()
-            self._lines.append(line)
             threading.Thread(target=self._run, args=(line,), name="socket", daemon=True).start()
+            self._lines.append(line)  # its thread finds it, since this one has the lock
 
     def _until_next_try(self) -> float:
         missing = sum(line.leaving_at is None for line in self._lines) < self._wanted
@@ -147,12 +154,17 @@ class Sockets:
             ) as websocket:
                 self._opened(line, websocket)
                 for text in websocket:
+                    line.taking_since = time.monotonic()
                     self._take(line, str(text))
+                    line.taking_since = None
         except ChatError as error:
             self._failed(_DISABLED if error.code == "link_disabled" else error.message)
         except (OSError, WebSocketException) as error:
             if line.leaving_at is None:
                 self._failed(f"Socket Mode lost its connection ({type(error).__name__}).")
+        except Exception:
+            log.exception("a socket broke", reference=secrets.token_hex(3))
+            self._failed("Socket Mode brought what the bot cannot read; the log says what.")
         finally:
             with self._changed:
                 self._lines.remove(line)
@@ -235,13 +247,16 @@ def _acknowledge(
 
 
 def _look_after(line: Line) -> None:
-    """Pings, and closes a connection that is silent or was to go long ago."""
+    """Pings, and closes a connection that is silent, stuck or was to go long ago."""
     now = time.monotonic()
     if line.websocket is None:
         return
     if line.pong is not None and line.pong.is_set():
         line.alive_at, line.pong = now, None
     overdue = line.leaving_at is not None and now - line.leaving_at > _LEAVING_SECONDS
+    if line.taking_since is not None and now - line.taking_since > _SILENT_SECONDS:
+        line.leaving_at = line.leaving_at or now  # so that another takes its place
+        overdue = True
     if overdue or now - line.alive_at > _SILENT_SECONDS:
         _close(line)
     elif line.pong is None:

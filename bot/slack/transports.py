@@ -16,6 +16,7 @@ from bot.slack.reception import Reception, Request
 from bot.slack.relay import Relay
 from bot.slack.sockets import Sockets
 from bot.slack.web_api import WebApi
+from bot.threads import EssentialThread
 
 _PATIENCE_SECONDS = 0.02
 _TOGETHER = 8
@@ -42,13 +43,22 @@ class Transport:
         self._sockets: Sockets | None = None
         if settings.slack.transport == "http":
             app = bolt_app(commands, _signing_secret(secrets))
-            self.asgi = SlackHttp(self._threads(app, desk, settings), hurry)
+            self._relay = self._made_relay(app, desk, settings)
+            self.asgi = SlackHttp(self._relay, hurry)
         else:
             app, issuer = bolt_app(commands, None), _issuer(secrets, settings.slack.api_url)
-            self._sockets = Sockets(self._threads(app, desk, settings), issuer, hurry)
+            self._relay = self._made_relay(app, desk, settings)
+            self._sockets = Sockets(self._relay, issuer, hurry)
+
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """What it cannot do without."""
+        keeper = self._sockets.threads if self._sockets is not None else ()
+        return (*keeper, *self._relay.threads, *self._answers.threads)
 
     def start(self) -> None:
         """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
+        self._answers.start()
         if self._sockets is not None:
             self._sockets.start()
 
@@ -69,7 +79,7 @@ class Transport:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None
 
-    def _threads(self, app: App, desk: Desk, settings: Settings) -> Relay[Request, BoltResponse]:
+    def _made_relay(self, app: App, desk: Desk, settings: Settings) -> Relay[Request, BoltResponse]:
         """The threads in which requests are answered.
 
         With a database server they wait for it, so many run at once. In a file nothing waits but

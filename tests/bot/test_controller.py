@@ -3,7 +3,10 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from structlog.testing import capture_logs
+from typing_extensions import override
 
 from bot import due
 from bot.clock import Clock
@@ -164,3 +167,51 @@ def test_a_shifted_clock_makes_rows_due(database: Database) -> None:
         clock.shift(timedelta(days=1))
         loop.nudge()
         rows.until(lambda r: r.seen == ["a", "a"])
+
+
+class OddClock(Clock):
+    """A clock that breaks the first time it is asked."""
+
+    asked = 0
+
+    @override
+    def now(self) -> datetime:
+        self.asked += 1
+        if self.asked == 1:
+            raise RuntimeError("can't start new thread")
+        return super().now()
+
+
+def test_a_claim_that_breaks_is_followed_by_another(database: Database) -> None:
+    rows = Rows(rest)
+    wake(database, "a")
+    with running(database, rows, OddClock()):
+        rows.until(lambda r: r.seen == ["a"])
+
+
+class Confused(Rows):
+    """A controller that cannot even note that its step failed."""
+
+    @override
+    def troubled(self, _session: Session, row_id: str, trouble: Trouble) -> None:
+        raise KeyError(row_id)
+
+
+def test_a_note_that_breaks_still_backs_off(database: Database) -> None:
+    def act(_row: str) -> Step:
+        raise ClusterError("The cluster did not answer.")
+
+    loop = Loop(database, Clock(), [Confused(act)])
+    wake(database, "a")
+    before = Clock().now()
+    with capture_logs() as logs:
+        assert loop.run_due() == 1
+    kept = database.read(lambda session: session.get_one(Due, ("run", "a")))
+    assert (kept.attempts, kept.token, kept.lease_until) == (1, None, None)
+    assert kept.due_at is not None
+    assert kept.due_at > before
+    broke = next(entry for entry in logs if entry["event"] == "the note of a failed step broke")
+    assert (broke["row"], len(broke["reference"])) == ("a", 6)
+    assert isinstance(broke["exc_info"], KeyError)
+    assert loop.is_idle()
+    loop.stop()

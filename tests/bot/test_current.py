@@ -58,3 +58,21 @@ def test_what_needs_a_restart_stays_as_it_was(path: Path, current: CurrentSettin
     current.refresh()
     assert current().http.listen == "127.0.0.1:8080"
     assert current().quotas.longest.days == 2
+
+
+def test_a_listener_that_breaks_is_told_again(path: Path, current: CurrentSettings) -> None:
+    told: list[str] = []
+
+    def breaks_once() -> None:
+        told.append("first")
+        if len(told) == 1:
+            raise KeyError("group")
+
+    current.on_change(breaks_once)
+    current.on_change(lambda: told.append("second"))
+    path.write_text(GOOD + "quotas: {longest: 2d}\n")
+    with pytest.raises(KeyError):
+        current.refresh()
+    current.refresh()
+    current.refresh()
+    assert told == ["first", "first", "second"]

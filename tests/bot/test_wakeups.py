@@ -2,6 +2,9 @@
 
 import threading
 from collections.abc import Iterable
+from datetime import datetime
+
+from typing_extensions import override
 
 from bot.clock import Clock
 from bot.cluster import resources
@@ -54,3 +57,36 @@ def test_a_change_during_the_writing_counts_again(database: Database) -> None:
     assert twice.wait(PATIENCE_SECONDS)
     wakeups.stop()
     assert database.read(lambda session: session.get_one(Due, ("run", "a")).wakes) == 2
+
+
+def test_an_ear_that_breaks_deafens_no_other(database: Database) -> None:
+    def breaks(_change: Change) -> Iterable[Wakeup]:
+        raise KeyError("labels")
+
+    wakeups = Wakeups(database, Clock(), [breaks, lambda _change: concerns("a")])
+    wakeups.hear(CHANGE)
+    assert not wakeups.is_quiet()
+
+
+class OddClock(Clock):
+    """A clock that breaks the first time it is asked."""
+
+    asked = 0
+
+    @override
+    def now(self) -> datetime:
+        self.asked += 1
+        if self.asked == 1:
+            raise RuntimeError("can't start new thread")
+        return super().now()
+
+
+def test_what_could_not_be_written_is_kept(database: Database) -> None:
+    woken = threading.Event()
+    database.on_commit(lambda topics: woken.set() if "due" in topics else None)
+    wakeups = Wakeups(database, OddClock(), [lambda _change: concerns("a")])
+    wakeups.hear(CHANGE)
+    wakeups.start()
+    assert woken.wait(PATIENCE_SECONDS)
+    wakeups.stop()
+    assert database.read(lambda session: session.get_one(Due, ("run", "a")).wakes) == 1

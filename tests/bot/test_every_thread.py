@@ -1,0 +1,183 @@
+"""Every thread of the running bot is broken, stuck and killed: it goes on, or health names it."""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from bot.cluster.cluster import following
+from bot.cluster.following import Following
+from bot.cluster.opening import follow
+from bot.cluster.watch import Pace
+from bot.config import ConfigurationFile, Settings
+from bot.current import CurrentSettings
+from bot.database import schema
+from bot.serving import running
+from bot.threads import EssentialThread
+from playground.loopback import reserved_port
+from tests.bot.slack.conftest import stage
+from tests.bot.slack.desks import Gate, secrets_of, wait_until
+from tests.bot.test_http import get
+from tests.playground.cluster.served import BOT_TOKEN, Runner
+from tests.playground.cluster.served import Served as ServedCluster
+from tests.playground.slack.served import Stage
+
+__all__ = ["stage"]
+
+SETTINGS = """\
+workspace: T0QM
+database: {{url: "sqlite:///{folder}/bot.db"}}
+clusters: {{default: {{kubeconfig: {folder}/kubeconfig}}}}
+slack: {{api_url: "{api}"}}
+http: {{listen: "127.0.0.1:{port}"}}
+admins: {{people: [U0CAROL]}}
+teams:
+  team-a:
+    channels: [C0TEAMA]
+    members: {{people: [U0ALICE]}}
+    namespace: team-a
+    local_queue: team-a
+"""
+# These may end at any time: another follows, or nothing was lost with them.
+COME_AND_GO = {
+    "socket",  # a connection to Slack; the thread "sockets" keeps two of them
+    "Thread",  # (recv_events) reads for a connection, which ends with it
+    "asyncio",  # answers a page of /readyz or /metrics
+}
+SHORT_LIMIT_SECONDS = 8.0
+
+
+@dataclass
+class Orders:
+    """What is to happen in which thread, in the middle of its next pass."""
+
+    by_thread: dict[str, Callable[[], None]] = field(default_factory=dict)
+
+    def trace(self, frame: FrameType, _event: str, _argument: object) -> None:
+        """Called by Python in every thread at each call of a function."""
+        order = self.by_thread.get(threading.current_thread().name)
+        if order is not None and is_in_a_pass(frame):
+            self.by_thread.pop(threading.current_thread().name, None)
+            order()
+
+
+def is_in_a_pass(frame: FrameType) -> bool:
+    caller = frame.f_back
+    is_called_by_its_thread = caller is not None and caller.f_code.co_name == "_make_passes"
+    return is_called_by_its_thread and frame.f_code.co_name not in {"beat", "is_set", "wait"}
+
+
+@dataclass
+class Bot:
+    """A whole bot in this process."""
+
+    url: str
+    essential: Callable[[], list[EssentialThread]]
+    orders: Orders
+    others: set[threading.Thread]
+
+    def health(self) -> tuple[int, str]:
+        return get(f"{self.url}/healthz")
+
+    def named(self) -> set[str]:
+        """The threads that /healthz calls dead or stuck."""
+        status, body = self.health()
+        lines = body.splitlines() if status == 503 else ()
+        return {line.split()[1].removesuffix(":") for line in lines}
+
+
+@pytest.fixture
+def bot(stage: Stage, tmp_path: Path) -> Iterator[Bot]:
+    runner = Runner()
+    with (
+        stage.workspace() as slack,
+        runner.running(),
+        ServedCluster(runner).serving() as cluster,
+        reserved_port() as port,
+    ):
+        cluster.cluster.write_kubeconfig(tmp_path / "kubeconfig", BOT_TOKEN)
+        path = tmp_path / "quartermaster.yaml"
+        path.write_text(SETTINGS.format(folder=tmp_path, api=slack.api, port=port))
+        file = ConfigurationFile(path)
+        settings = file.load()
+        schema.upgrade(settings.database.url)
+        others = set(threading.enumerate())
+        with traced() as orders:
+            current, followed = CurrentSettings(file, settings), followed_by(settings)
+            with running(current, secrets_of(slack), followed) as parts:
+                url = f"http://127.0.0.1:{port}"
+                wait_until(lambda: get(f"{url}/readyz")[0] == 200)
+                slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
+                yield Bot(url, lambda: [t for part in parts for t in part.threads], orders, others)
+
+
+def followed_by(settings: Settings) -> dict[str, Following]:
+    """The clusters, whose watches begin anew all the time."""
+    connections = {name: each.connection for name, each in follow(settings).items()}
+    pace = Pace(turn=1, absent_pause=0.5)
+    return {name: following(name, each, pace=pace) for name, each in connections.items()}
+
+
+@contextmanager
+def traced() -> Iterator[Orders]:
+    """Every thread that is started meanwhile obeys the orders."""
+    orders, before = Orders(), threading.gettrace()
+    threading.settrace(orders.trace)
+    try:
+        yield orders
+    finally:
+        threading.settrace(before)
+
+
+def give(bot: Bot, order: Callable[[], None]) -> set[str]:
+    """Orders something of each essential thread but the one that answers us; their names."""
+    names = {thread.name for thread in bot.essential()} - {"http"}
+    bot.orders.by_thread |= dict.fromkeys(names, order)
+    wait_until(lambda: not bot.orders.by_thread)
+    return names
+
+
+def test_every_thread_is_watched_or_comes_and_goes(bot: Bot) -> None:
+    names = {thread.name for thread in bot.essential()}
+    started = {thread.name for thread in set(threading.enumerate()) - bot.others}
+    unwatched = {re.split(r"[_-]\d+ ?", name)[0] for name in started - names}
+    assert unwatched <= COME_AND_GO
+    assert {"due-loop", "sender", "wakeups", "settings", "timetable", "http", "sockets"} < names
+    assert {"step-0", "send-0", "answer-0", "look-0", "slack-0", "watch-default-pods"} < names
+    assert bot.health() == (200, "alive\n")
+
+
+def test_every_thread_outlives_what_a_pass_raises(bot: Bot) -> None:
+    def breaks() -> None:
+        raise ZeroDivisionError
+
+    names = give(bot, breaks)
+    broken_at = time.monotonic()
+    wait_until(lambda: all((t.passed_at or 0) > broken_at for t in bot.essential()))
+    assert {thread.name for thread in bot.essential() if thread.is_alive} >= names
+    wait_until(lambda: bot.health() == (200, "alive\n"))
+
+
+def test_a_thread_that_is_killed_is_named(bot: Bot) -> None:
+    def dies() -> None:
+        raise SystemExit
+
+    names = give(bot, dies)
+    wait_until(lambda: bot.named() == names)
+    assert {line.partition(": ")[2] for line in bot.health()[1].splitlines()} == {"It has died."}
+
+
+def test_a_thread_that_is_stuck_is_named(bot: Bot) -> None:
+    gate = Gate()
+    for thread in bot.essential():
+        thread.limit_seconds = SHORT_LIMIT_SECONDS
+    names = give(bot, gate.wait)
+    wait_until(lambda: bot.named() == names)
+    gate.opened.set()
+    wait_until(lambda: bot.health() == (200, "alive\n"))
