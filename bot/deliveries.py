@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from sqlalchemy import and_, bindparam, delete, insert, or_, select
+from sqlalchemy import and_, bindparam, insert, or_, select
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, moment_of
+from bot.database.forgetting import forget_some
 from bot.database.prepared import Prepared
 
 _LIFE = timedelta(hours=24)
 _REPEAT = timedelta(seconds=60)
+_MOST_FORGOTTEN = 5000
 
 
 class Delivery(SQLModel, table=True):
@@ -70,4 +72,4 @@ def remember(session: Session, key: str, alike: str, real_now: datetime) -> None
 
 def forget(session: Session, real_now: datetime) -> None:
     """Removes deliveries that Slack cannot repeat any more."""
-    session.connection().execute(delete(Delivery).where(col(Delivery.at) < real_now - _LIFE))
+    forget_some(session, Delivery, col(Delivery.at) < real_now - _LIFE, most=_MOST_FORGOTTEN)

@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
+from bot.database.forgetting import forget_some
 from bot.database.prepared import Prepared
 from bot.database.topics import touch
 from bot.database.upsert import Upsert
@@ -198,6 +199,11 @@ def free_all(session: Session) -> None:
         update(Due).where(col(Due.token).is_not(None)).values(token=None, lease_until=None)
     )
     touch(session, TOPIC)
+
+
+def forget(session: Session) -> None:
+    """Removes rows that rest: whoever wakes one writes it anew."""
+    forget_some(session, Due, col(Due.due_at).is_(None), col(Due.token).is_(None))
 
 
 def earliest(session: Session, kinds: tuple[str, ...]) -> datetime | None:

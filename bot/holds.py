@@ -7,6 +7,7 @@ from sqlalchemy import delete, or_, select
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
+from bot.database.forgetting import forget_some
 
 # What is called the same in more than one area.
 RUN, SNAPSHOT = "run", "snapshot"
@@ -37,6 +38,11 @@ def release(session: Session, subject_kind: str, subject_id: str) -> None:
             col(Hold.subject_kind) == subject_kind, col(Hold.subject_id) == subject_id
         )
     )
+
+
+def forget(session: Session, before: datetime) -> None:
+    """Removes holds that ended before a moment and that nobody released."""
+    forget_some(session, Hold, col(Hold.until) < before)
 
 
 def let_go(session: Session, thing: tuple[str, str], subject: tuple[str, str]) -> bool:

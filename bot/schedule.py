@@ -7,10 +7,11 @@ from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
 from apscheduler.triggers.cron import CronTrigger
-from sqlalchemy import CursorResult, delete, func, select, update
+from sqlalchemy import CursorResult, func, select, update
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
+from bot.database.forgetting import forget_some
 from bot.errors import UsageError
 
 Work = Callable[[Session, datetime], None]
@@ -153,7 +154,7 @@ def earliest_slot(session: Session) -> datetime | None:
 
 def forget_runs(session: Session, before: datetime) -> None:
     """Removes the record of slots older than `before`."""
-    session.connection().execute(delete(ScheduleRun).where(col(ScheduleRun.slot) < before))
+    forget_some(session, ScheduleRun, col(ScheduleRun.slot) < before)
 
 
 def _trigger(cron: str, zone: tzinfo) -> CronTrigger:

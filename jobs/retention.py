@@ -1,22 +1,31 @@
-"""Every night: what nobody can need any more goes."""
+"""Every five minutes: what nobody can need any more goes, a few rows at a time."""
 
 from datetime import UTC, datetime, timedelta
 
-from bot import deliveries, schedule
+from bot import deliveries, due, holds, schedule
 from bot.database.database import Session
 from bot.schedule import ScheduledJob
 from bot.slack import messages
-from bot.training import offers
+from bot.training import logs, offers
 
 _RUNS_KEPT = timedelta(days=30)
+_HOLDS_KEPT = timedelta(days=1)
 
 
 def work(session: Session, now: datetime) -> None:
-    """Forgets old deliveries, offers and slots, and messages of what ended long ago."""
+    """Forgets what docs/growth.md says, so that no table grows without a bound."""
+    remove(session, now, datetime.now(UTC))
+
+
+def remove(session: Session, now: datetime, real_now: datetime) -> None:
+    """Forgets what is too old at that moment; `real_now` is for what no playground shifts."""
     messages.forget(session, now)
-    deliveries.forget(session, datetime.now(UTC))
+    deliveries.forget(session, real_now)
+    due.forget(session)
+    holds.forget(session, now - _HOLDS_KEPT)
+    logs.forget(session, now)
     offers.forget(session, now)
     schedule.forget_runs(session, now - _RUNS_KEPT)
 
 
-job = ScheduledJob("retention", "17 3 * * *", "UTC", work)
+job = ScheduledJob("retention", "*/5 * * * *", "UTC", work)

@@ -22,10 +22,12 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment, new_id
+from bot.database.forgetting import MOST_ROWS
 from bot.database.prepared import Prepared
 from bot.database.topics import touch
 from bot.database.upsert import Upsert
 from bot.slack.card import Button, Card
+from bot.slack.files import MessageFile
 from bot.slack.markup import Markup
 
 TOPIC = "messages"
@@ -274,9 +276,13 @@ def forget(session: Session, now: datetime) -> None:
         .where(or_(col(other.live).is_(True), col(other.created_at) >= longest_kept))
     )
     is_said = or_(col(Message.wants) <= col(Message.shown), col(Message.is_dead).is_(True))
-    session.connection().execute(
-        delete(Message).where(col(Message.purpose) != CARD, is_said, ~goes_on.exists())
+    is_old = col(Message.created_at) < longest_kept
+    chosen = select(col(Message.id)).where(
+        col(Message.purpose) != CARD, is_old, is_said, ~goes_on.exists()
     )
+    ids = session.scalars(chosen.limit(MOST_ROWS)).all()
+    session.connection().execute(delete(MessageFile).where(col(MessageFile.message_id).in_(ids)))
+    session.connection().execute(delete(Message).where(col(Message.id).in_(ids)))
 
 
 def _find(session: Session, subject: Subject, purpose: str, channel: str) -> str | None:

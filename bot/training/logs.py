@@ -11,6 +11,7 @@ from sqlmodel import Session, col
 from bot.cluster.cluster import Cluster
 from bot.cluster.log_tail import READ_BYTES, WHOLE_BYTES
 from bot.cluster.objects import Pod
+from bot.database.forgetting import forget_some
 from bot.errors import ClusterError
 from bot.masking import mask_lines
 from bot.training.pods import MAIN, exit_of, newest, program_of
@@ -19,11 +20,17 @@ from bot.training.tables import KEPT_LINES, KeptLog
 
 # Of the many pods of a run that fail together, the first ones tell why.
 _FAILED_HEARD = 3
+_KEPT_FOR = timedelta(days=30)
 _NEVER = datetime.max.replace(tzinfo=UTC)
 # Built once: that takes longer than to run it.
 _KEPT = select(col(KeptLog.pod_uid), col(KeptLog.kept_at), col(KeptLog.is_final)).where(
     col(KeptLog.run_id) == bindparam("run")
 )
+
+
+def forget(session: Session, now: datetime) -> None:
+    """Removes what pods said 30 days ago; the run keeps its results and its last line."""
+    forget_some(session, KeptLog, col(KeptLog.kept_at) < now - _KEPT_FOR)
 
 
 class Kept(NamedTuple):

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import delete
 from sqlmodel import Session, col
 
 from bot.access import Caller, Right
+from bot.database.forgetting import forget_some
 from bot.datasets.caches.finding import of_version
 from bot.datasets.caches.plan import Plan, Wish, read, written
 from bot.datasets.caches.service import CacheService, Found, Offer
@@ -136,4 +136,4 @@ class OfferService:
 
 def forget(session: Session, now: datetime) -> None:
     """Removes the offers that do not count any more."""
-    session.connection().execute(delete(RunOffer).where(col(RunOffer.asked_at) < now - _LIFE))
+    forget_some(session, RunOffer, col(RunOffer.asked_at) < now - _LIFE)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.cluster.cluster import following
 from bot.cluster.following import Following
@@ -26,7 +27,7 @@ from tests.bot.slack.desks import Gate, secrets_of, wait_until
 from tests.bot.test_http import get
 from tests.playground.cluster.served import BOT_TOKEN, Runner
 from tests.playground.cluster.served import Served as ServedCluster
-from tests.playground.slack.served import Stage
+from tests.playground.slack.served import PATIENCE_SECONDS, Stage
 
 __all__ = ["stage"]
 
@@ -143,6 +144,14 @@ def give(bot: Bot, order: Callable[[], None]) -> set[str]:
     return names
 
 
+def until_named(bot: Bot, names: set[str]) -> None:
+    named: set[str] = set()
+    end, pause = time.monotonic() + PATIENCE_SECONDS, threading.Event()
+    while (named := bot.named()) != names and time.monotonic() < end:
+        pause.wait(0.1)
+    assert named == names
+
+
 def test_every_thread_is_watched_or_comes_and_goes(bot: Bot) -> None:
     names = {thread.name for thread in bot.essential()}
     started = {thread.name for thread in set(threading.enumerate()) - bot.others}
@@ -157,7 +166,9 @@ def test_every_thread_outlives_what_a_pass_raises(bot: Bot) -> None:
     def breaks() -> None:
         raise ZeroDivisionError
 
-    names = give(bot, breaks)
+    with capture_logs() as logs:
+        names = give(bot, breaks)
+        wait_until(lambda: {entry.get("thread") for entry in logs} >= names)
     broken_at = time.monotonic()
     wait_until(lambda: all((t.passed_at or 0) > broken_at for t in bot.essential()))
     assert {thread.name for thread in bot.essential() if thread.is_alive} >= names
@@ -168,8 +179,9 @@ def test_a_thread_that_is_killed_is_named(bot: Bot) -> None:
     def dies() -> None:
         raise SystemExit
 
-    names = give(bot, dies)
-    wait_until(lambda: bot.named() == names)
+    with capture_logs():  # to show 50 tracebacks takes a minute
+        names = give(bot, dies)
+        until_named(bot, names)
     assert {line.partition(": ")[2] for line in bot.health()[1].splitlines()} == {"It has died."}
 
 
@@ -178,6 +190,6 @@ def test_a_thread_that_is_stuck_is_named(bot: Bot) -> None:
     for thread in bot.essential():
         thread.limit_seconds = SHORT_LIMIT_SECONDS
     names = give(bot, gate.wait)
-    wait_until(lambda: bot.named() == names)
+    until_named(bot, names)
     gate.opened.set()
     wait_until(lambda: bot.health() == (200, "alive\n"))

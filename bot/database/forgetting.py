@@ -1,0 +1,20 @@
+"""Rows that nobody can need any more, removed a few at a time."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, inspect, select, tuple_
+from sqlmodel import Session, SQLModel
+
+MOST_ROWS = 1000
+
+
+def forget_some(
+    session: Session, table: type[SQLModel], *old: ColumnElement[bool], most: int = MOST_ROWS
+) -> None:
+    """Removes rows that are old, but no more than others who write can wait for.
+
+    What is left goes the next time.
+    """
+    key: tuple[Any, ...] = inspect(table).primary_key
+    chosen = select(*key).where(*old).limit(most)
+    session.connection().execute(delete(table).where(tuple_(*key).in_(chosen)))
