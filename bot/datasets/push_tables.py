@@ -99,6 +99,9 @@ class Push(SQLModel, table=True):
     copied_files: int = Field(default=0, sa_type=BigInteger)
     copied_bytes: int = Field(default=0, sa_type=BigInteger)
     verified_by: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    verified_bytes: dict[str, int] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
     links: int = Field(default=0, sa_type=BigInteger)
     others: int = Field(default=0, sa_type=BigInteger)
     version_id: str | None = None

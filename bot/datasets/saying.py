@@ -30,6 +30,7 @@ class Said(msgspec.Struct, frozen=True):
     copied_files: int = 0
     copied_bytes: int = 0
     verified_by: dict[str, int] = {}
+    verified_bytes: dict[str, int] = {}
     ready: bool = False
     files: str = ""
     links: Remarks = Remarks()

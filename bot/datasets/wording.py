@@ -1,5 +1,7 @@
 """The words for datasets, the same on cards, in answers and in messages."""
 
+from collections.abc import Mapping
+
 from sqlmodel import Session
 
 from bot import people
@@ -12,6 +14,7 @@ _BINARY_STEP = 1024
 _VOLUME_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SHORT_DIGEST = 12
 _TEN = 10
+_ALL = 100
 
 
 def size(count: int) -> str:
@@ -50,6 +53,28 @@ def objects(count: int) -> str:
 def short(digest: str) -> str:
     """The first digits of a digest, enough to tell versions apart by eye."""
     return digest.removeprefix("sha256:")[:_SHORT_DIGEST]
+
+
+_WAYS = {"md5": "by MD5", "checksum": "by a checksum", "size": "by size alone"}
+
+
+def verified(files_by: Mapping[str, int], bytes_by: Mapping[str, int], whole: int) -> str:
+    """By what files were compared, and how much of `whole` bytes where size is all there was."""
+    said = ", ".join(f"{n:,} {_WAYS.get(way, f'by {way}')}" for way, n in sorted(files_by.items()))
+    by_size = bytes_by.get("size", 0)
+    if not said or not by_size or not whole:
+        return said
+    by_checksum = sum(bytes_by.values()) - by_size
+    parts = (f"{_percent(by_checksum, whole)} by checksum", f"{_percent(by_size, whole)} by size")
+    return f"{said}; of {size(whole)} {', '.join(parts)}"
+
+
+def _percent(part: int, whole: int) -> str:
+    """A part in percent, which is neither all nor nothing unless the part is."""
+    percent = 100 * part / whole
+    if 0 < percent < 1:
+        return "under 1 %"
+    return "over 99 %" if _ALL - 1 < percent < _ALL else f"{percent:.0f} %"
 
 
 def readers(dataset: Dataset) -> str:

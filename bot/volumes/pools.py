@@ -52,6 +52,29 @@ def pool_rooms(
     return rooms
 
 
+def pool_sums(
+    session: Session, settings: Settings, cluster: Cluster, now: datetime
+) -> dict[str, PoolRoom]:
+    """By storage class what all its pools have together: how crowded it is, not what fits in.
+
+    As old as the oldest look at one of them.
+    """
+    if settings.anf is None:
+        return {}
+    found: dict[str, list[SeenPool]] = {}
+    for storage_class, pool in _pools(settings.anf, cluster, fresh_pools(session, now)):
+        found.setdefault(storage_class, []).append(pool)
+    return {
+        storage_class: PoolRoom(
+            ", ".join(sorted(each.name for each in pools)),
+            sum(each.size_bytes for each in pools),
+            sum(each.taken_bytes for each in pools),
+            min(each.seen_at for each in pools),
+        )
+        for storage_class, pools in found.items()
+    }
+
+
 def fresh_pools(session: Session, now: datetime) -> dict[str, SeenPool]:
     """What is known of pools, by their ids in small letters; what is old is not there."""
     fresh = select(SeenPool).where(col(SeenPool.seen_at) > now - _OLD)

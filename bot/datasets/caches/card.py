@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from bot.datasets.caches.notes import CHANGED
 from bot.datasets.caches.tables import Cache, Phase, Wanted
 from bot.datasets.notes import RECORD
-from bot.datasets.wording import capacity, size
+from bot.datasets.wording import capacity, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
@@ -23,7 +23,6 @@ _TONES = {
 }
 # On FSx names come first, and files when they are read.
 _DOING = {"importing": "Importing names", "verifying": "Reading"}
-_WAYS = {"md5": "by MD5", "checksum": "by a checksum", "size": "by size alone"}
 _MOST_KEYS = 10
 
 
@@ -125,15 +124,11 @@ def _speed(cache: Cache) -> Iterator[tuple[str, Markup]]:
 
 def _verified(cache: Cache) -> str:
     """By what the files were compared; those of an attempt that was cut short are counted too."""
-    ways = [
-        f"{count:,} {_WAYS.get(way, f'by {way}')}"
-        for way, count in sorted(cache.verified_by.items())
-        if count
-    ]
+    said = verified(cache.verified_by, cache.verified_bytes, cache.size_bytes)
     earlier = cache.objects - sum(cache.verified_by.values())
-    if ways and earlier > 0:
-        ways.append(f"{earlier:,} in an earlier attempt")
-    return f"all {cache.objects:,}: {', '.join(ways)}" if ways else f"all {cache.objects:,}"
+    if said and earlier > 0:
+        said += f", {earlier:,} in an earlier attempt"
+    return f"all {cache.objects:,}: {said}" if said else f"all {cache.objects:,}"
 
 
 def _buttons(cache: Cache) -> Iterator[Button]:

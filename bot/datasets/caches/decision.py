@@ -198,6 +198,7 @@ def _as_copied(cache: Cache) -> Said:
         objects=cache.objects,
         bytes=cache.size_bytes,
         verified_by=cache.verified_by,
+        verified_bytes=cache.verified_bytes,
         ready=True,
     )
 

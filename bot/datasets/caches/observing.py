@@ -1,7 +1,7 @@
 """Looks at the PVC of a cache, at the Job that fills it and at its pods, live."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
@@ -79,11 +79,14 @@ def _together(cluster: Cluster, speakers: Sequence[Pod], shards: int) -> Said | 
     return _progress(last, counts) if last else None
 
 
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found = Counter[str]()
+    for each in counts:
+        found.update(each)
+    return dict(found)
+
+
 def _done(done: Sequence[Said]) -> Said:
-    verified: dict[str, int] = defaultdict(int)
-    for said in done:
-        for way, count in said.verified_by.items():
-            verified[way] += count
     finisher = next((each for each in done if each.ready), done[0])
     digests = {each.digest for each in done}
     return Said(
@@ -93,7 +96,8 @@ def _done(done: Sequence[Said]) -> Said:
         objects=finisher.objects,
         bytes=finisher.bytes,
         copied_files=sum(each.copied_files for each in done),
-        verified_by=dict(verified),
+        verified_by=_summed(each.verified_by for each in done),
+        verified_bytes=_summed(each.verified_bytes for each in done),
         ready=finisher.ready,
         files=next((each.files for each in done if each.files), ""),
     )

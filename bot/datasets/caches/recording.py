@@ -125,6 +125,7 @@ def _arrange(cache: Cache, said: Said, now: datetime) -> None:
     cache.phase, cache.since, cache.stage, cache.job_uid = Phase.ARRANGING, now, "", None
     cache.files_done, cache.bytes_done = said.objects, said.bytes
     cache.verified_by = dict(said.verified_by)
+    cache.verified_bytes = dict(said.verified_bytes)
     cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
 
 
@@ -138,6 +139,7 @@ def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:
     cache.used_at = max(cache.used_at, cache.ready_at)
     cache.files_done, cache.bytes_done = said.objects, said.bytes
     cache.verified_by = dict(said.verified_by)
+    cache.verified_bytes = dict(said.verified_bytes)
     cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
     wake_holders(session, cache, found.now)
     fills.ends(session, cache, found.now)

@@ -17,7 +17,7 @@ from bot.datasets.caches.sweep import Seen, ready, sweep
 from bot.datasets.caches.tables import SWEEP
 from bot.datasets.controller import World
 from bot.datasets.tables import lane
-from bot.volumes.pools import pool_rooms
+from bot.volumes.pools import pool_sums
 from bot.wakeups import Wakeup
 
 
@@ -38,7 +38,7 @@ class SweepController:
         now = self._world.clock.now()
         database = self._world.database
         volumes, pools = database.read(
-            lambda session: (kept(session, row_id), pool_rooms(session, settings, cluster, now))
+            lambda session: (kept(session, row_id), pool_sums(session, settings, cluster, now))
         )
         caches = database.read(
             lambda session: {

@@ -120,6 +120,9 @@ class Cache(SQLModel, table=True):
     bytes_done: int = Field(default=0, sa_type=BigInteger)
     bytes_per_second: float | None = None
     verified_by: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    verified_bytes: dict[str, int] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
     seen_used_at: datetime | None = Field(default=None, sa_type=Moment)
     used_by: str = ""
     reason: str = ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from bot.datasets.push_tables import Phase, Push
-from bot.datasets.wording import capacity, size
+from bot.datasets.wording import capacity, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
@@ -17,7 +17,6 @@ _TONES = {
     Phase.PUSHED: Tone.GOOD,
     Phase.FAILED: Tone.BAD,
 }
-_WAYS = {"md5": "by MD5", "checksum": "by a checksum"}
 _MOST_KEYS = 10
 
 
@@ -122,8 +121,8 @@ def _result(push: Push) -> Iterator[tuple[str, Markup]]:
     there = push.files_done - push.copied_files
     if there > 0:
         yield "There before", plain(f"{there:,} of them, with the same content")
-    ways = [f"{n:,} {_WAYS.get(way, f'by {way}')}" for way, n in sorted(push.verified_by.items())]
-    yield "Compared", plain(", ".join(ways) or "all")
+    compared = verified(push.verified_by, push.verified_bytes, push.bytes_done)
+    yield "Compared", plain(compared or "all")
     if push.links:
         yield "Left out", plain(f"{push.links:,} symbolic links")
     if push.others:

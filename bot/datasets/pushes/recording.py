@@ -125,6 +125,7 @@ def _push(push: Push, said: Said, found: Findings) -> None:
     push.files_done, push.bytes_done = said.objects, said.bytes
     push.copied_files, push.copied_bytes = said.copied_files, said.copied_bytes
     push.verified_by = dict(said.verified_by)
+    push.verified_bytes = dict(said.verified_bytes)
     push.links, push.others = said.links.count, said.others
     job = found.look.seen.job
     _end(push, (job.status.completion_time if job is not None else None) or found.now)

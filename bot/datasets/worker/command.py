@@ -16,7 +16,6 @@ from bot.datasets.worker.engine import Engine, Fallback
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
 from bot.datasets.worker.fill import Order, Share, fill, finish
 from bot.datasets.worker.obstore_engine import ObstoreEngine
-from bot.datasets.worker.parts import composite
 from bot.datasets.worker.progress import Progress, reported, say, say_failure
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, Store, address, store
@@ -108,6 +107,7 @@ def run_fill(options: Mapping[str, Any]) -> None:
                 "copied_files": result.copied_files,
                 "copied_bytes": result.copied_bytes,
                 "verified_by": dict(ways.verifier.counts),
+                "verified_bytes": dict(ways.verifier.bytes),
                 "ready": result.is_ready,
                 "engine": engine.name,
                 **({"files": result.growing} if result.growing else {}),
@@ -151,6 +151,7 @@ def run_verify(options: Mapping[str, Any]) -> None:
                 "bytes": index.bytes,
                 "seconds": progress.seconds,
                 "verified_by": dict(verifier.counts),
+                "verified_bytes": dict(verifier.bytes),
                 "ready": True,
             }
         )
@@ -192,7 +193,7 @@ def run_push(options: Mapping[str, Any]) -> None:
         order = pushing.Order(
             Tree(options["source"]), target, count, patience, options["overwrite"]
         )
-        verifier = Verifier(requests, target.prefix, composite)
+        verifier = Verifier(requests, target.prefix, are_ours=True)
         ways = pushing.Ways(requests, Uploader(where, target, requests), verifier)
         progress = Progress("listing")
         with reported(progress):
@@ -207,6 +208,7 @@ def run_push(options: Mapping[str, Any]) -> None:
                 "copied_files": result.copied_files,
                 "copied_bytes": result.copied_bytes,
                 "verified_by": dict(verifier.counts),
+                "verified_bytes": dict(verifier.bytes),
                 "links": result.links,
                 "others": result.others,
             }

@@ -158,7 +158,7 @@ class Copier:
         with self._volume.writing(entry.key) as file:
             write(file, content, 0)
             if found and found == entry.etag:
-                self._verifier.count("md5")
+                self._verifier.count("md5", entry.size)
                 return True
             return self._verifier.verify(entry, file, found)
 

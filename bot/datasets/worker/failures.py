@@ -13,6 +13,7 @@ Reason = Literal[
     "store_down",
     "corrupt",
     "wrong_input",
+    "left_behind",
 ]
 
 WORTH_REPEATING, NOT_WORTH_REPEATING = 75, 65

@@ -1,5 +1,6 @@
 """`quartermaster fill`: copies the objects of a manifest into a tree that appears complete."""
 
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from bot.datasets.manifest import Entry, Index, read_entries, read_index, write_
 from bot.datasets.worker.copying import Copier, Object, Ways, is_full
 from bot.datasets.worker.failures import WorkError, wrong_input
 from bot.datasets.worker.keys import problem
+from bot.datasets.worker.names import Names, below
 from bot.datasets.worker.progress import Progress
 from bot.datasets.worker.records import Done, Record, boot_id, read
 from bot.datasets.worker.survey import Shelf
@@ -171,6 +173,7 @@ def _finished(order: Order, index: Index, progress: Progress) -> bool:
         return volume.is_ready()
     progress.phase = "finishing"
     try:
+        _check_names(order, index)
         with volume.describing(share.shard) as folder:
             for part in index.parts:
                 (folder / part.name).write_bytes(order.shelf.get(part.name))
@@ -184,6 +187,22 @@ def _finished(order: Order, index: Index, progress: Progress) -> bool:
         if not volume.is_ready():
             raise
     return not order.keep_open
+
+
+def _check_names(order: Order, index: Index) -> None:
+    """Lists the tree once: volumes that fold names take several keys for one file."""
+    wanted = Names.of(entry.key.encode() for entry in read_entries(order.shelf.get, index))
+    found = Names.of(below(os.fsencode(order.volume.path(""))))
+    if found == wanted:
+        return
+    raise WorkError(
+        "bad_keys",
+        f"{wanted.count:,} files were copied, and the volume lists {found.count:,}, or others: it"
+        " does not keep names as they are.",
+        "Take a class that tells upper from lower case and keeps Unicode as it is, or rename these"
+        " objects and record a new version.",
+        tuple(remark.key for remark in index.findings.warnings.first),
+    )
 
 
 def _written(path: Path, content: bytes) -> None:

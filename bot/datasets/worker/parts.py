@@ -1,11 +1,9 @@
 """The parts in which a file goes to a store, and the ETag that it has there afterwards."""
 
-import base64
-import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from bot.datasets.worker.verifying import Digest
+from bot.datasets.worker.checksums import equal_parts, etag_of_parts, new_md5, of_file
 
 PART_BYTES = 8 << 20
 # S3 takes no more.
@@ -32,9 +30,11 @@ class Parts:
 
     def __iter__(self) -> Iterator[bytes]:
         self._digests = []
-        for first, size in _ranges(self._size):
-            part = _read(self._descriptor, first, size)
-            self._digests.append(_md5(part).digest())
+        place = 0
+        for size in equal_parts(self._size, part_bytes(self._size)):
+            part = _read(self._descriptor, place, size)
+            self._digests.append(new_md5(part).digest())
+            place += size
             yield part
 
     @property
@@ -45,40 +45,17 @@ class Parts:
 
 def etag(descriptor: int, size: int) -> str:
     """The ETag that a file has once it is pushed."""
-    return _etag(list(_digests(descriptor, size, _md5)))
-
-
-def composite(descriptor: int, new: Callable[[], Digest]) -> str:
-    """The checksum of a large file that is kept with it: that of its parts' checksums."""
-    digests = list(_digests(descriptor, os.fstat(descriptor).st_size, new))
-    whole = new()
-    whole.update(b"".join(digests))
-    return f"{base64.b64encode(whole.digest()).decode()}-{len(digests)}"
+    step = part_bytes(size)
+    if size <= step:
+        return of_file(descriptor, new_md5).hex()
+    return etag_of_parts(descriptor, equal_parts(size, step))
 
 
 def _etag(digests: Sequence[bytes]) -> str:
     """MD5 of a whole file; of the parts' MD5s, and how many they are, of a large one."""
     if len(digests) == 1:
         return digests[0].hex()
-    return f"{_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
-
-
-def _digests(descriptor: int, size: int, new: Callable[[], Digest]) -> Iterator[bytes]:
-    """Each part's digest, without holding a part."""
-    for first, length in _ranges(size):
-        digest = new()
-        for place in range(first, first + length, _MIB):
-            digest.update(_read(descriptor, place, min(_MIB, first + length - place)))
-        yield digest.digest()
-
-
-def _md5(content: bytes = b"") -> "hashlib._Hash":
-    return hashlib.md5(content, usedforsecurity=False)
-
-
-def _ranges(size: int) -> Iterator[tuple[int, int]]:
-    step = part_bytes(size)
-    return ((first, min(step, size - first)) for first in range(0, max(size, 1), step))
+    return f"{new_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
 
 
 def _read(descriptor: int, first: int, size: int) -> bytes:

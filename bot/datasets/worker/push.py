@@ -218,7 +218,7 @@ class _Pusher:
             return False
         kind = self._compared(stored, file, etag(file, size))
         if kind in {"md5", "checksum"}:
-            self._verifier.count(kind)
+            self._verifier.count(kind, size)
             return True
         return False
 
@@ -244,7 +244,7 @@ class _Pusher:
                 raise became_another(task.key)
             stored = Entry(task.key, before.st_size, given)
             if kind := self._compared(stored, file, expected):
-                self._verifier.count(kind)
+                self._verifier.count(kind, before.st_size)
                 self._pushed.add(stored)
                 self._done(before.st_size)
                 return

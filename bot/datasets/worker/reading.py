@@ -21,6 +21,12 @@ from bot.datasets.worker.verifying import Verifier, has_md5
 from bot.errors import StorageError
 
 _READ_BYTES = 1 << 20
+_NAMED = 10
+_LEFT_BEHIND = (
+    "FSx does not remove the file of an object that was deleted, and recording a new version does"
+    " not help. Whoever looks after the file system removes these files below the version's folder"
+    " (`rm`); then cache it again, or cache it on a class that copies, with --class."
+)
 _RECORD = "What runs would read is not the version. Record a new one."
 
 
@@ -41,7 +47,8 @@ def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
         index = wanted(order.shelf, order.digest)
         progress.files_total, progress.bytes_total = index.objects, index.bytes
         tree = _tree(order.root)
-        pairs = _matched(tree.walk(), read_entries(order.shelf.get, index))
+        others = _Others(verifier)
+        pairs = _matched(tree.walk(), read_entries(order.shelf.get, index), others)
         reader = _Reader(tree, verifier, progress)
         with _in_words("The folder"):
             Crew(order.patience_seconds).work(pairs, reader.read, order.workers)
@@ -84,21 +91,64 @@ def _tree(root: Path) -> Tree:
         raise WorkError("not_found", words, hint) from error
 
 
-def _matched(found: Iterator[Found], entries: Iterator[Entry]) -> Iterator[Entry]:
-    """The objects whose files are there with their size; both come in the order of keys."""
+class _Others:
+    """Files that the version does not have: why they are there decides what is to be done."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        self._first: list[str] = []
+        self.count = 0
+
+    def add(self, key: str) -> None:
+        """Takes one down."""
+        self.count += 1
+        if len(self._first) < _NAMED:
+            self._first.append(key)
+
+    def refuse(self) -> None:
+        """WorkError where there are some."""
+        new = next((key for key in self._first if self._verifier.is_stored(_shown(key))), None)
+        if new is not None:
+            raise _changed(f"{_shown(new)!r} is there, and was not recorded.", _shown(new))
+        if not self.count:
+            return
+        names = ", ".join(repr(_shown(key)) for key in self._first)
+        more = f" and {self.count - len(self._first):,} more" if self.count > _NAMED else ""
+        raise WorkError(
+            "left_behind",
+            f"{self.count:,} file{'' if self.count == 1 else 's'} of objects that were deleted in"
+            f" the bucket {'is' if self.count == 1 else 'are'} there still: {names}{more}.",
+            _LEFT_BEHIND,
+            tuple(map(_shown, self._first)),
+        )
+
+
+def _shown(key: str) -> str:
+    return key.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _matched(found: Iterator[Found], entries: Iterator[Entry], others: _Others) -> Iterator[Entry]:
+    """The objects whose files are there with their size; both come in the order of keys.
+
+    Once there is another file nothing more is read, but all others are counted.
+    """
     file = next(found, None)
     for entry in entries:
-        if file is not None and file.key.encode(errors="surrogateescape") < entry.key.encode():
-            raise _changed(f"{file.key!r} is there, and was not recorded.", file.key)
+        while file and file.key.encode(errors="surrogateescape") < entry.key.encode():
+            others.add(file.key)
+            file = next(found, None)
         if file is None or file.key != entry.key:
             raise _changed(f"{entry.key} is not there.", entry.key)
         if file.kind != "file" or file.size != entry.size:
             size = f"{file.size} bytes" if file.kind == "file" else f"a {file.kind}"
             raise _changed(f"{entry.key} is {size}, and not {entry.size} bytes.", entry.key)
-        yield entry
+        if not others.count:
+            yield entry
         file = next(found, None)
-    if file is not None:
-        raise _changed(f"{file.key!r} is there, and was not recorded.", file.key)
+    while file is not None:
+        others.add(file.key)
+        file = next(found, None)
+    others.refuse()
 
 
 def _changed(message: str, key: str) -> WorkError:

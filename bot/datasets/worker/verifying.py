@@ -1,62 +1,35 @@
 """Whether what was written is what the store has: by MD5, else its stored checksum, else size."""
 
 import base64
-import hashlib
-import os
 import re
 import threading
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, Literal
 
 from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
+from bot.datasets.worker.checksums import (
+    ALGORITHMS,
+    Algorithm,
+    etag_of_parts,
+    new_md5,
+    of_file,
+    of_parts,
+)
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.requests import Requests
+from bot.datasets.worker.splits import Splits
 
 Kind = Literal["md5", "checksum", "size"]
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
-_READ_BYTES = 1 << 20
+_IN_PARTS = re.compile(r"[0-9a-f]{32}-([1-9][0-9]{0,4})")
+_OF_PARTS = re.compile(r"([A-Za-z0-9+/=]+)-([1-9][0-9]{0,4})")
 # With these the ETag has the form of an MD5 but is none.
 _OWN_KEYS = ("aws:kms", "aws:kms:dsse")
-
-
-class Digest(Protocol):
-    """What hashlib and our CRC have in common."""
-
-    def update(self, data: Buffer, /) -> None:
-        """Takes more bytes in."""
-
-    def digest(self) -> bytes:
-        """The checksum of all of them."""
-
-
-class Crc32:
-    """zlib's CRC as S3 writes it: four bytes, the highest first."""
-
-    def __init__(self) -> None:
-        self._value = 0
-
-    def update(self, data: Buffer, /) -> None:
-        """Takes more bytes in."""
-        self._value = zlib.crc32(data, self._value)
-
-    def digest(self) -> bytes:
-        """The checksum of all of them."""
-        return self._value.to_bytes(4, "big")
-
-
-# What a file's checksum is when it is made of those of its parts.
-Composite = Callable[[int, Callable[[], Digest]], str]
-
-_STORED: Mapping[str, Callable[[], Digest]] = {
-    "x-amz-checksum-sha256": hashlib.sha256,
-    "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
-    "x-amz-checksum-crc32": Crc32,
-}
 
 
 def has_md5(entry: Entry) -> bool:
@@ -66,51 +39,114 @@ def has_md5(entry: Entry) -> bool:
 
 def md5(data: Buffer) -> str:
     """The MD5 of a whole object, as ETags have it."""
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+    digest = new_md5()
+    digest.update(data)
+    return digest.hexdigest()
 
 
 class Verifier:
-    """Compares files with what the store says of their objects, and counts by what."""
+    """Compares files with what the store says of their objects, and counts by what.
 
-    def __init__(self, requests: Requests, prefix: str, composite: Composite | None = None) -> None:
+    With `are_ours` the objects are those that we push.
+    """
+
+    def __init__(self, requests: Requests, prefix: str, *, are_ours: bool = False) -> None:
         self._requests: Final = requests
-        self._composite: Final = composite
         self._prefix: Final = prefix
+        self._splits: Final = Splits(requests, prefix, are_ours=are_ours)
         self._lock: Final = threading.Lock()
+        self._differed: Final = dict[str, str]()
+        self._has_odd_etags = self._has_usual_etags = False
         self.counts: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()
 
-    def count(self, kind: Kind) -> None:
+    def count(self, kind: Kind, size: int) -> None:
         """Takes down by what an object was verified."""
         with self._lock:
             self.counts[kind] += 1
+            self.bytes[kind] += size
 
     def verify(self, entry: Entry, descriptor: int, found: str = "") -> bool:
         """Whether the file is the object, after its MD5 (`found`) has not told so."""
         if kind := self.compared(entry, descriptor, found):
-            self.count(kind)
+            self.count(kind, entry.size)
         return kind is not None
 
     def compared(self, entry: Entry, descriptor: int, found: str = "") -> Kind | None:
         """By what the file is known to be the object; None when it is not."""
-        if has_md5(entry):
-            if (found or _of_file(descriptor, _new_md5).hex()) == entry.etag:
-                return "md5"
-            headers = self._told(entry)
-            if not _has_own_keys(headers):
-                return None
-        else:
-            headers = self._told(entry)
-        for name, new in _STORED.items():
-            if expected := self._expected(headers.get(name, ""), descriptor, new):
-                return "checksum" if expected == headers[name] else None
+        if has_md5(entry) and (found or of_file(descriptor, new_md5).hex()) == entry.etag:
+            return "md5"
+        headers = self._told(entry)
+        has_own_keys = _has_own_keys(headers)
+        if has_md5(entry) and not has_own_keys:
+            return None
+        kind = self._by_checksum(entry, descriptor, headers)
+        if kind == "size" and not has_own_keys and not self._has_odd_etags:
+            kind = self._by_etag(entry, descriptor)
+        return kind
+
+    def is_stored(self, key: str) -> bool:
+        """Whether the store has an object of that key now."""
+        try:
+            self._requests.head(self._prefix + key, {}, {})
+        except WorkError as error:
+            if error.reason != "not_found":
+                raise
+            return False
+        return True
+
+    def _by_checksum(
+        self, entry: Entry, descriptor: int, headers: Mapping[str, str]
+    ) -> Kind | None:
+        """By what the store keeps beside the object, that of all bytes before that of parts."""
+        stored = [(headers[name], new) for name, new in ALGORITHMS.items() if headers.get(name)]
+        for checksum, new in stored:
+            if "-" not in checksum and headers.get("x-amz-checksum-type") != "COMPOSITE":
+                is_same = base64.b64encode(of_file(descriptor, new)).decode() == checksum
+                return "checksum" if is_same else None
+        for checksum, new in stored:
+            if of := _OF_PARTS.fullmatch(checksum):
+                same = partial(_is_of_parts, descriptor, new, checksum)
+                return self._by_parts(entry, int(of[2]), same, "checksum")
         return "size"
 
-    def _expected(self, stored: str, descriptor: int, new: Callable[[], Digest]) -> str:
-        """What a stored checksum is to be; empty when there is none that we can know."""
-        if stored and "-" not in stored:
-            return base64.b64encode(_of_file(descriptor, new)).decode()
-        # With -N at its end it is one of the parts' checksums.
-        return self._composite(descriptor, new) if stored and self._composite else ""
+    def _by_etag(self, entry: Entry, descriptor: int) -> Kind | None:
+        """By the ETag of an upload in parts: MD5 of their MD5s, as all but a few stores have it."""
+        of = _IN_PARTS.fullmatch(entry.etag)
+        if of is None:
+            return "size"
+        found: list[str] = []
+
+        def is_same(sizes: Sequence[int]) -> bool:
+            found.append(etag_of_parts(descriptor, sizes))
+            return found[-1] == entry.etag
+
+        kind = self._by_parts(entry, int(of[1]), is_same, "md5")
+        self._has_usual_etags |= kind == "md5"
+        return kind if kind is not None else self._differing(entry.key, found[-1])
+
+    def _differing(self, key: str, found: str) -> Kind | None:
+        """What arrives twice the same is what the store has: its ETags are not made of MD5s."""
+        with self._lock:
+            before = self._differed.pop(key, None)
+            if before == found:
+                self._has_odd_etags = not self._has_usual_etags
+                return "size"
+            self._differed[key] = found
+            return None
+
+    def _by_parts(
+        self, entry: Entry, count: int, is_same: Callable[[Sequence[int]], bool], kind: Kind
+    ) -> Kind | None:
+        tried: list[Sequence[int]] = []
+        for split in self._splits.of(entry, count):
+            if split.sizes not in tried:
+                if is_same(split.sizes):
+                    return kind
+                tried.append(split.sizes)
+            if split.is_certain:
+                return None
+        return "size"
 
     def _told(self, entry: Entry) -> Mapping[str, str]:
         query = {} if entry.version_id is None else {"versionId": entry.version_id}
@@ -125,26 +161,12 @@ class Verifier:
         return answer.headers
 
 
+def _is_of_parts(descriptor: int, new: Algorithm, checksum: str, sizes: Sequence[int]) -> bool:
+    return of_parts(descriptor, sizes, new) == checksum
+
+
 def _has_own_keys(headers: Mapping[str, str]) -> bool:
     return (
         headers.get("x-amz-server-side-encryption", "") in _OWN_KEYS
         or "x-amz-server-side-encryption-customer-algorithm" in headers
     )
-
-
-def _new_md5() -> Digest:
-    return hashlib.md5(usedforsecurity=False)
-
-
-def _of_file(descriptor: int, new: Callable[[], Digest]) -> bytes:
-    digest = new()
-    for chunk in _content(descriptor):
-        digest.update(chunk)
-    return digest.digest()
-
-
-def _content(descriptor: int) -> Iterator[bytes]:
-    place = 0
-    while chunk := os.pread(descriptor, _READ_BYTES, place):
-        yield chunk
-        place += len(chunk)

@@ -44,6 +44,7 @@ DONE = {
     "copied_files": OBJECTS,
     "copied_bytes": SIZE,
     "verified_by": {"md5": 600_000, "size": 27_615},
+    "verified_bytes": {"md5": 240_000_000_000, "size": 10_000_000_000},
     "ready": True,
     "engine": "obstore",
 }

@@ -4,13 +4,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from bot.cluster.resources import SNAPSHOTS
+from bot.config import Anf
 from bot.datasets.caches.tables import Cache, Phase, Sweep
 from bot.slack.markup import Markup
 from bot.slack.messages import Message
 from bot.slack.text import readable
+from bot.volumes.tables import SeenPool
 from tests.bot.datasets.caches.keeping import SNAPSHOT_CRD, Keeping, settings
 from tests.bot.datasets.caches.rows import CAPACITY
 from tests.bot.ground import ALICE, START, TEAM_B
@@ -228,6 +230,24 @@ def test_crowds_name_a_kept_cache_once_daily(keeping: Keeping) -> None:
     keeping.live(hours=47)
     assert keeping.get(cache_id).phase == Phase.READY
     assert purposes(keeping, cache_id) == ["notice", "called-off", "notice", "called-off"]
+
+
+def test_all_pools_of_a_class_make_a_crowd(keeping: Keeping) -> None:
+    classes = {"standard": {"watermark_percent": 80}}
+    anf = Anf(subscription="00000000-0000-0000-0000-000000000000", classes={"standard": ("a", "b")})
+    keeping.policy = settings(classes=classes).model_copy(update={"anf": anf})
+    cache_id = keeping.cache("set-0", asked_at=START - timedelta(hours=1))
+
+    def look(session: Session, seen_at: datetime) -> None:
+        for name, size, taken in (("a", 4096, 4096), ("b", 1024, 300)):
+            pool: dict[str, Any] = {"id": name, "name": name, "seen_at": seen_at}
+            session.merge(SeenPool(size_bytes=size * 2**30, taken_bytes=taken * 2**30, **pool))
+
+    keeping.do(lambda session: look(session, keeping.clock.now()))
+    keeping.live(minutes=10, hours=0.5)
+    assert keeping.get(cache_id).evict_why == (
+        "standard is 85 % full (4.3 TiB of 5 TiB), and above 80 % what was unused for longest goes."
+    )
 
 
 @pytest.mark.parametrize("keep", [None, 30 * DAY])

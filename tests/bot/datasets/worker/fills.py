@@ -29,6 +29,7 @@ class Dataset:
     volume: Path
     content: Tree = field(default_factory=dict)
     digest: str = ""
+    kind: type[Volume] = Volume
     counts: Counter[str] = field(default_factory=Counter)
 
     def put(self, content: Tree) -> None:
@@ -65,7 +66,7 @@ class Dataset:
         where = store(self.lake.store(endpoint), "--source-store")
         source = Address(self.bucket, "set/")
         requests = Requests(where, self.bucket, 2.0)
-        volume = Volume(self.volume, self.digest, Ownership())
+        volume = self.kind(self.volume, self.digest, Ownership())
         shelf = Shelf(requests, "manifest/")
         ways = Ways(chosen_engine(engine, where, source, 8), Verifier(requests, source.prefix))
         self.counts = ways.verifier.counts

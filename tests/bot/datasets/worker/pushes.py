@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.datasets.worker.parts import composite
 from bot.datasets.worker.progress import Progress
 from bot.datasets.worker.push import Order, Result, Ways, push
 from bot.datasets.worker.requests import Requests
@@ -47,7 +46,7 @@ class Folder:
         """Pushes within this process; raises what a worker would have ended with."""
         where, target = store(self.lake.store(endpoint), "--store"), Address(self.bucket, "set/")
         requests = Requests(where, self.bucket, 2.0)
-        verifier = Verifier(requests, target.prefix, composite)
+        verifier = Verifier(requests, target.prefix, are_ours=True)
         ways = Ways(requests, Uploader(where, target, requests), verifier)
         self.counts = verifier.counts
         order = Order(Tree(self.root), target, 8, 1.0, overwrite)

@@ -1,14 +1,18 @@
 import io
 import random
 import stat
+import unicodedata
 from pathlib import Path
 
 import pytest
 from boto3.s3.transfer import TransferConfig
+from typing_extensions import override
 
 from bot.datasets.worker.copying import IN_MEMORY_BYTES, PIECE_BYTES
 from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.volume import Volume
 from tests.bot.datasets.worker.fills import Dataset
+from tests.object_stores import Lake
 
 PARTS = TransferConfig(multipart_threshold=5 << 20, preferred_transfer_client="classic")
 
@@ -35,6 +39,7 @@ def test_fill_process_makes_tree_and_says_so(dataset: Dataset) -> None:
         "copied_files": 5,
         "copied_bytes": 6001,
         "verified_by": {"md5": 5},
+        "verified_bytes": {"md5": 6001},
         "ready": True,
         "engine": "obstore",
     }
@@ -169,3 +174,39 @@ def test_wrong_options_of_fill_are_explained(
 ) -> None:
     end = dataset.fill(option, value)
     assert (end.code, end.last["reason"], end.last["message"]) == (65, "wrong_input", message)
+
+
+class Folding(Volume):
+    """A volume that takes names of other case for the same, as CIFS and some NAS do."""
+
+    @override
+    def path(self, key: str) -> str:
+        return super().path(key.casefold())
+
+
+class Decomposing(Volume):
+    """A volume that keeps other code points for a letter than it was given."""
+
+    @override
+    def path(self, key: str) -> str:
+        return super().path(unicodedata.normalize("NFD", key))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "listed"),
+    [
+        (Folding, {"labels": b"1", "Labels": b"2", "more": b"3"}, "3 files were copied, and the"),
+        (Decomposing, {"é": b"1"}, "1 files were copied, and the volume lists 1, or others"),
+    ],
+)
+def test_volumes_that_fold_names_are_refused(
+    lake: Lake, tmp_path: Path, kind: type[Volume], content: dict[str, bytes], listed: str
+) -> None:
+    (tmp_path / "folding").mkdir()
+    folding = Dataset(lake, lake.bucket(), tmp_path / "folding", kind=kind)
+    folding.put(content)
+    folding.survey()
+    with pytest.raises(WorkError) as failed:
+        folding.copy()
+    assert (failed.value.reason, folding.files()) == ("bad_keys", None)
+    assert failed.value.message.startswith(listed)

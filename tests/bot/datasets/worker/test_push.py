@@ -29,6 +29,7 @@ def test_push_process_copies_tree_and_says_so(folder: Folder) -> None:
         "copied_files": 5,
         "copied_bytes": 6001,
         "verified_by": {"md5": 5},
+        "verified_bytes": {"md5": 6001},
         "links": {"count": 0, "first": []},
         "others": 0,
     }

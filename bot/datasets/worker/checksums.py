@@ -1,0 +1,92 @@
+"""The checksums that stores keep with objects, of a whole file and of its parts."""
+
+import base64
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from typing_extensions import Buffer
+
+_READ_BYTES = 1 << 20
+
+
+class Digest(Protocol):
+    """What hashlib and our CRC have in common."""
+
+    def update(self, data: Buffer, /) -> None:
+        """Takes more bytes in."""
+
+    def digest(self) -> bytes:
+        """The checksum of all of them."""
+
+
+Algorithm = Callable[[], Digest]
+
+
+class Crc32:
+    """zlib's CRC as S3 writes it: four bytes, the highest first."""
+
+    def __init__(self) -> None:
+        self._value = 0
+
+    def update(self, data: Buffer, /) -> None:
+        """Takes more bytes in."""
+        self._value = zlib.crc32(data, self._value)
+
+    def digest(self) -> bytes:
+        """The checksum of all of them."""
+        return self._value.to_bytes(4, "big")
+
+
+def new_md5(content: bytes = b"") -> "hashlib._Hash":
+    """MD5, by which nothing is kept secret."""
+    return hashlib.md5(content, usedforsecurity=False)
+
+
+# By the header in which a store tells them, the strongest first.
+ALGORITHMS: Mapping[str, Algorithm] = {
+    "x-amz-checksum-sha256": hashlib.sha256,
+    "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
+    "x-amz-checksum-crc32": Crc32,
+}
+
+
+def of_file(descriptor: int, new: Algorithm) -> bytes:
+    """The checksum of a whole file."""
+    digest, place = new(), 0
+    while chunk := os.pread(descriptor, _READ_BYTES, place):
+        digest.update(chunk)
+        place += len(chunk)
+    return digest.digest()
+
+
+def of_parts(descriptor: int, sizes: Sequence[int], new: Algorithm) -> str:
+    """The checksum of the checksums of a file's parts, and how many they are."""
+    digests = list(_of_each(descriptor, sizes, new))
+    whole = new()
+    whole.update(b"".join(digests))
+    return f"{base64.b64encode(whole.digest()).decode()}-{len(digests)}"
+
+
+def etag_of_parts(descriptor: int, sizes: Sequence[int]) -> str:
+    """The ETag of a file that was uploaded in such parts."""
+    digests = list(_of_each(descriptor, sizes, new_md5))
+    return f"{new_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
+
+
+def equal_parts(size: int, step: int) -> list[int]:
+    """The sizes of the parts where all are as large, but the last one."""
+    return [min(step, size - first) for first in range(0, max(size, 1), step)]
+
+
+def _of_each(descriptor: int, sizes: Sequence[int], new: Algorithm) -> Iterator[bytes]:
+    """Each part's checksum, without holding a part."""
+    place = 0
+    for size in sizes:
+        digest, end = new(), place + size
+        while chunk := os.pread(descriptor, min(_READ_BYTES, end - place), place):
+            digest.update(chunk)
+            place += len(chunk)
+        yield digest.digest()

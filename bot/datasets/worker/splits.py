@@ -1,0 +1,84 @@
+"""In what parts an object was uploaded: as the store tells, else as clients usually do it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from bot.datasets.manifest import Entry
+from bot.datasets.worker.checksums import equal_parts
+from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.parts import part_bytes
+from bot.datasets.worker.requests import Requests
+
+_MIB, _MB = 1 << 20, 1_000_000
+# Defaults of the AWS SDKs and command line, rclone, s5cmd, mc, Hadoop, Spark and ourselves.
+_USUAL = (8, 5, 16, 64, 50, 10, 15, 25, 32, 100, 128, 256, 512, 1024)
+_MOST_TRIED, _MOST_ASKED = 4, 1000
+
+
+class Split(NamedTuple):
+    """Sizes of parts; `is_certain` where the object surely has these."""
+
+    sizes: Sequence[int]
+    is_certain: bool = False
+
+
+class Splits:
+    """Finds the parts of objects below a prefix.
+
+    With `are_ours` an object is one that we have just pushed, in parts of our own, unless the store
+    tells otherwise.
+    """
+
+    def __init__(self, requests: Requests, prefix: str, *, are_ours: bool = False) -> None:
+        self._requests: Final = requests
+        self._prefix: Final = prefix
+        self._are_ours: Final = are_ours
+
+    def of(self, entry: Entry, count: int) -> Iterator[Split]:
+        """The ways in which an object of so many parts may have been cut, the likeliest first.
+
+        None is certain where the store does not tell. Large objects have one request, those with
+        parts of several sizes one for each.
+        """
+        first = self._size(entry, 1, count)
+        if first is None:
+            yield from map(Split, _guesses(entry.size, count))
+            if self._are_ours:
+                yield Split(equal_parts(entry.size, part_bytes(entry.size)), is_certain=True)
+            return
+        alike = equal_parts(entry.size, first) if first else []
+        if len(alike) == count:
+            yield Split(alike)
+        if count <= _MOST_ASKED:
+            told = [first, *(self._size(entry, n, count) for n in range(2, count + 1))]
+            sizes = [each for each in told if each is not None]
+            if len(sizes) == count and sum(sizes) == entry.size:
+                yield Split(sizes, is_certain=True)
+
+    def _size(self, entry: Entry, number: int, count: int) -> int | None:
+        """How large a part is; None where the store does not know that of this object."""
+        query = {"partNumber": str(number)}
+        if entry.version_id is not None:
+            query["versionId"] = entry.version_id
+        try:
+            headers = self._requests.head(self._prefix + entry.key, query, {}).headers
+        except WorkError as error:
+            if error.reason == "store_down":
+                raise
+            return None
+        return int(headers["content-length"]) if _is_of_part(headers, entry, count) else None
+
+
+def _is_of_part(headers: Mapping[str, str], entry: Entry, count: int) -> bool:
+    """Whether that is about one part: some stores tell of the object whatever they are asked."""
+    length, parts = headers.get("content-length", ""), headers.get("x-amz-mp-parts-count", "")
+    is_it = headers.get("etag", "").strip('"') == entry.etag and length.isdecimal()
+    return is_it and (parts == str(count) or (not parts and int(length) < entry.size))
+
+
+def _guesses(size: int, count: int) -> list[list[int]]:
+    """Usual sizes of parts that give so many."""
+    steps = [part_bytes(size), *(each * unit for unit in (_MIB, _MB) for each in _USUAL)]
+    steps.append(-(-size // (count * _MIB)) * _MIB)
+    fitting = (step for step in dict.fromkeys(steps) if step and -(-size // step) == count)
+    return [equal_parts(size, step) for step, _ in zip(fitting, range(_MOST_TRIED), strict=False)]
