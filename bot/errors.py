@@ -9,7 +9,7 @@ QuartermasterError(message, hint)    a sentence, and what to do next
 ```
 """
 
-from bot.masking import hide_secrets
+from bot.masking import hide_secrets, without_mentions
 
 
 class QuartermasterError(Exception):
@@ -50,10 +50,13 @@ class ConfigurationError(UserError):
 
 
 class OutsideError(QuartermasterError):
-    """Something outside failed; the message says what was tried and what it said, not secrets."""
+    """Something outside failed; the message says what was tried and what it said.
+
+    Secrets in that are hidden, and nobody is called by it.
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(hide_secrets(message), hide_secrets(hint))
+        super().__init__(*(without_mentions(hide_secrets(each)) for each in (message, hint)))
 
 
 class ClusterError(OutsideError):

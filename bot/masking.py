@@ -57,6 +57,7 @@ _OPTION = re.compile(
 )
 _ASSIGNED = re.compile(r"(?:-{0,2}|-D|\+{1,2})([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
 
+_MENTION = re.compile(r"<(?=[@#!])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PASSWORD = re.compile(r".*(?:password|passwd|passphrase|secret|credentials?|pwd)")
 _GLUED = re.compile(r".*(?:token|apikey|accesskey|secretkey)")
@@ -170,6 +171,11 @@ def mask(text: str, most: int = LONGEST_LINE) -> str:
 def hide_secrets(text: str) -> str:
     """What a server or a program said, of one line or several, without what looks like a secret."""
     return mask(text, _LONGEST_ANSWER)
+
+
+def without_mentions(text: str) -> str:
+    """What a server or a program said, so that no person or channel in it is called by it."""
+    return _MENTION.sub("< ", text)
 
 
 def mask_words(words: Sequence[str]) -> list[str]:

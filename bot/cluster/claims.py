@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.cluster.objects import ClusterObject, Condition, Part
+from bot.cluster.objects import ClusterObject, Condition, Part, StatusMessage
 from bot.cluster.quantities import Quantity
 
 
@@ -135,11 +135,10 @@ class VolumeSpec(Part, frozen=True, kw_only=True):
     node_affinity: VolumeAffinity = VolumeAffinity()
 
 
-class VolumeStatus(Part, frozen=True, kw_only=True):
+class VolumeStatus(StatusMessage, frozen=True, kw_only=True):
     """How far a volume is."""
 
     phase: str = ""
-    message: str = ""
 
 
 class PersistentVolume(ClusterObject, frozen=True, kw_only=True):

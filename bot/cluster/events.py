@@ -2,7 +2,10 @@
 
 from datetime import datetime
 
+from msgspec.structs import force_setattr
+
 from bot.cluster.objects import ClusterObject, Part
+from bot.masking import without_mentions
 
 
 class ObjectReference(Part, frozen=True, kw_only=True):
@@ -34,6 +37,11 @@ class Event(ClusterObject, frozen=True, kw_only=True):
     event_time: datetime | None = None
     reporting_component: str = ""
     series: EventSeries | None = None
+
+    def __post_init__(self) -> None:
+        """Takes what would be a mention out of its words."""
+        if "<" in self.message:
+            force_setattr(self, "message", without_mentions(self.message))
 
     @property
     def last_seen(self) -> datetime | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from bot.cluster.objects import ClusterObject, Condition, Part
+from bot.cluster.objects import ClusterObject, Condition, Part, StatusMessage
 from bot.cluster.quantities import Quantity
 
 LAST_START = "kai.scheduler/last-start-timestamp"
@@ -51,20 +51,15 @@ class Queue(ClusterObject, frozen=True, kw_only=True):
     status: QueueStatus | None = None
 
 
-class Reason(Part, frozen=True, kw_only=True):
+class Reason(StatusMessage, frozen=True, kw_only=True):
     """One reason why pods cannot be placed, in a word and in a sentence."""
 
-    reason: str = ""
-    message: str = ""
 
-
-class SchedulingCondition(Part, frozen=True, kw_only=True):
+class SchedulingCondition(StatusMessage, frozen=True, kw_only=True):
     """How an attempt to place a PodGroup's pods went; `reasons` came later than `message`."""
 
     type: str = ""
     status: str = ""
-    reason: str = ""
-    message: str = ""
     node_pool: str = ""
     last_transition_time: datetime | None = None
     reasons: tuple[Reason, ...] = ()

@@ -8,10 +8,24 @@ import msgspec
 
 from bot.cluster.labels import Known
 from bot.cluster.quantities import Quantity
+from bot.masking import without_mentions
 
 
 class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A piece of an object; unknown fields are dropped, absent ones have their default."""
+
+
+class StatusMessage(Part, frozen=True, kw_only=True):
+    """Words of a server, or of somebody's program, that people may read: they call nobody."""
+
+    reason: str = ""
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        """Takes what would be a mention out of them."""
+        if "<" in self.message or "<" in self.reason:
+            msgspec.structs.force_setattr(self, "message", without_mentions(self.message))
+            msgspec.structs.force_setattr(self, "reason", without_mentions(self.reason))
 
 
 class OwnerReference(Part, frozen=True, kw_only=True):
@@ -72,13 +86,11 @@ class ClusterObject(Part, frozen=True, kw_only=True):
         return self.metadata.labels
 
 
-class Condition(Part, frozen=True, kw_only=True):
+class Condition(StatusMessage, frozen=True, kw_only=True):
     """What a controller found out about an object, and since when."""
 
     type: str = ""
     status: str = "Unknown"
-    reason: str = ""
-    message: str = ""
     last_transition_time: datetime | None = None
 
     @property
@@ -166,11 +178,8 @@ class PodTemplate(Part, frozen=True, kw_only=True):
     spec: PodSpec = PodSpec()
 
 
-class Waiting(Part, frozen=True, kw_only=True):
+class Waiting(StatusMessage, frozen=True, kw_only=True):
     """Why a container has not started."""
-
-    reason: str = ""
-    message: str = ""
 
 
 class Running(Part, frozen=True, kw_only=True):
@@ -179,13 +188,11 @@ class Running(Part, frozen=True, kw_only=True):
     started_at: datetime | None = None
 
 
-class Terminated(Part, frozen=True, kw_only=True):
+class Terminated(StatusMessage, frozen=True, kw_only=True):
     """How a container ended."""
 
     exit_code: int = 0
     signal: int = 0
-    reason: str = ""
-    message: str = ""
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
@@ -209,12 +216,10 @@ class ContainerStatus(Part, frozen=True, kw_only=True):
     last_state: ContainerState = ContainerState()
 
 
-class PodStatus(Part, frozen=True, kw_only=True):
+class PodStatus(StatusMessage, frozen=True, kw_only=True):
     """How a pod is doing."""
 
     phase: str = ""
-    reason: str = ""
-    message: str = ""
     start_time: datetime | None = None
     conditions: tuple[Condition, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()

@@ -7,6 +7,7 @@ from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.cluster.view import View
+from bot.masking import without_mentions
 
 _OF_TEAMS = (labels.RUN, labels.RESTORE)
 _OF_CACHES = (labels.DATASET_CACHE, labels.DATASET_SHARE)
@@ -37,7 +38,7 @@ def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
     if not is_managed(claim.labels):
         return None
     if _shows_cache(claim.labels):
-        dataset = claim.metadata.annotations.get(_DATASET, "")
+        dataset = without_mentions(claim.metadata.annotations.get(_DATASET, ""))
         of = f"dataset {dataset}" if dataset else "a dataset"
         return Foreign(f"PVC {claim.name} shows the cache of {of}, which many share.", dataset)
     owner = claim.labels.get(labels.TEAM)

@@ -9,7 +9,7 @@ from decimal import Decimal
 import msgspec
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Condition, Part, PodTemplate, Taint
+from bot.cluster.objects import ClusterObject, Condition, Part, PodTemplate, StatusMessage, Taint
 from bot.cluster.quantities import Quantity
 
 
@@ -248,12 +248,11 @@ class RequeueState(Part, frozen=True, kw_only=True):
     count: int = 0
 
 
-class AdmissionCheckState(Part, frozen=True, kw_only=True):
+class AdmissionCheckState(StatusMessage, frozen=True, kw_only=True):
     """How far a check is that a workload has to pass: Pending, Ready, Retry or Rejected."""
 
     name: str = ""
     state: str = "Pending"
-    message: str = ""
 
 
 class WorkloadStatus(Part, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, ObjectMeta, Part
+from bot.cluster.objects import ClusterObject, ObjectMeta, Part, StatusMessage
 from bot.cluster.quantities import Quantity
 
 
@@ -27,11 +27,10 @@ class SnapshotSpec(Part, frozen=True, kw_only=True):
     volume_snapshot_class_name: str = ""
 
 
-class SnapshotError(Part, frozen=True, kw_only=True):
+class SnapshotError(StatusMessage, frozen=True, kw_only=True):
     """What went wrong last; it stays while the controller tries again."""
 
     time: datetime | None = None
-    message: str = ""
 
 
 class SnapshotStatus(Part, frozen=True, kw_only=True):
@@ -141,11 +140,10 @@ class ForeignSchedule(ClusterObject, frozen=True, kw_only=True):
         return not self.spec.disabled and wanted.items() <= labels_of_claim.items()
 
 
-class ActionStatus(Part, frozen=True, kw_only=True):
+class ActionStatus(StatusMessage, frozen=True, kw_only=True):
     """How far Trident is with an action; the state is empty until it has begun."""
 
     state: str = ""
-    message: str = ""
 
 
 class SnapshotAction(ClusterObject, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """What a worker says in its pod's log: how far it is, what it came to, or why it failed."""
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -8,9 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from bot.datasets.manifest import Remarks
+from bot.masking import hide_secrets, without_mentions
 
 _MARK = '{"event"'
-_MENTION = re.compile("<(?=[@#!])")
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -63,9 +62,10 @@ def _read(line: str) -> Said | None:
         said = _DECODER.decode(line)
     except msgspec.MsgspecError:
         return None  # A log is cut anywhere.
-    return replace(said, message=_quiet(said.message), hint=_quiet(said.hint))
-
-
-def _quiet(words: str) -> str:
-    """The words without what would notify somebody: names of files are in them, as others chose."""
-    return _MENTION.sub("< ", words)
+    # Names of files are in its words, as others chose them.
+    words = {"message": said.message, "hint": said.hint}
+    return replace(
+        said,
+        **{name: without_mentions(hide_secrets(each)) for name, each in words.items()},
+        keys=tuple(map(without_mentions, said.keys)),
+    )

@@ -11,6 +11,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.ownership import Foreign, cache_alias, foreign_claim
 from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES, VOLUMES
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.masking import without_mentions
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Site
 from bot.training.kinds.volumes import mounts_of
@@ -180,7 +181,7 @@ def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
     user = next(iter(_users(claim, site.view.all(PODS, claim.namespace))), None)
     if user is None:
         return
-    name = user.metadata.annotations.get(labels.RUN_NAME, user.name)
+    name = without_mentions(user.metadata.annotations.get(labels.RUN_NAME, user.name))
     raise ConflictError(
         f"PVC {claim.name} is {_modes(claim)}, so one node at a time can mount it, and run {name}"
         f" uses it on node {user.spec.node_name}.",

@@ -11,6 +11,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.events import Event
 from bot.cluster.objects import Node, Pod, find_condition, has_condition
 from bot.cluster.resources import EVENTS, NODES, PODS, PVCS
+from bot.masking import without_mentions
 from bot.training.mishaps import FINE, Mishap, of_claim, of_node, of_provisioning, of_warning
 from bot.training.state import has_ended, has_place
 
@@ -67,7 +68,7 @@ def taker_of(cluster: Cluster, pod: Pod) -> str:
 
 
 def _named(pod: Pod) -> str:
-    name = pod.metadata.annotations.get(labels.RUN_NAME, pod.name)
+    name = without_mentions(pod.metadata.annotations.get(labels.RUN_NAME, pod.name))
     return f"{name} of {pod.labels.get(labels.TEAM, pod.namespace)}"
 
 
