@@ -146,7 +146,7 @@ def secret_in(words: Sequence[str]) -> str | None:
     None where nothing does.
     """
     program = words[0].rpartition("/")[2] if words else ""
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in pairwise((*words, "")):
         found = _in_word(word)
         if found is None:
             found = _in_pair(word, following, _passing(program, words))

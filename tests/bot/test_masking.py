@@ -120,7 +120,10 @@ SECRET_COMMANDS = [
     (("python", "--key", "-----BEGIN OPENSSH PRIVATE KEY-----"), ""),
 ]
 
-PLAIN_COMMANDS = [
+PLAIN_COMMANDS: list[tuple[str, ...]] = [
+    (),
+    ("",),
+    ("sleep",),
     ("python", "t.py", "--tokenizer", "bert"),
     ("python", "t.py", "--max-tokens", "40"),
     ("python", "t.py", "--token-type", "2"),
