@@ -158,6 +158,10 @@ def _digests(settings: Settings) -> dict[str, str]:
 
 def _cluster(settings: Settings, name: str, about: str) -> Findings:
     at = settings.clusters[name]
+    if at.ingress is not None and not at.ingress.host.startswith("*."):
+        says = f"all sessions share the host {at.ingress.host}, so that one's pages can use others'"
+        remedy = f"Name a wildcard, with its DNS record and certificate: *.{at.ingress.host}"
+        yield Finding(f"{about} sessions", "warning", says, remedy)
     cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
     yield _skew(cluster, about)
     teams = {key: team for key, team in settings.teams.items() if name in team.reach}

@@ -48,10 +48,11 @@ class Fractions(Section):
 
 
 class Ingress(Section):
-    """The way from a browser to interactive sessions: an Ingress for each, below one host."""
+    """The way from a browser to interactive sessions: an Ingress for each."""
 
     host: HostName
-    """The name at which the cluster's Ingress controller is reached."""
+    """Where the Ingress controller is reached. `*.ml.example.com` gives each session a host of its
+    own; below one host a page of any session can read and use all others, of every team."""
 
     class_name: Name | None = None
     """The IngressClass; without it the cluster's default."""

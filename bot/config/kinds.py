@@ -154,8 +154,8 @@ ResourceName = Annotated[
 HostName = Annotated[
     str,
     _shape(
-        "the name of a host like ml.example.com",
-        r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*",
+        "the name of a host like ml.example.com, or *.ml.example.com for one of each session",
+        r"(?=.{1,180}\Z)(?:\*\.)?[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*",
     ),
 ]
 GpuPart = Annotated[str, _shape("a part of a GPU like 0.5", r"0\.(?=[0-9]*[1-9])[0-9]{1,2}")]

@@ -9,7 +9,7 @@ from bot.slack.card import Card, Reply, Table, Tone
 from bot.slack.container_parameters import VolumeMount
 from bot.slack.markup import Markup, code, join, link, plain, sentence, when
 from bot.training.card import People, run_card
-from bot.training.kinds.interactive import door_name
+from bot.training.kinds.interactive import door_name, host_of
 from bot.training.kinds.volumes import mounts_of
 from bot.training.lasting import PORT, last_moment
 from bot.training.listing import Listed, Listing
@@ -111,7 +111,7 @@ def opened(run: Run, door: Door) -> Reply:
     entrance, lines = spec_of(run).entrance, []
     if door.path and entrance is not None:
         scheme = "https" if entrance.tls else "http"
-        lines.append(join("Browser: ", link(f"{scheme}://{entrance.host}{door.path}")))
+        lines.append(join("Browser: ", link(f"{scheme}://{host_of(run, entrance)}{door.path}")))
     elif door.path:
         forward = f"kubectl port-forward -n {run.namespace} service/{door_name(run)} {PORT}:80"
         local = link(f"http://localhost:{PORT}{door.path}")

@@ -72,7 +72,10 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
-    """The Ingress controller through which browsers reach a session."""
+    """The Ingress controller through which browsers reach a session.
+
+    A `host` like `*.ml.example.com` stands for one of each session.
+    """
 
     host: str
     class_name: str | None = None

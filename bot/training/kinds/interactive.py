@@ -91,6 +91,15 @@ def base_path(run: Run) -> str:
     return f"/{run.namespace}/{run.job_name}"
 
 
+def host_of(run: Run, entrance: Entrance) -> str:
+    """The host at which a session answers: its own where the cluster has a wildcard for them.
+
+    Pages of one host may use each other; those of another one may not.
+    """
+    any_host, _, domain = entrance.host.partition(".")
+    return f"{run.job_name}.{domain}" if any_host == "*" else entrance.host
+
+
 def is_notebook(command: Sequence[str]) -> bool:
     """Whether that is Jupyter, as it is when nothing is said."""
     return not command or PurePosixPath(command[0]).name in _NOTEBOOKS
@@ -133,12 +142,13 @@ def _service(run: Run) -> Manifest:
 
 
 def _ingress(run: Run, entrance: Entrance) -> Manifest:
+    host = host_of(run, entrance)
     service = {"name": door_name(run), "port": {"name": _WEB}}
     path = {"path": base_path(run), "pathType": "Prefix", "backend": {"service": service}}
-    spec: Manifest = {"rules": [{"host": entrance.host, "http": {"paths": [path]}}]}
+    spec: Manifest = {"rules": [{"host": host, "http": {"paths": [path]}}]}
     if entrance.class_name:
         spec["ingressClassName"] = entrance.class_name
     if entrance.tls:
-        tls: Manifest = {"hosts": [entrance.host]}
+        tls: Manifest = {"hosts": [host]}
         spec["tls"] = [tls | ({"secretName": entrance.tls_secret} if entrance.tls_secret else {})]
     return {"spec": spec}

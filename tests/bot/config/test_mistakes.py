@@ -78,7 +78,8 @@ from tests.bot.config.files import GOOD, refusal
             "workspace: T0QM\nclusters: {default: {ingress: {host: 'https://ml.example.com'}}}",
             (
                 "quartermaster.yaml line 2: clusters.default.ingress.host is"
-                ' "https://ml.example.com"; it must be the name of a host like ml.example.com.'
+                ' "https://ml.example.com"; it must be the name of a host like ml.example.com,'
+                " or *.ml.example.com for one of each session."
             ),
         ),
         (

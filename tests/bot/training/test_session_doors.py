@@ -83,6 +83,20 @@ def test_without_an_ingress_a_port_is_forwarded(rig: Rig) -> None:
     assert rig.effects() == MADE[:3]
 
 
+def test_sessions_below_a_wildcard_share_no_host(rig: Rig) -> None:
+    with_ingress(rig, host="*.ml.example.com")
+    found = []
+    for name in ("one", "two"):
+        run_id = rig.submit(name, image=NOTEBOOK, command=(), gpus=1, kind="interactive")
+        rig.pass_time(minutes=2)
+        run = rig.get(run_id)
+        said = as_text(opened(run, rig.reads.door(run)))
+        assert f"Browser: https://{run.job_name}.ml.example.com/team-a/{run.job_name}/" in said
+        ingress = rig.world.get("ingresses", f"session-{run.job_name}", "team-a") or {}
+        found += [rule["host"] for rule in ingress["spec"]["rules"]]
+    assert len({*found}) == 2
+
+
 def test_a_shell_has_a_line_and_no_door(rig: Rig) -> None:
     run_id = running(rig, command=("sleep", "infinity"))
     run = rig.get(run_id)

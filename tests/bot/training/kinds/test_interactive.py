@@ -121,6 +121,13 @@ def test_beside_it_stand_service_and_ingress() -> None:
     assert {each.name for each in InteractiveKind().companions(row(SPEC))} == {NAME}
 
 
+def test_below_a_wildcard_each_has_its_host() -> None:
+    wide = replace(SPEC, entrance=Entrance(host="*.ml.test"))
+    host = f"{PATH.rpartition('/')[2]}.ml.test"
+    made = beside(wide)["Ingress"]["spec"]
+    assert (made["tls"], [each["host"] for each in made["rules"]]) == ([{"hosts": [host]}], [host])
+
+
 def test_a_plain_ingress_says_only_its_host() -> None:
     plain = replace(SPEC, entrance=Entrance(host="ml.test", tls=False))
     assert list(beside(plain)["Ingress"]["spec"]) == ["rules"]
