@@ -24,7 +24,7 @@ _DASH = re.compile(
     r"|(?P<minus>(?<!\S)[\u2012-\u2015\u2212](?=[0-9]))"
 )
 # What goes on in the next line, as a shell reads it; browsers leave blanks behind the backslash.
-_GOES_ON = re.compile(rf"{_QUOTED}|(?P<end>\\[ \t\u00a0]*(?:\r?\n|\Z))")
+_GOES_ON = re.compile(rf"{_QUOTED}|(?P<end>\\[ \t\u00a0]*\r?\n|(?<!\S)\\\s*\Z)")
 _FENCED = re.compile(r"\s*(`{3}|`)(?!`)(.*?)(?<!`)\1\s*", re.DOTALL)
 _ESCAPE = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")

@@ -122,3 +122,10 @@ def test_setting_a_base_is_for_admins(office: Office) -> None:
 )
 def test_wrong_words_are_answered_with_right_ones(office: Office, text: str, answer: str) -> None:
     assert office.says(ALICE, TEAM_A, text).splitlines()[0] == answer
+
+
+@pytest.mark.parametrize("minus", ["-", "\u2212", "\u2013", "\u2014"])
+def test_any_minus_asks_for_fewer(office: Office, minus: str) -> None:
+    office.says(ALICE, TEAM_A, f'/quota request {minus}2 --reason "we go home"')
+    row = office.application.database.read(lambda s: s.exec(select(Override)).one())
+    assert (int(row.amount), int(row.shown_from)) == (-2, 4)

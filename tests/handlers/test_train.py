@@ -226,3 +226,13 @@ def test_long_lists_count_what_they_leave_out(office: Office) -> None:
     listed = office.says(ALICE, TEAM_A, "/train list").splitlines()
     assert listed[:2] == ["2 older live runs are not shown.", "Runs of team-a"]
     assert [row.split()[0] for row in listed[3:]] == [f"run{n}" for n in range(2, 42)]
+
+
+def test_a_pasted_command_of_several_lines(office: Office) -> None:
+    pasted = (
+        "/train submit lane \\\n  --image ghcr.io/acme/lane:3.1 \\ \n  --gpus 2 \\\n"
+        "  -- python train.py \\\n    --epochs 3 \\\n    --lr 1"
+    )
+    assert plainly(office.says(ALICE, TEAM_A, pasted))[0] == RECEIPT[0]
+    command = ["python", "train.py", "--epochs", "3", "--lr", "1"]
+    assert newest(office).spec["command"] == command

@@ -21,7 +21,7 @@ from bot.slack.grammar import after_mention, normalise, split
         ('--reason "\u22128 or so"', '--reason "\u22128 or so"'),
         ("submit lane \\\n  --gpus 2 \\ \r\n--cpu 4", "submit lane   --gpus 2 --cpu 4"),
         ("list \\", "list"),
-        (r"a\b C:\x", r"a\b C:\x"),
+        ("a\\b C:\\x D:\\", "a\\b C:\\x D:\\"),
         ("why \u201ca b\u201d \u2018c\u2019", "why \"a b\" 'c'"),
         ("date 2026\u201310", "date 2026\u201310"),
         ('--reason "we \u2014 all of us"', '--reason "we \u2014 all of us"'),
