@@ -1,6 +1,6 @@
 """Follows since when all GPUs of somebody do nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from sqlalchemy import bindparam, select, update
@@ -43,6 +43,13 @@ def follow(
 def is_idle(amounts: Amounts) -> bool:
     """Whether all GPUs that were held are known to have done nothing."""
     return 0 < amounts.allocated == amounts.measured == amounts.idle
+
+
+def held_of(session: Session, series: Collection[int]) -> set[int]:
+    """Those of these series that are of pods that hold GPUs."""
+    chosen = select(col(Series.id)).where(col(Series.what).in_(_HELD))
+    found = session.connection().execute(chosen.where(col(Series.id).in_(series)))
+    return {each for (each,) in found if each is not None}
 
 
 def _idle_now(session: Session, cluster: str) -> dict[int, datetime | None]:

@@ -37,7 +37,12 @@ def begin(session: Session, cluster: str, minute: int) -> Sampling:
         hour = minute // PER_HOUR
         floor = hour * PER_HOUR
         state = Sampling(
-            cluster=cluster, rolled=hour, measured=minute, minutes_from=floor, fives_from=floor
+            cluster=cluster,
+            rolled=hour,
+            measured=minute,
+            settled=minute,
+            minutes_from=floor,
+            fives_from=floor,
         )
         session.add(state)
         session.flush()
@@ -64,7 +69,7 @@ def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked
     """
     state = begin(session, cluster, minute)
     if not is_asked:
-        state.measured = minute
+        state.measured = state.settled = minute
     hour = minute // PER_HOUR
     until = min(hour, max(state.measured // PER_HOUR, hour - _LONGEST_OPEN_HOURS))
     if until > state.rolled:

@@ -30,6 +30,7 @@ from bot.gpus.tables import Sampling
 KIND = "gpu-measure"
 # So many minutes of a large cluster are a few megabytes of figures.
 _AT_ONCE = 60
+_SECOND_TOGETHER = 10
 _SOON = timedelta(seconds=1)
 _FARTHEST = timedelta(days=7)
 
@@ -44,6 +45,19 @@ class _Answers:
     requests: Mapping[int, Requests] = field(default_factory=dict)
     faults: Mapping[int, Collection[Fault]] = field(default_factory=dict)
     trouble: str = ""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The minutes to ask about; a second look, at what was not known, settles those until then."""
+
+    minutes: range
+    settles_until: int = 0
+
+    @property
+    def is_second(self) -> bool:
+        """Whether they were asked about before."""
+        return self.settles_until > 0
 
 
 class MeasureController:
@@ -72,14 +86,23 @@ class MeasureController:
         if at is None or row_id not in self._clusters:
             return Step(None)
         pace, wanted = pace_of(at), self._not_before.get(row_id, now)
-        open_ = self._database.read(lambda session: _open(session, row_id, now, pace))
-        minutes = open_[:_AT_ONCE]
+        if wanted > now:
+            return Step(wanted)
+        look = self._database.read(lambda session: _next_look(session, row_id, now, pace))
+        if look is None:
+            return Step(None)
+        if not look.minutes:
+            return Step(now, lambda session: _settle(session, row_id, look))
         instances = instances_of(self._clusters[row_id].view)
-        is_time = minutes and wanted <= now
-        source = self._sources.open(row_id, at, instances) if is_time else None
+        source = self._sources.open(row_id, at, instances)
         if source is None:
-            return Step(wanted if wanted > now else None)
+            return Step(None)
+        return self._look(source, row_id, look, now)
+
+    def _look(self, source: Source, row_id: str, look: "_Look", now: datetime) -> Step:
+        settings, minutes = self._settings(), look.minutes
         before, pods = self._database.read(lambda session: _before(session, row_id, minutes))
+        at = settings.clusters[row_id]
         counting = Counting(settings.quotas.resource, at.fractions)
         with closing(source):
             try:
@@ -95,11 +118,14 @@ class MeasureController:
                 minute: join(entries, told.figures.get(minute, Told()), filling.pods, minute)
                 for minute, entries in sorted({**before, **filled}.items())
             }
+            if look.is_second:
+                _complete(session, row_id, look, before, joined)
+                return
             _save(session, row_id, minutes, joined, told)
             if not filling.pods:  # then there is nothing to know
                 _say(session, row_id, "")
 
-        return Step(now + _SOON if len(open_) > len(minutes) else None, save)
+        return Step(now + _SOON, save)
 
     def _wait(self, row_id: str, error: MetricsError, now: datetime) -> Step:
         """Lets who is asked too much be, for as long as it wants."""
@@ -130,14 +156,42 @@ def _ask(
     return told
 
 
-def _open(session: Session, cluster: str, now: datetime, pace: Pace) -> range:
-    """The minutes that nobody was asked about, and of which everything has come by now."""
+def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Look | None:
+    """Minutes that nobody was asked about and that are over; else what came late, if anything."""
     state = session.get(Sampling, cluster)
     if state is None:
-        return range(0)
-    begun = max(state.measured, state.minutes_from, minute_of(now - _FARTHEST))
-    found = range(begun, minute_of(now) - pace.late)
-    return found if len(found) >= pace.together else range(0)
+        return None
+    floor = max(state.minutes_from, minute_of(now - _FARTHEST))
+    found = range(max(state.measured, floor), minute_of(now) - pace.late)
+    if found and len(found) >= pace.together:
+        return _Look(found[:_AT_ONCE])
+    known = range(max(state.settled, floor), min(state.measured, minute_of(now) - pace.again))
+    if not pace.again or len(known) < _SECOND_TOGETHER:
+        return None
+    chunk = known[:_AT_ONCE]
+    return _Look(_lacking(session, cluster, chunk), chunk.stop)
+
+
+def _lacking(session: Session, cluster: str, minutes: range) -> range:
+    """From the first to the last of these minutes of which not all that was held is known."""
+    there = {minute: unpack(entries) for minute, entries, _ in samples(session, cluster, minutes)}
+    incomplete = {
+        series
+        for entries in there.values()
+        for series, each in entries.items()
+        if each.measured < each.allocated
+    }
+    held = idling.held_of(session, incomplete)
+    lacking = [
+        minute
+        for minute in minutes
+        if minute not in there
+        or any(
+            series in held and each.measured < each.allocated
+            for series, each in there[minute].items()
+        )
+    ]
+    return range(lacking[0], lacking[-1] + 1) if lacking else range(0)
 
 
 def _before(
@@ -154,11 +208,40 @@ def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told:
         keeping.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
     keep_faults(session, cluster, told.faults)
     idling.follow(session, cluster, minutes, joined)
-    hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
-    keeping.again(session, cluster, [each for each in hours if each < state.rolled])
+    keeping.again(session, cluster, _rolled(minutes, state))
     state.measured = max(state.measured, minutes.stop)
     session.add(state)
     _say(session, cluster, told.trouble)
+
+
+def _complete(
+    session: Session, cluster: str, look: _Look, before: Minutes, joined: Minutes
+) -> None:
+    """Keeps what is known now and was not; what is not told any more stays as it was told."""
+    for minute, entries in joined.items():
+        known = before.get(minute, {})
+        best = {
+            series: max(known.get(series, each), each, key=lambda amounts: amounts.measured)
+            for series, each in entries.items()
+        }
+        if best != known:
+            is_measured = any(each.measured for each in best.values())
+            keeping.keep(session, cluster, minute, best, is_measured=is_measured)
+    _settle(session, cluster, look)
+    state = keeping.begin(session, cluster, look.minutes.start)
+    keeping.again(session, cluster, _rolled(look.minutes, state))
+
+
+def _settle(session: Session, cluster: str, look: _Look) -> None:
+    state = keeping.begin(session, cluster, look.settles_until)
+    state.settled = max(state.settled, look.settles_until)
+    session.add(state)
+
+
+def _rolled(minutes: range, state: Sampling) -> list[int]:
+    """The hours of these minutes that were summed up before."""
+    hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
+    return [each for each in hours if each < state.rolled]
 
 
 def _say(session: Session, cluster: str, trouble: str) -> None:

@@ -144,7 +144,8 @@ class Sampling(SQLModel, table=True):
     """How far the samples of a cluster are.
 
     Hours before `rolled` are summed up, counted from 1970 as minutes are. It was asked what the
-    GPUs did in minutes before `measured`. Samples of single minutes are kept from `minutes_from`
+    GPUs did in minutes before `measured`, and once more in those before `settled`, where not all
+    of it was known. Samples of single minutes are kept from `minutes_from`
     on, of five from `fives_from`. `trouble` says why nobody knows what the GPUs do.
     """
 
@@ -153,6 +154,7 @@ class Sampling(SQLModel, table=True):
     cluster: str = Field(primary_key=True)
     rolled: int
     measured: int
+    settled: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     minutes_from: int
     fives_from: int
     trouble: str = ""

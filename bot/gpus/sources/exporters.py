@@ -20,8 +20,9 @@ from bot.gpus.sources.source import (
 )
 
 # Exporters are scraped once a minute at the least.
-_SPAN = "[90s]"
-_LOOK_BACK = "[15m]"
+_SPAN, _EDGE_MINUTES = "[90s]", 2
+_LOOK_BACK_MINUTES = 15
+_LOOK_BACK = f"[{_LOOK_BACK_MINUTES}m]"
 # The share of time in which anything ran on a GPU: the second is missing under MIG, the first
 # where profiling is off.
 _ACTIVE, _UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
@@ -47,7 +48,7 @@ class Exporters:
 
     def figures(self, minutes: range) -> Mapping[int, Told]:
         """By pod what GPUs did, as DCGM's exporter said it."""
-        namespace, pod = self._labels(moment_of(minutes.stop))
+        namespace, pod = self._labels(moment_of(minutes.stop), _reach(minutes))
         found: dict[int, dict[PodName, dict[str, float]]] = {}
         query = _all_figures(namespace, pod)
         for labels, minute, value in self._prometheus.each_minute(query, minutes):
@@ -70,7 +71,8 @@ class Exporters:
             of_minute.nodes[node] = of_minute.nodes.get(node, 0) + amount
         if not found:
             return {}
-        is_renamed = self._prometheus.has(_REQUESTS, "exported_pod", moment_of(minutes.stop))
+        until = moment_of(minutes.stop)
+        is_renamed = self._prometheus.has(_REQUESTS, "exported_pod", until, _reach(minutes))
         prefix = "exported_" if is_renamed else ""
         query = _all_requests(prefix, chosen)
         for labels, minute, value in self._prometheus.each_minute(query, minutes):
@@ -93,7 +95,7 @@ class Exporters:
         """How many GPUs of pods are known now, and what is not."""
         query = f"count({_busy(*self._labels(now), _LOOK_BACK)})"
         count = sum(value for _, value in self._prometheus.values(query, now))
-        can_fill = self._prometheus.has(_REQUESTS, "pod", now)
+        can_fill = self._prometheus.has(_REQUESTS, "pod", now, _LOOK_BACK_MINUTES)
         gaps = "; minutes when the bot is away stay unknown: no kube-state-metrics"
         return f"Prometheus knows {count:.0f} that pods use{'' if can_fill else gaps}"
 
@@ -101,13 +103,13 @@ class Exporters:
         """Gives its connections back."""
         self._prometheus.close()
 
-    def _labels(self, at: datetime) -> tuple[str, str]:
-        self._names = self._names or self._look_for_labels(at)
+    def _labels(self, at: datetime, minutes: int = _LOOK_BACK_MINUTES) -> tuple[str, str]:
+        self._names = self._names or self._look_for_labels(at, minutes)
         return self._names
 
-    def _look_for_labels(self, at: datetime) -> tuple[str, str]:
+    def _look_for_labels(self, at: datetime, minutes: int) -> tuple[str, str]:
         """The labels that name namespace and pod; by one query, as there is more at any moment."""
-        query = " or ".join(_labelled(pod) for _, pod in _LABELS)
+        query = " or ".join(_labelled(pod, minutes) for _, pod in _LABELS)
         found = {labels.get("figure") for labels, _ in self._prometheus.values(query, at)}
         for namespace, pod in _LABELS:
             if pod in found:
@@ -151,9 +153,14 @@ def _all_figures(namespace: str, pod: str) -> str:
     )
 
 
-def _labelled(pod: str) -> str:
-    known = f'{{__name__=~"{_ACTIVE}|{_UTILIZATION}",{pod}!=""}}'
-    return f'label_replace(count(last_over_time({known}{_LOOK_BACK})), "figure", "{pod}", "", "")'
+def _reach(minutes: range) -> int:
+    """How many minutes before their end a look at these minutes goes back."""
+    return max(len(minutes) + _EDGE_MINUTES, _LOOK_BACK_MINUTES)
+
+
+def _labelled(pod: str, minutes: int) -> str:
+    known = f'{{__name__=~"{_ACTIVE}|{_UTILIZATION}",{pod}!=""}}[{minutes}m]'
+    return f'label_replace(count(last_over_time({known})), "figure", "{pod}", "", "")'
 
 
 def _faulty(kind: FaultKind, metric: str) -> str:

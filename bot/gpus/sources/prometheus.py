@@ -20,7 +20,6 @@ from bot.masking import hide_secrets
 TIME_OUT_SECONDS = 10.0
 # It gives a query up before we do, so that it still says so.
 _QUERY_SECONDS = 8
-_LOOK_BACK = "15m"
 _LONGEST_QUOTE = 200
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
@@ -68,9 +67,9 @@ class Prometheus:
         fields = {"query": query, "time": f"{at.timestamp():.0f}"}
         return [(each.metric, float(each.value[1])) for each in self._ask("query", fields).result]
 
-    def has(self, metric: str, label: str, at: datetime) -> bool:
-        """Whether there is a metric with that label."""
-        query = f'count(last_over_time({metric}{{{label}!=""}}[{_LOOK_BACK}]))'
+    def has(self, metric: str, label: str, at: datetime, minutes: int) -> bool:
+        """Whether there was a metric with that label in the minutes before a moment."""
+        query = f'count(last_over_time({metric}{{{label}!=""}}[{minutes}m]))'
         return bool(self.values(query, at))
 
     def each_minute(

@@ -79,10 +79,14 @@ class Fault(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How a source is asked: `late` minutes after a minute has ended, `together` at a time."""
+    """How a source is asked: `late` minutes after a minute has ended, `together` at a time.
+
+    What it did not know then it is asked once more, after `again` minutes; 0 is never.
+    """
 
     late: int = 1
     together: int = 1
+    again: int = 30
 
 
 class Source(Protocol):

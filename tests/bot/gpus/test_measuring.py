@@ -10,7 +10,7 @@ from tests.bot.gpus.notebook import MINUTE, begin, scrape, share
 from tests.bot.gpus.rig import ACTIVE, Sampled
 from tests.bot.gpus.sources.amazon import cloudwatch
 from tests.bot.gpus.sources.gate import gate_before
-from tests.prometheus import prometheus
+from tests.prometheus import Scraped, prometheus
 
 
 def test_a_busy_source_is_let_be(sampled: Sampled, tmp_path: Path) -> None:
@@ -41,6 +41,33 @@ def test_a_gap_ends_what_was_idle(sampled: Sampled, tmp_path: Path) -> None:
         sampled.sample(5)
     [series] = sampled.do(lambda session: series_of(session, run_id))
     assert series.idle_since == back
+
+
+def test_a_late_remote_write_is_asked_for(sampled: Sampled, tmp_path: Path) -> None:
+    run_id, places = begin(sampled), [tmp_path / each for each in ("early", "late", "gone")]
+    for place in places:
+        place.mkdir()
+    early = scrape(sampled, run_id, {"0": {ACTIVE: 1.0}})
+    late = scrape(sampled, run_id, {each: {ACTIVE: 1.0} for each in "01"})
+    begun = sampled.clock.now()
+    with prometheus(places[0], early) as url:
+        sampled.measured_at(url)
+        sampled.sample(12)
+    assert share(sampled, 5).measured == 5_000
+    with prometheus(places[1], late) as url, gate_before(url) as gate:
+        sampled.measured_at(gate.url)
+        sampled.sample(33)
+        window = (9, begun + 10 * MINUTE)
+        assert sampled.held(*window)["team-a/nb"].measured == 18_000
+        asked = len(gate.asked)
+        sampled.sample(1)
+        each = len(gate.asked) - asked
+        sampled.sample(20)
+        assert len(gate.asked) - asked <= 24 * each  # and not again where all is known
+    with prometheus(places[2], Scraped()) as url:
+        sampled.measured_at(url)
+        sampled.sample(45)
+    assert sampled.held(*window)["team-a/nb"].measured == 18_000
 
 
 def test_figures_that_come_late_are_awaited(sampled: Sampled, tmp_path: Path) -> None:

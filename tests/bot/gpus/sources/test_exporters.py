@@ -12,7 +12,7 @@ from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting
 from bot.gpus.sources.choice import Sources
 from bot.gpus.sources.source import Fault, FaultKind, Figures, Request, Requests, Source, Told
-from tests.bot.gpus.rig import ACTIVE, UTILIZATION, offered, requested
+from tests.bot.gpus.rig import ACTIVE, PHASE, REQUESTS, UTILIZATION, offered, requested
 from tests.bot.ground import START
 from tests.prometheus import Scraped, prometheus
 
@@ -50,6 +50,27 @@ def test_every_label_and_metric_reads_alike(
         "Prometheus knows 3 that pods use; minutes when the bot is away stay unknown:"
         " no kube-state-metrics"
     )
+
+
+@pytest.mark.parametrize("prefix", ["", "exported_"])
+def test_an_hour_is_told_whose_end_is_missing(tmp_path: Path, prefix: str) -> None:
+    scraped, half = Scraped(), (START, START + 30 * MINUTE)
+    names = {f"{prefix}namespace": "team-a", f"{prefix}pod": "nb-1-x"}
+    more = {"namespace": "monitoring", "pod": "exporter-x"} if prefix else {}
+    scraped.add(ACTIVE, {**names, **more, "gpu": "0"}, half, 1)
+    asked = {"node": "gpu-1", "resource": "nvidia_com_gpu", "uid": "u", "container": "main"}
+    scraped.add(REQUESTS, {**names, **more, **asked}, half, 1)
+    scraped.add(PHASE, {**names, **more, "phase": "Running"}, half, 1)
+    offered(scraped, HOUR)
+    counting = Counting("nvidia.com/gpu", Fractions())
+    with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
+        found = source.figures(range(FIRST, FIRST + 60))
+        held = source.requests(range(FIRST, FIRST + 60), counting)
+    busy = Told({("team-a", "nb-1-x"): Figures(1, 1, 0)})
+    assert found == {FIRST + minute: busy for minute in range(30)}
+    named = {minute for minute, each in held.items() if [pod.pod for pod in each.pods]}
+    assert named == {FIRST + minute for minute in range(30)}
+    assert {pod.pod for each in held.values() for pod in each.pods} == {"nb-1-x"}
 
 
 def test_who_held_gpus_is_told(tmp_path: Path) -> None:
