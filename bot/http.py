@@ -20,6 +20,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _START_SECONDS = 10.0
 _LOOK_SECONDS = 0.01
 _BEAT_SECONDS = 5
+_OK = 200
 
 
 class Condition(Protocol):
@@ -44,6 +45,8 @@ class Pages:
     slack: App | None = None
     refresh_metrics: Callable[[], None] = lambda: None
     dead: Callable[[], Mapping[str, str]] = dict
+    is_public: bool = False
+    """Whether strangers can read them: they are told no more than whether it is alive and ready."""
 
 
 def application(pages: Pages) -> App:
@@ -68,6 +71,11 @@ def application(pages: Pages) -> App:
 
 def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
     match path:
+        case "/readyz" if pages.is_public:
+            status = _readiness(pages)[0]
+            return status, b"text/plain", b"ready\n" if status == _OK else b"not ready\n"
+        case _ if pages.is_public:
+            return 404, b"text/plain", b"Nothing is here.\n"
         case "/readyz":
             return _readiness(pages)
         case "/metrics":
@@ -82,6 +90,8 @@ def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
 def _liveness(pages: Pages) -> tuple[int, bytes, bytes]:
     dead = pages.dead()
     body = "".join(f"thread {name}: {trouble}\n" for name, trouble in dead.items()) or "alive\n"
+    if dead and pages.is_public:
+        body = "dead\n"
     return (503 if dead else 200), b"text/plain", body.encode()
 
 
@@ -94,11 +104,11 @@ def _readiness(pages: Pages) -> tuple[int, bytes, bytes]:
 
 
 class Server:
-    """Serves an ASGI application in a thread of its own."""
+    """Serves an ASGI application in a thread of its own, named after the setting `http.NAME`."""
 
-    def __init__(self, app: App, listen: str) -> None:
+    def __init__(self, app: App, listen: str, name: str = "listen") -> None:
         host, port = listen.rsplit(":", 1)
-        self._listen = listen
+        self._listen, self._name = listen, name
         config = uvicorn.Config(
             app,
             host=host,
@@ -112,7 +122,7 @@ class Server:
             timeout_notify=_BEAT_SECONDS,
         )
         self._server = uvicorn.Server(config)
-        self._thread = EssentialThread("http", self._run)
+        self._thread = EssentialThread(f"http-{name}", self._run)
         self.threads = (self._thread,)
 
     def start(self) -> None:
@@ -124,7 +134,8 @@ class Server:
             self._thread.join(_LOOK_SECONDS)
         if not self._server.started:
             raise ConfigurationError(
-                f"Cannot listen on {self._listen}.", "Is another process there? Set http.listen."
+                f"Cannot listen on {self._listen}.",
+                f"Is another process there? Set http.{self._name}.",
             )
 
     def stop(self) -> None:

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 import structlog
@@ -12,7 +13,7 @@ import structlog
 from bot import due, people
 from bot.app import Application, version
 from bot.cluster.following import Following
-from bot.config import Secrets
+from bot.config import Secrets, Settings
 from bot.controller import Loop
 from bot.current import CurrentSettings
 from bot.database.database import Session
@@ -109,11 +110,21 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
         bot.timetable.next_at,
         lambda: [thread for part in parts for thread in part.threads],
     )
-    server = Server(application(_pages(bot, health, transport)), settings.http.listen)
     if settings.clock.url:
         parts.insert(0, ClockFollower(settings.clock.url, bot.clock, lambda: _moved(bot, loop)))
-    parts += [server, transport]
+    parts += [*_servers(bot.settings(), _pages(bot, health, transport)), transport]
     return parts
+
+
+def _servers(settings: Settings, pages: Pages) -> list[Server]:
+    """Where Slack's requests come strangers see no more than they need."""
+    at, slack_comes = settings.http, pages.slack is not None and not settings.playground
+    public = replace(pages, is_public=slack_comes or at.ops_listen is not None)
+    servers = [Server(application(public), at.listen)]
+    if at.ops_listen is not None:
+        ops = replace(pages, slack=None)
+        servers.append(Server(application(ops), at.ops_listen, "ops_listen"))
+    return servers
 
 
 def _moved(bot: Application, loop: Loop) -> None:

@@ -53,10 +53,17 @@ class Slack(Section):
 
 
 class Http(Section):
-    """The bot's own server: health, metrics and, with transport http, Slack's requests."""
+    """The bot's own servers: Slack's requests with transport http, and health and metrics."""
 
     listen: Address = "127.0.0.1:8080"
     """The address and port; in a container 0.0.0.0:8080."""
+
+    ops_listen: Address | None = None
+    """Where /metrics, and what exactly is not ready, are shown: 0.0.0.0:8081 in a container.
+
+    `listen` then shows no more of them than "alive" and "ready". Without it `listen` shows them,
+    unless Slack's requests come there.
+    """
 
 
 class Clock(Section):

@@ -1,6 +1,7 @@
 """Slack's signed HTTP requests: an ASGI application that has them answered in threads."""
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -20,11 +21,19 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 MOST_BYTES = 1_000_000
+_STAMP = re.compile(r"[0-9]{1,12}")
+_STAMP_SECONDS = 300
+_SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
+_LENGTH = re.compile(r"[0-9]{1,12}")
 _RETRY_NUMBER = "x-slack-retry-num"
 
 
 class SlackHttp:
     """Takes Slack's requests; one that finds `most` others under way is answered 503.
+
+    One whose headers cannot be Slack's is refused before its body is read, and a body has
+    `body_seconds` to come. Only then does a request count as under way, so that who sends slowly
+    keeps nobody out.
 
     `hurry` is entered from when a request has arrived as a whole until its answer is out. They are
     answered in `threads`, which `stop` ends.
@@ -36,46 +45,54 @@ class SlackHttp:
         hurry: Hurry = nullcontext,
         *,
         most: int = 128,
+        body_seconds: float = 2.0,
     ) -> None:
         self._threads = threads
         self._hurry = hurry
         self._most = most
+        self._body_seconds = body_seconds
         self._under_way = 0
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request of Slack."""
         received = time.monotonic()
-        if scope["method"] != "POST":
-            await _refuse(send, 405)
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        status = 405 if scope["method"] != "POST" else _refusal(headers, time.time())
+        if status is not None:
+            await _refuse(send, status)
+            return
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                body = await _body(receive)
+        except TimeoutError:
+            await _refuse(send, 408)
+            return
+        if body is None:
+            await _refuse(send, 413)
         elif self._stopping or self._under_way >= self._most:
             metrics.REFUSED.inc()
             await _refuse(send, 503)
         else:
-            self._under_way += 1
-            try:
-                await self._take(scope, receive, send, received)
-            finally:
-                self._under_way -= 1
+            await self._take(body, headers, send, received)
 
     def stop(self) -> None:
         """Answers what has arrived; what comes from now on is answered 503."""
         self._stopping = True
         self._threads.stop()
 
-    async def _take(self, scope: Scope, receive: Receive, send: Send, received: float) -> None:
-        body = await _body(receive)
-        if body is None:
-            await _refuse(send, 413)
-            return
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+    async def _take(
+        self, body: bytes, headers: dict[str, str], send: Send, received: float
+    ) -> None:
         arrival = Arrival(received, headers.get(_RETRY_NUMBER, "0") != "0")
+        self._under_way += 1
         try:
             with self._hurry():
                 await _send(send, await self._answer(body, headers, arrival))
         finally:
+            self._under_way -= 1
             arrival.acknowledged()
 
     async def _answer(self, body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltResponse:
@@ -91,17 +108,27 @@ def _request(body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltRequ
     return BoltRequest(body=text, headers={**headers}, context={ARRIVAL: arrival})
 
 
+def _refusal(headers: Mapping[str, str], now: float) -> int | None:
+    """The status that says no to headers with which Slack sends nothing; None for the others."""
+    stamp = headers.get("x-slack-request-timestamp", "")
+    if not _STAMP.fullmatch(stamp) or abs(now - int(stamp)) > _STAMP_SECONDS:
+        return 401
+    if not _SIGNATURE.fullmatch(headers.get("x-slack-signature", "")):
+        return 401
+    length = headers.get("content-length", "0")
+    return 413 if not _LENGTH.fullmatch(length) or int(length) > MOST_BYTES else None
+
+
 async def _body(receive: Receive) -> bytes | None:
     """The whole body; None when it is larger than anything that Slack sends."""
-    body = b""
+    body = bytearray()
     while True:
         message = await receive()
-        part: bytes = message.get("body", b"")
-        body += part
+        body += message.get("body", b"")
         if len(body) > MOST_BYTES:
             return None
         if not message.get("more_body"):
-            return body
+            return bytes(body)
 
 
 async def _send(send: Send, answer: BoltResponse) -> None:
@@ -117,5 +144,7 @@ async def _send(send: Send, answer: BoltResponse) -> None:
 
 
 async def _refuse(send: Send, status: int) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": []})
+    # Whoever has more to send is not waited for.
+    headers = [(b"connection", b"close"), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

@@ -79,3 +79,28 @@ def test_a_taken_address_is_said_at_once() -> None:
         f"Cannot listen on {address}.",
         "Is another process there? Set http.listen.",
     )
+
+
+def test_strangers_are_told_no_more_than_needed() -> None:
+    troubles: dict[str, str | None] = {"database": "db.internal is down"}
+    dead: dict[str, str] = {"sender": "It has died."}
+    pages = Pages(
+        ready={"database": lambda: troubles["database"]},
+        pulse=lambda: {"quiet": True},
+        dead=lambda: dead,
+        is_public=True,
+    )
+    with served(pages) as url:
+        assert get(f"{url}/readyz") == (503, "not ready\n")
+        assert get(f"{url}/healthz") == (503, "dead\n")
+        assert get(f"{url}/metrics") == (404, "Nothing is here.\n")
+        assert get(f"{url}/pulse") == (404, "Nothing is here.\n")
+        troubles["database"] = None
+        dead.clear()
+        assert get(f"{url}/readyz") == (200, "ready\n")
+        assert get(f"{url}/healthz") == (200, "alive\n")
+
+
+def test_dead_threads_are_told_with_their_names() -> None:
+    with served(Pages(ready={}, dead=lambda: {"sender": "It has died."})) as url:
+        assert get(f"{url}/healthz") == (503, "thread sender: It has died.\n")

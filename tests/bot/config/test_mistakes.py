@@ -23,7 +23,7 @@ from tests.bot.config.files import GOOD, refusal
         (
             "workspace: T0QM",
             "workspace: T0QM\nhttp: {port: 8080}",
-            "quartermaster.yaml line 2: http has no key port; it may be: listen.",
+            "quartermaster.yaml line 2: http has no key port; it may be: listen, ops_listen.",
         ),
         (
             "    namespace: team-a\n",

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -122,3 +123,69 @@ def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
         server.stop()
         asgi.stop()
         answers.stop()
+
+
+SLOW_SOCKETS = 160
+
+
+def open_slowly(port: int, headers: dict[str, str]) -> socket.socket:
+    """A connection that has sent its headers and none of its body."""
+    lines = [f"{name}: {value}" for name, value in (headers | {"content-length": "500"}).items()]
+    opened = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+    head = "\r\n".join(["POST /slack/events HTTP/1.1", "host: bot", *lines, "", ""])
+    opened.sendall(head.encode())
+    return opened
+
+
+def status_of(connection: socket.socket) -> int:
+    """What is answered at last, and that the connection is closed then."""
+    with connection, connection.makefile("rb") as answer:
+        status = int(answer.readline().split()[1])
+        answer.read()
+        return status
+
+
+def test_slow_bodies_lock_nobody_out(slack: Served, address: str, free_port: int) -> None:
+    forged = signed(slack, "other") | {"x-slack-signature": f"v0={'0' * 64}"}
+    slow = [open_slowly(free_port, forged) for _ in range(SLOW_SOCKETS)]
+    answer = post(address, COMMAND, signed(slack, COMMAND))
+    assert answer.status_code == 200
+    assert {status_of(each) for each in slow} == {408}
+
+
+def test_a_body_has_two_seconds_to_come(slack: Served, address: str, free_port: int) -> None:
+    assert address
+    began = time.monotonic()
+    dripping = open_slowly(free_port, signed(slack, COMMAND))
+    dripping.sendall(b"c")
+    assert status_of(dripping) == 408
+    assert time.monotonic() - began > 1.9
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"x-slack-request-timestamp": "1"},
+        {"x-slack-request-timestamp": "soon"},
+        {"x-slack-request-timestamp": ""},
+        {"x-slack-signature": "v0=abc"},
+        {"x-slack-signature": ""},
+    ],
+    ids=["stale", "no-number", "no-stamp", "short", "unsigned"],
+)
+def test_wrong_headers_are_refused_before_the_body(
+    slack: Served, address: str, free_port: int, wrong: dict[str, str]
+) -> None:
+    assert address
+    # Without a deadline of its own: the refusal comes though no body does.
+    assert status_of(open_slowly(free_port, signed(slack, COMMAND) | wrong)) == 401
+
+
+def test_a_huge_length_is_refused_at_once(slack: Served, address: str, free_port: int) -> None:
+    assert address
+    headers = signed(slack, COMMAND)
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    head = "\r\n".join(["POST /slack/events HTTP/1.1", "host: bot", *lines, ""])
+    opened = socket.create_connection(("127.0.0.1", free_port), timeout=PATIENCE_SECONDS)
+    opened.sendall(f"{head}content-length: 1000001\r\n\r\n".encode())
+    assert status_of(opened) == 413
