@@ -102,7 +102,7 @@ class ScalingService:
             )
         except UserError as error:
             return f"It was not started again: {error.message} {error.hint}"
-        return f"Started again as {started.reference}."
+        return " ".join((f"Started again as {started.reference}.", *started.warnings))
 
     def _refuse(self, caller: Caller, run: Run, nodes: int) -> None:
         if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):

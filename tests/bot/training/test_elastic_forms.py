@@ -1,7 +1,7 @@
 """Elastic runs under Kubeflow's operators, in a cluster over HTTP."""
 
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -9,7 +9,7 @@ from bot.errors import ConflictError, UsageError
 from bot.slack.parameters import Nodes
 from bot.training.scaling import Offer
 from bot.training.tables import Phase
-from playground.cluster.objects.errors import ApiError
+from playground.cluster.objects.schemas import find
 from playground.ledger import Fault
 from tests.bot.ground import ALICE
 from tests.bot.training.rig import Rig
@@ -107,12 +107,14 @@ def test_an_older_trainer_gets_what_it_knows(rig: Rig) -> None:
     rig.world.install("trainer")
     rig.look()
 
-    def older(kind: Any, obj: Any, old: Any) -> None:
-        if kind.plural == "trainjobs" and old is None and "runtimePatches" in obj["spec"]:
-            words = 'strict decoding error: unknown field "spec.runtimePatches"'
-            raise ApiError(400, "BadRequest", words)
-
-    rig.world.inside.operations.admissions.append(older)
+    kind = rig.world.kind("trainjobs")
+    schema = deepcopy(find(kind, "v1alpha1"))
+    assert schema is not None
+    fields = schema["properties"]["spec"]["properties"]
+    del fields["runtimePatches"]
+    fields["podTemplateOverrides"] = {"type": "array", "items": {"type": "object"}}
+    older = replace(kind, crd={"schema": {"openAPIV3Schema": schema}})
+    rig.world.inside.kinds.add(older)
     submit(rig, "trainjob", 2, 2)
     rig.run()
     (job,) = rig.world.list("trainjobs", "team-a")

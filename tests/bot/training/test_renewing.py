@@ -49,7 +49,9 @@ def test_a_lead_starts_it_again_for_its_owner(rig: Rig) -> None:
         rig.scaling.requeue(session, by, run, 2, rig.clock.now())
 
     rig.do(requeue)
+    rig.policy = settings(service_account="trainer")
     rig.pass_time(minutes=2)
+    assert rig.notes(run_id)["again"] == f"Started again as wide#2. {ACCOUNT}"
     second = rig.do(lambda s: rig.service.find(s, "team-a", Reference("wide")))
     assert (second.reference, second.person, second.phase) == ("wide#2", ALICE, Phase.RUNNING)
     job = rig.job(second.id)
