@@ -31,6 +31,8 @@ def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
         storage_class=revert.storage_class,
         access_mode=revert.access_mode,
         size_bytes=revert.size_bytes,
+        # ONTAP puts no volume back as long as a clone depends on what it holds now.
+        is_split=True,
         asked_at=now,
         since=now,
     )

@@ -57,6 +57,8 @@ def claim_of(row: Restore, installation: str) -> Manifest:
     }
     if row.is_read_only:
         metadata["annotations"] = {labels.READ_ONLY_CLONE: "true"}
+    if row.is_split:
+        metadata["annotations"] = {labels.SPLIT_CLONE: "true"}
     if row.source_namespace is not None:
         metadata["annotations"] = {
             labels.CLONED_FROM: row.of_claim,

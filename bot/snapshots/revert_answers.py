@@ -25,7 +25,9 @@ def offered(offer: Offer, now: datetime) -> Reply:
         if offer.unsaved
         else plain(
             "A clone of what it holds can be made first, as a PVC of its own that stays; it takes"
-            " as much room as your store's clones take."
+            " as much room as your store's clones take. ONTAP splits it off first, which takes as"
+            " much room as the PVC holds, and may take hours: until then it refuses to put the PVC"
+            " back, and it is tried again."
         )
     )
     return Reply(

@@ -28,6 +28,7 @@ from bot.snapshots.revert_decision import (
     Follow,
     Look,
     Rest,
+    Retry,
     decide,
 )
 from bot.snapshots.revert_recording import Findings, Recorder
@@ -66,7 +67,7 @@ class RevertController:
             return Step(None)
         now = self._world.clock.now()
         look = self._look(row)
-        decision = self._act(row, decide(row, look))
+        decision = self._act(row, decide(row, look, now))
         if isinstance(decision, Rest):
             return Step(None)
         found = Findings(decision, look, now)
@@ -158,7 +159,7 @@ def _again(row: Revert, decision: Decision, now: datetime) -> datetime | None:
     match decision:
         case Cleared():
             return None
-        case Follow() if row.is_live:
+        case Follow() | Retry() if row.is_live:
             return slower(row.since, now)
         case Approved() | Begin() | Create() | Delete() | End() | Follow():
             return now + SOON

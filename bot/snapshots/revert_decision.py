@@ -1,5 +1,6 @@
 """What to do next for a PVC that is put back in place. Pure: no I/O."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,6 +11,9 @@ from bot.snapshots.revert_tables import Revert, RevertPhase
 from bot.snapshots.tables import RestorePhase
 
 LATE_AFTER = timedelta(minutes=15)
+# A clone of some TiB is split off within hours.
+SPLIT_WITHIN = timedelta(hours=12)
+_DEPENDENT = re.compile(r"clone|busy|split|in use|depend", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,14 @@ class Create:
 
 
 @dataclass(frozen=True)
+class Retry:
+    """The store refuses it as long as the clone that saves it is not split off."""
+
+    uid: str
+    obstacle: str
+
+
+@dataclass(frozen=True)
 class Delete:
     """Remove what asks Trident."""
 
@@ -78,10 +90,10 @@ class Cleared:
     """Nothing of it is left."""
 
 
-Decision = Rest | Follow | Approved | Begin | Create | Delete | End | Cleared
+Decision = Rest | Follow | Approved | Begin | Create | Retry | Delete | End | Cleared
 
 
-def decide(row: Revert, look: Look) -> Decision:
+def decide(row: Revert, look: Look, now: datetime) -> Decision:
     """The next step for a PVC that is put back in place."""
     if not row.is_live:
         return _after_the_end(row, look)
@@ -91,12 +103,14 @@ def decide(row: Revert, look: Look) -> Decision:
         case RevertPhase.SAVING:
             return _saving(row, look)
         case _:
-            return _reverting(row, look)
+            return _reverting(row, look, now)
 
 
 def is_late(row: Revert, now: datetime) -> bool:
     """Whether Trident should have done it by now."""
-    return row.phase == RevertPhase.REVERTING and now - row.since > LATE_AFTER
+    is_waiting = row.refused_uid is not None  # for the store, which may take hours
+    is_long = row.phase == RevertPhase.REVERTING and now - row.since > LATE_AFTER
+    return is_long and not is_waiting
 
 
 def _asked(row: Revert, look: Look) -> Decision:
@@ -131,14 +145,14 @@ def _saving(row: Revert, look: Look) -> Decision:
             return End(RevertPhase.FAILED, said, _UNSAVED)
 
 
-def _reverting(row: Revert, look: Look) -> Decision:
+def _reverting(row: Revert, look: Look, now: datetime) -> Decision:
     if look.is_taken:
         said = (
             "There is an object of the name of ours in the namespace already; it was not touched."
         )
         return End(RevertPhase.FAILED, said, "Ask again: it gets another name.")
     if look.action is not None:
-        return _begun(row, look.action)
+        return _begun(row, look.action, now)
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     if row.uid is not None:
@@ -150,19 +164,33 @@ def _reverting(row: Revert, look: Look) -> Decision:
     return _failed(look.problem) or Create()
 
 
-def _begun(row: Revert, action: SnapshotAction) -> Decision:
+def _begun(row: Revert, action: SnapshotAction, now: datetime) -> Decision:
     said = f"{action.status.message.rstrip('. ')}." if action.status.message else ""
     match action.status.state:
         case "Succeeded":
             return End(RevertPhase.DONE)
         case "Failed":
-            return End(RevertPhase.FAILED, f"Trident did not do it. {said}".rstrip(), _ADMIN)
+            return _refused(row, action, said, now)
         case "" if row.cancelled_by is not None:
             return Delete(action.uid)
         case "":
             return Follow("Trident has not begun yet.")
         case _:
             return Follow(said)
+
+
+def _refused(row: Revert, action: SnapshotAction, said: str, now: datetime) -> Decision:
+    """What is asked for again later; each refusal is written down before it is removed."""
+    if row.cancelled_by is not None:
+        return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
+    is_of_clones = _DEPENDENT.search(said) is not None
+    if not (is_of_clones and row.saves) or now - row.since > SPLIT_WITHIN:
+        unblock = _CLONED if is_of_clones else _ADMIN
+        return End(RevertPhase.FAILED, f"Trident did not do it. {said}".rstrip(), unblock)
+    if action.uid == row.refused_uid:
+        return Delete(action.uid)
+    waits = f"The store refuses it until PVC {row.clone} is split off, which may take hours."
+    return Retry(action.uid, f"{waits} {said}")
 
 
 def _failed(problem: Problem | None) -> End | None:
@@ -183,3 +211,7 @@ def _after_the_end(row: Revert, look: Look) -> Decision:
 
 _UNSAVED = "The PVC was not put back. Ask again, with or without a clone of it."
 _ADMIN = "When that is mended, ask again; otherwise restore it as a new PVC."
+_CLONED = (
+    "ONTAP refuses as long as a clone depends on what was written after the snapshot: split that"
+    " clone off, or delete it, then ask again; otherwise restore it as a new PVC."
+)

@@ -22,6 +22,7 @@ from bot.snapshots.revert_decision import (
     End,
     Follow,
     Look,
+    Retry,
     is_late,
 )
 from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
@@ -53,7 +54,7 @@ class Recorder:
             return
         before = _shown(row)
         seen = found.look.action
-        if seen is not None and not found.look.is_taken:
+        if seen is not None and not found.look.is_taken and seen.uid != row.refused_uid:
             row.uid = seen.uid
         row.trouble = ""
         self._apply(session, row, found)
@@ -72,12 +73,14 @@ class Recorder:
                 _enter(row, RevertPhase.REVERTING, found.now)
             case Follow(obstacle):
                 row.obstacle = hide_secrets(obstacle)
+            case Retry(uid, obstacle):
+                row.uid, row.refused_uid, row.obstacle = None, uid, hide_secrets(obstacle)
             case End() as end:
                 self._end(session, row, end, found.now)
             case Cleared():
                 row.is_cleared = True
                 holds.let_go(session, (SNAPSHOT, row.snapshot_id), (REVERT, row.id))
-            case Create():
+            case Create() if row.refused_uid is None:
                 row.obstacle = ""
             case _:
                 pass

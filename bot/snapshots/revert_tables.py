@@ -33,7 +33,8 @@ class Revert(SQLModel, table=True):
 
     The first block is written once, the second by services, the rest by the controller. With
     `saves` a clone of what the PVC holds is made first, by the restore `clone_id`, of that class,
-    mode and size. `uid` is that of what asks Trident. It `is_cleared` once that is removed and the
+    mode and size. `uid` is that of what asks Trident, `refused_uid` of what
+    asked it last and was refused for now. It `is_cleared` once that is removed and the
     snapshot is let go of.
     """
 
@@ -77,6 +78,7 @@ class Revert(SQLModel, table=True):
     clone_id: str | None = None
     clone: str = ""
     uid: str | None = None
+    refused_uid: str | None = None
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
     reason: str = ""
     unblock: str = ""

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Index, text
+from sqlalchemy import JSON, BigInteger, Index, false, text
 from sqlmodel import Field, SQLModel
 
 from bot import holds
@@ -133,7 +133,8 @@ class Restore(SQLModel, table=True):
     rest by the controller. `source` is the VolumeSnapshot, or without a `snapshot_id` the PVC, in
     `source_namespace` where that is another one; `run` is the run that waits for it. It is
     `waiting` where its class makes volumes only when the first pod mounts them. A PVC that
-    `is_read_only` is the snapshot itself, which is held for as long as the PVC is there. It
+    `is_read_only` is the snapshot itself, which is held for as long as the PVC is there; one that
+    `is_split` gets all its blocks from the store, so that its source depends on nothing. It
     `is_cleared` once nothing is left to be done.
     """
 
@@ -167,6 +168,7 @@ class Restore(SQLModel, table=True):
     access_mode: str
     size_bytes: int = Field(sa_type=BigInteger)
     is_read_only: bool = False
+    is_split: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     run_id: str | None = Field(default=None, index=True)
     run: str = ""
     asked_at: datetime = Field(sa_type=Moment)

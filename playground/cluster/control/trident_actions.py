@@ -7,7 +7,7 @@ from playground.cluster.control.contents import Contents, handle_of
 from playground.cluster.control.job_counts import is_ended
 from playground.cluster.control.loop import moment_of, seconds
 from playground.cluster.control.snapshot_checks import claim_name
-from playground.cluster.control.sources import content_of
+from playground.cluster.control.sources import content_of, source_of
 from playground.cluster.control.trident import DRIVER
 from playground.cluster.control.world import World
 from playground.cluster.objects.kinds import CLAIM, POD, SNAPSHOT_ACTION, VOLUME_SNAPSHOT, Object
@@ -16,6 +16,9 @@ from playground.cluster.objects.storage_rules import claims_of, volume_of
 from playground.cluster.objects.store import Change, Key
 
 BEGINS_SECONDS, TAKES_SECONDS = 1.0, 5.0
+# How long ONTAP takes to split a clone off, once somebody has asked for that.
+SPLIT_SECONDS = 30.0
+_SPLIT = "trident.netapp.io/splitOnClone"
 _FINAL = {"Succeeded", "Failed"}
 
 
@@ -89,7 +92,23 @@ class SnapshotActions:
             return f"volume snapshot {name} is not the newest snapshot of PVC {space}/{pvc}"
         if any(self._is_published(each, pvc) for each in store.all(POD, space)):
             return "cannot restore attached volume to snapshot"
+        if any(self._depends(each, pvc, own) for each in store.all(CLAIM, space)):
+            return (
+                "failed to restore volume: Snapshot copy is busy because one or more FlexClone"
+                " volumes depend on a newer one"
+            )
         return ""
+
+    def _depends(self, claim: Object, pvc: str, snapshot: Object) -> bool:
+        """Whether a clone has blocks of what the volume held after a snapshot."""
+        source, metadata = source_of(claim) or {}, claim["metadata"]
+        if (source.get("kind"), source.get("name")) != (CLAIM.kind, pvc):
+            return False
+        made = moment_of(metadata["creationTimestamp"])
+        if volume_of(self._world.store, claim) is None or made < moment_of(_moment(snapshot)):
+            return False
+        is_asked = (metadata.get("annotations") or {}).get(_SPLIT) == "true"
+        return not is_asked or self._world.now < made + seconds(SPLIT_SECONDS)
 
     def _is_published(self, pod: Object, pvc: str) -> bool:
         is_placed = bool(pod["spec"].get("nodeName")) and not is_ended(pod)

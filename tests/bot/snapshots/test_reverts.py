@@ -10,8 +10,10 @@ from bot.cluster.resources import SNAPSHOT_ACTIONS
 from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
 from bot.snapshots.revert_tables import RevertPhase
 from bot.snapshots.tables import SNAPSHOT
+from playground.cluster.story import claim
 from tests.bot.ground import ALICE, CAROL, ERIN
 from tests.bot.snapshots.in_place import ACTIONS, APPROVALS, RESULTS, InPlace, approved_by
+from tests.bot.snapshots.rig import CLAIMS
 
 
 def refusal(act: Callable[[], object]) -> tuple[str, str]:
@@ -86,6 +88,54 @@ def test_what_it_holds_is_saved_first(in_place: InPlace) -> None:
         f"What it held before is in PVC {clone} (`--pvc {clone}:/mnt`); when nobody needs it:"
         f" `kubectl delete pvc {clone} -n team-a`"
     )
+
+
+def test_a_clone_is_split_off_first(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    in_place.fill("tuesday")
+    row_id = in_place.put_back(row, saves=True)
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=25)
+    revert = in_place.revert(row_id)
+    assert revert.phase == RevertPhase.REVERTING
+    assert revert.obstacle == (
+        f"The store refuses it until PVC {revert.clone} is split off, which may take hours. failed"
+        " to restore volume: Snapshot copy is busy because one or more FlexClone volumes depend on"
+        " a newer one."
+    )
+    in_place.restart()
+    in_place.pass_time(minutes=2)
+    assert in_place.revert(row_id).phase == RevertPhase.DONE
+    assert in_place.read(RESULTS) == "monday"
+    assert in_place.effects().count(f"create {ACTIONS}") >= 2
+    assert in_place.objects(ACTIONS) == []
+
+
+def test_waiting_for_a_split_can_be_cancelled(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    in_place.fill("tuesday")
+    row_id = in_place.put_back(row, saves=True)
+    in_place.decides(row_id)
+    in_place.pass_time(seconds=25)
+    in_place.cancels(row_id)
+    in_place.pass_time(minutes=2)
+    assert in_place.revert(row_id).phase == RevertPhase.CANCELLED
+    assert (in_place.read(RESULTS), in_place.objects(ACTIONS)) == ("tuesday", [])
+
+
+def test_other_clones_make_it_fail(in_place: InPlace) -> None:
+    row = in_place.snapshot()
+    source = {"kind": "PersistentVolumeClaim", "name": RESULTS}
+    body = claim("mine")
+    body["spec"] |= {"storageClassName": "anf", "dataSource": source}
+    in_place.world.create(CLAIMS, body, "team-a")
+    in_place.pass_time(minutes=1)
+    row_id = in_place.put_back(row)
+    in_place.decides(row_id)
+    in_place.pass_time(minutes=2)
+    revert = in_place.revert(row_id)
+    assert revert.phase == RevertPhase.FAILED
+    assert "ONTAP refuses as long as a clone depends" in revert.unblock
 
 
 def test_nothing_is_put_back_unsaved(in_place: InPlace) -> None:
