@@ -73,7 +73,7 @@ class Gathering:
         return Figures(
             is_whole=wish.period == Period.WEEK,
             capacity=_float(found.capacity_gpu_hours),
-            gpus=_gpus(found),
+            gpus=gpus_on_average(found),
             share=_share(found),
             before=_share(use(session, _before(wish, _DAYS[wish.period]))),
             mean=_share(use(session, _before(wish, _DAYS[Period.WEEK]))),
@@ -178,9 +178,15 @@ def _share(found: Use) -> Share:
     return Share(allocated, held.efficiency)
 
 
-def _gpus(found: Use) -> float | None:
-    minutes = sum(found.sampled.values()) / max(len(found.sampled), 1) * len(found.window.minutes)
-    return together(found.nodes).allocated / WHOLE / minutes if minutes and found.nodes else None
+def gpus_on_average(found: Use) -> float | None:
+    """How many there were on average: of each cluster in the time of which it has samples."""
+    by_cluster = grouped(found.nodes, lambda each: each.cluster)
+    counts = [
+        amounts.allocated / WHOLE / (found.sampled[cluster] * len(found.window.minutes))
+        for cluster, amounts in by_cluster.items()
+        if found.sampled.get(cluster)
+    ]
+    return sum(counts) if counts and len(found.window.minutes) else None
 
 
 def _sampled(found: Use, settings: Settings) -> dict[str, float]:

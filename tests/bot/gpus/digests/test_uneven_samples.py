@@ -1,0 +1,26 @@
+"""Clusters of which a digest has samples of unlike parts of the time."""
+
+from datetime import timedelta
+
+from bot.gpus.digests.gathering import gpus_on_average
+from bot.gpus.sums import Who
+from bot.gpus.usage import Amounts, Part, Use, Window
+from tests.bot.ground import START
+
+
+def nodes(cluster: str, gpus: int, minutes: int) -> Part:
+    who = Who(1, "nodes", cluster, "", "", "", "", "", "h100", "", "", None)
+    return Part(who, Amounts(gpus * minutes * 1000))
+
+
+def test_each_cluster_counts_by_its_own_samples() -> None:
+    found = Use(
+        Window(START, START + timedelta(minutes=1000)),
+        parts=(),
+        nodes=(nodes("large", 100, 1000), nodes("small", 8, 100)),
+        quota=(),
+        borrowed=(),
+        sampled={"large": 1.0, "small": 0.1},
+        quoted={},
+    )
+    assert gpus_on_average(found) == 108
