@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.app import version
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
-from bot.cluster.resources import KAI, KUEUE, VISIBILITY
+from bot.cluster.resources import KAI, KUEUE, NODES, VISIBILITY
 from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
 from bot.database.database import Database
@@ -18,6 +18,7 @@ from bot.datasets.checking import checks
 from bot.errors import ChatError, DatabaseError, QuartermasterError
 from bot.findings import Finding, Findings
 from bot.gpus.digests.plans import plans_in_force
+from bot.gpus.nodes import Counting
 from bot.gpus.sources.choice import Sources
 from bot.quotas.checking import engine_finding, queue_findings
 from bot.slack.client import SlackClient
@@ -174,13 +175,22 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
 
 def _gpus(settings: Settings, name: str, about: str) -> Findings:
     """Whether anybody knows what GPUs do."""
-    source = Sources().open(name, settings.clusters[name])
+    at = settings.clusters[name]
+    source = Sources().open(name, at)
     if source is None:
         says = "no source: who holds them is known from Kubernetes, what they do is not"
         yield Finding(about, "ok", says)
         return
+    now = datetime.now(UTC)
     with closing(source):
-        yield Finding(about, "ok", source.check(datetime.now(UTC)))
+        yield Finding(about, "ok", source.check(now))
+        cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
+        nodes = {each.name for each in cluster.list(NODES)}
+        counting = Counting(settings.quotas.resource, at.fractions)
+        mixed = source.mixture(nodes, counting.pattern, now)
+    if mixed:
+        hint = f"Set clusters.{name}.prometheus.matchers, like {{cluster: {name}}}."
+        yield Finding(about, "failed", f"its figures are wrong: {mixed}", hint)
 
 
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:

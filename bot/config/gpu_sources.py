@@ -1,6 +1,16 @@
 """What quartermaster.yaml says of who knows what GPUs do."""
 
-from bot.config.kinds import EksName, LoginName, PrometheusUrl, Region, StoreUrl
+from pydantic import Field
+
+from bot.config.kinds import (
+    EksName,
+    LabelName,
+    LabelValue,
+    LoginName,
+    PrometheusUrl,
+    Region,
+    StoreUrl,
+)
 from bot.config.section import Section
 
 
@@ -42,6 +52,9 @@ class PrometheusSettings(Section):
 
     url: PrometheusUrl
     """Its address, like http://prometheus.monitoring:9090; what stands before /api/v1."""
+
+    matchers: dict[LabelName, LabelValue] = Field(default_factory=dict)
+    """Labels of this cluster's series, like {cluster: prod}, where it has those of several."""
 
     token_file: str | None = None
     """A file with a bearer token for it."""

@@ -184,6 +184,12 @@ PrometheusUrl = Annotated[
 Region = Annotated[
     str, _shape("a region of AWS like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
 ]
+LabelName = Annotated[
+    str, _shape("the name of a label in Prometheus, like cluster", r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+]
+LabelValue = Annotated[
+    str, _shape("the value of a label, like prod, in one line", r"[^\x00-\x1f\x7f]{1,200}")
+]
 EksName = Annotated[
     str, _shape("what EKS calls a cluster, like ml-prod", r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 ]

@@ -116,6 +116,10 @@ class CloudWatch:
         gaps = "; minutes when the bot is away stay unknown: no node_gpu_limit"
         return f"CloudWatch knows {count} {family.words}{'' if can_fill else gaps}"
 
+    def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:  # noqa: ARG002
+        """Nothing: its metrics are asked for by the name of the cluster."""
+        return ""
+
     def close(self) -> None:
         """Gives its connections back."""
         self._client.close()

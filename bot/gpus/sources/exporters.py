@@ -1,12 +1,12 @@
 """What DCGM's exporter and kube-state-metrics said, minute by minute, as a Prometheus keeps it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 
 from bot.gpus.minutes import moment_of
 from bot.gpus.nodes import Counting
-from bot.gpus.sources.prometheus import Prometheus
+from bot.gpus.sources.prometheus import Prometheus, present
 from bot.gpus.sources.source import (
     IDLE_BELOW,
     Fault,
@@ -34,9 +34,13 @@ _FAULTS = {
     FaultKind.REMAP_FAILED: "DCGM_FI_DEV_ROW_REMAP_FAILURE",
 }
 _REQUESTS, _PHASE = "kube_pod_container_resource_requests", "kube_pod_status_phase"
+_GOING_ON = 'phase=~"Pending|Running"'
 _ALLOCATABLE = "kube_node_status_allocatable"
 # The exporter's own pod is in `pod` where Prometheus keeps the labels that it sets itself.
 _LABELS = (("exported_namespace", "exported_pod"), ("namespace", "pod"))
+
+# Makes the selector of a metric's series.
+_Select = Callable[..., str]
 
 
 class Exporters:
@@ -50,7 +54,7 @@ class Exporters:
         """By pod what GPUs did, as DCGM's exporter said it."""
         namespace, pod = self._labels(moment_of(minutes.stop), _reach(minutes))
         found: dict[int, dict[PodName, dict[str, float]]] = {}
-        query = _all_figures(namespace, pod)
+        query = _all_figures(self._prometheus.of, namespace, pod)
         for labels, minute, value in self._prometheus.each_minute(query, minutes):
             key = (labels.get(namespace, ""), labels.get(pod, ""))
             of_minute = found.setdefault(minute, {})
@@ -63,7 +67,8 @@ class Exporters:
     def requests(self, minutes: range, counting: Counting) -> Mapping[int, Requests]:
         """Who held GPUs; a minute that kube-state-metrics does not know of is absent."""
         chosen = f'resource=~"{counting.pattern}"'
-        nodes = f"max by (node, resource) (last_over_time({_ALLOCATABLE}{{{chosen}}}{_SPAN}))"
+        there = self._prometheus.of(_ALLOCATABLE, chosen)
+        nodes = f"max by (node, resource) (last_over_time({there}{_SPAN}))"
         found: dict[int, Requests] = {}
         for labels, minute, value in self._prometheus.each_minute(nodes, minutes):
             node, amount = labels.get("node", ""), _amount(labels, value, counting)
@@ -74,7 +79,7 @@ class Exporters:
         until = moment_of(minutes.stop)
         is_renamed = self._prometheus.has(_REQUESTS, "exported_pod", until, _reach(minutes))
         prefix = "exported_" if is_renamed else ""
-        query = _all_requests(prefix, chosen)
+        query = _all_requests(self._prometheus.of, prefix, chosen)
         for labels, minute, value in self._prometheus.each_minute(query, minutes):
             if minute in found:
                 found[minute].pods.append(_request(labels, value, prefix, counting))
@@ -83,7 +88,9 @@ class Exporters:
     def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:
         """The driver's errors and the rows of memory that broke, as DCGM's exporter said it."""
         found: dict[int, set[Fault]] = {}
-        query = " or ".join(_faulty(*each) for each in _FAULTS.items())
+        query = " or ".join(
+            _faulty(kind, self._prometheus.of(each)) for kind, each in _FAULTS.items()
+        )
         for labels, minute, value in self._prometheus.each_minute(query, minutes):
             if 0 < value < _NONE:
                 node = labels.get("Hostname") or labels.get("hostname", "")
@@ -93,11 +100,32 @@ class Exporters:
 
     def check(self, now: datetime) -> str:
         """How many GPUs of pods are known now, and what is not."""
-        query = f"count({_busy(*self._labels(now), _LOOK_BACK)})"
+        query = f"count({_busy(self._prometheus.of, *self._labels(now), _LOOK_BACK)})"
         count = sum(value for _, value in self._prometheus.values(query, now))
         can_fill = self._prometheus.has(_REQUESTS, "pod", now, _LOOK_BACK_MINUTES)
         gaps = "; minutes when the bot is away stay unknown: no kube-state-metrics"
         return f"Prometheus knows {count:.0f} that pods use{'' if can_fill else gaps}"
+
+    def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:
+        """What says that series of other clusters count as this one's; empty where nothing does.
+
+        `nodes` are those of the cluster.
+        """
+        chosen = f'resource=~"{resource}"'
+        query = f"last_over_time({self._prometheus.of(_ALLOCATABLE, chosen)}{_SPAN})"
+        found = [labels for labels, _ in self._prometheus.values(query, now)]
+        gpus = f"last_over_time({self._prometheus.of(_UTILIZATION)}{_SPAN})"
+        found += [labels for labels, _ in self._prometheus.values(gpus, now)]
+        names = {labels["node"] for labels in found if "node" in labels}
+        strangers = sorted(names - set(nodes))
+        if strangers:
+            more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
+            return f"it has GPUs of node {strangers[0]}{more}, which this cluster does not have"
+        for name in sorted({name for labels in found for name in labels if "cluster" in name}):
+            values = sorted({labels.get(name, "") for labels in found})
+            if len(values) > 1:
+                return f"its series are of several clusters: {name} is {' and '.join(values[:3])}"
+        return ""
 
     def close(self) -> None:
         """Gives its connections back."""
@@ -109,7 +137,7 @@ class Exporters:
 
     def _look_for_labels(self, at: datetime, minutes: int) -> tuple[str, str]:
         """The labels that name namespace and pod; by one query, as there is more at any moment."""
-        query = " or ".join(_labelled(pod, minutes) for _, pod in _LABELS)
+        query = " or ".join(_labelled(self._prometheus.of, pod, minutes) for _, pod in _LABELS)
         found = {labels.get("figure") for labels, _ in self._prometheus.values(query, at)}
         for namespace, pod in _LABELS:
             if pod in found:
@@ -135,11 +163,11 @@ def _amount(labels: Mapping[str, str], value: float, counting: Counting) -> int:
     return counting.held({labels.get("resource", ""): Decimal(str(value))})
 
 
-def _all_figures(namespace: str, pod: str) -> str:
+def _all_figures(of: _Select, namespace: str, pod: str) -> str:
     """All figures of all pods by one query, told apart by a label."""
-    busy, known = _busy(namespace, pod, _SPAN), f'{{{pod}!=""}}'
+    busy = _busy(of, namespace, pod, _SPAN)
     one_gpu = _one_gpu(namespace, pod)
-    used, free = (f"avg_over_time({each}{known}{_SPAN})" for each in (_USED, _FREE))
+    used, free = (f"avg_over_time({of(each, present(pod))}{_SPAN})" for each in (_USED, _FREE))
     one_pod = f"by ({namespace}, {pod})"
     parts = {
         "gpus": f"count {one_pod} ({busy})",
@@ -158,8 +186,9 @@ def _reach(minutes: range) -> int:
     return max(len(minutes) + _EDGE_MINUTES, _LOOK_BACK_MINUTES)
 
 
-def _labelled(pod: str, minutes: int) -> str:
-    known = f'{{__name__=~"{_ACTIVE}|{_UTILIZATION}",{pod}!=""}}[{minutes}m]'
+def _labelled(of: _Select, pod: str, minutes: int) -> str:
+    either = f'__name__=~"{_ACTIVE}|{_UTILIZATION}"'
+    known = f"{of('', either, present(pod))}[{minutes}m]"
     return f'label_replace(count(last_over_time({known})), "figure", "{pod}", "", "")'
 
 
@@ -169,11 +198,12 @@ def _faulty(kind: FaultKind, metric: str) -> str:
     return f'label_replace({one}, "figure", "{kind}", "", "")'
 
 
-def _busy(namespace: str, pod: str, span: str) -> str:
+def _busy(of: _Select, namespace: str, pod: str, span: str) -> str:
     """The share of time in which anything ran on each GPU, in 0..1."""
-    known, one_gpu = f'{{{pod}!=""}}', _one_gpu(namespace, pod)
-    active = f"max {one_gpu} (avg_over_time({_ACTIVE}{known}{span}) <= 1)"
-    utilized = f"max {one_gpu} (avg_over_time({_UTILIZATION}{known}{span}) <= 100) / 100"
+    one_gpu = _one_gpu(namespace, pod)
+    profiled, seen = (of(each, present(pod)) for each in (_ACTIVE, _UTILIZATION))
+    active = f"max {one_gpu} (avg_over_time({profiled}{span}) <= 1)"
+    utilized = f"max {one_gpu} (avg_over_time({seen}{span}) <= 100) / 100"
     return f"({active} or {utilized})"
 
 
@@ -181,12 +211,12 @@ def _one_gpu(namespace: str, pod: str) -> str:
     return f"by ({namespace}, {pod}, UUID, gpu, GPU_I_ID)"
 
 
-def _all_requests(prefix: str, chosen: str) -> str:
+def _all_requests(of: _Select, prefix: str, chosen: str) -> str:
     """What pods that have a node and have not ended request, whatever they do there."""
     pod = f"{prefix}namespace, {prefix}pod"
     each = f"{pod}, uid, node, resource"
-    asked = f'last_over_time({_REQUESTS}{{{chosen},node!=""}}{_SPAN})'
-    phases = f'last_over_time({_PHASE}{{phase=~"Pending|Running"}}{_SPAN})'
+    asked = f"last_over_time({of(_REQUESTS, chosen, present('node'))}{_SPAN})"
+    phases = f"last_over_time({of(_PHASE, _GOING_ON)}{_SPAN})"
     there = f"(max by ({pod}) ({phases}) == 1)"
     one = f"sum by ({each}) (max by ({each}, {prefix}container) ({asked}))"
     return f"{one} * on ({pod}) group_left () {there}"

@@ -62,6 +62,14 @@ class Prometheus:
         self._login = login_of(name, settings, identities)
         self._pool = urllib3.PoolManager(retries=False, **_files(name, settings))
 
+    def of(self, metric: str, *conditions: str) -> str:
+        """The selector of a metric's series of this cluster that meet the conditions.
+
+        Without a name of its own the metric is one of the conditions.
+        """
+        mine = (f"{name}={_quoted(value)}" for name, value in self._settings.matchers.items())
+        return f"{metric}{{{','.join((*mine, *conditions))}}}"
+
     def values(self, query: str, at: datetime) -> list[tuple[Mapping[str, str], float]]:
         """The labels and the value of each series of a query at a moment; MetricsError."""
         fields = {"query": query, "time": f"{at.timestamp():.0f}"}
@@ -69,7 +77,7 @@ class Prometheus:
 
     def has(self, metric: str, label: str, at: datetime, minutes: int) -> bool:
         """Whether there was a metric with that label in the minutes before a moment."""
-        query = f'count(last_over_time({metric}{{{label}!=""}}[{minutes}m]))'
+        query = f"count(last_over_time({self.of(metric, present(label))}[{minutes}m]))"
         return bool(self.values(query, at))
 
     def each_minute(
@@ -134,6 +142,16 @@ class Prometheus:
             else "Look whether prometheus.url is the address of a Prometheus.",
             retry_after_seconds=wait_of(answer.headers) if is_busy else 0.0,
         )
+
+
+def present(label: str) -> str:
+    """The condition that a series has a label."""
+    return f'{label}!=""'
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def wait_of(headers: Mapping[str, str]) -> float:

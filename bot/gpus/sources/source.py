@@ -111,6 +111,13 @@ class Source(Protocol):
         """What it knows now, in a few words for an admin; MetricsError says what is wrong."""
         ...
 
+    def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:
+        """What says that it counts other clusters' GPUs as this one's; empty where nothing does.
+
+        `nodes` are those of the cluster, `resource` a pattern for what metrics call GPUs.
+        """
+        ...
+
     def close(self) -> None:
         """Gives its connections back."""
         ...

@@ -1,10 +1,12 @@
 """What DCGM's exporter and kube-state-metrics say, as a real Prometheus keeps it."""
 
+from collections.abc import Mapping
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from bot.config import ClusterSettings, Fractions, PrometheusSettings
 from bot.errors import MetricsError
@@ -21,8 +23,9 @@ FIRST = minute_of(START)
 HOUR = (START, START + timedelta(hours=1))
 
 
-def opened(url: str) -> Source:
-    at = ClusterSettings(prometheus=PrometheusSettings(url=url))
+def opened(url: str, matchers: Mapping[str, str] | None = None) -> Source:
+    settings = PrometheusSettings(url=url, matchers=dict(matchers or {}))
+    at = ClusterSettings(prometheus=settings)
     source = Sources().open("default", at)
     assert source is not None
     return source
@@ -89,6 +92,71 @@ def test_who_held_gpus_is_told(tmp_path: Path) -> None:
     }
     assert beyond == {}
     assert said == "Prometheus knows 1 that pods use"
+
+
+class Labelled(Scraped):
+    """What a Prometheus of several clusters scraped: every series with the name of one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = ""
+
+    @override
+    def add(
+        self,
+        metric: str,
+        labels: Mapping[str, str],
+        times: tuple[datetime, datetime],
+        value: float,
+    ) -> None:
+        super().add(metric, {**labels, "cluster": self.cluster}, times, value)
+
+
+def of_two_clusters() -> Labelled:
+    """The same names in both, as of a pod that is in both: busy in prod, idle in dev."""
+    scraped = Labelled()
+    for name, busy, gpus in (("prod", 1, 2), ('dev"\\1', 0, 4)):
+        scraped.cluster = name.replace("\\", "\\\\").replace('"', '\\"')
+        offered(scraped, HOUR)
+        requested(scraped, "lane-x", HOUR, gpus)
+        for gpu in range(gpus):
+            labels = {"namespace": "team-a", "pod": "lane-x", "gpu": str(gpu)}
+            for metric, whole in ((ACTIVE, 1), (UTILIZATION, 100)):
+                scraped.add(metric, {**labels, "UUID": f"{name[0]}{gpu}"}, HOUR, busy * whole)
+        node = {"Hostname": "gpu-1", "gpu": "0"}
+        scraped.add("DCGM_FI_DEV_XID_ERRORS", node, HOUR, 79 if busy else 31)
+    return scraped
+
+
+@pytest.mark.parametrize(
+    ("cluster", "gpus", "busy", "code"), [("prod", 2, 2, 79), ('dev"\\1', 4, 0, 31)]
+)
+def test_matchers_keep_clusters_of_one_prometheus_apart(
+    tmp_path: Path, cluster: str, gpus: int, busy: int, code: int
+) -> None:
+    counting, minute = Counting("nvidia.com/gpu", Fractions()), range(FIRST, FIRST + 1)
+    matchers, now = {"cluster": cluster}, START + MINUTE
+    with (
+        prometheus(tmp_path, of_two_clusters()) as url,
+        closing(opened(url, matchers)) as source,
+    ):
+        told, held = source.figures(minute)[FIRST], source.requests(minute, counting)[FIRST]
+        assert told.pods == {("team-a", "lane-x"): Figures(gpus, busy, gpus - busy)}
+        assert [each.amount for each in held.pods] == [gpus * 1000]
+        assert source.faults(minute) == {FIRST: {Fault("gpu-1", "0", FaultKind.XID, code)}}
+        assert source.check(now).startswith(f"Prometheus knows {gpus} that pods use")
+        assert source.mixture({"gpu-1"}, counting.pattern, now) == ""
+
+
+def test_a_mixture_of_clusters_is_found(tmp_path: Path) -> None:
+    pattern, at = Counting("nvidia.com/gpu", Fractions()).pattern, START + MINUTE
+    with prometheus(tmp_path, of_two_clusters()) as url, closing(opened(url)) as source:
+        assert source.mixture({"gpu-1"}, pattern, at) == (
+            'its series are of several clusters: cluster is dev"\\1 and prod'
+        )
+        assert source.mixture({"gpu-7"}, pattern, at) == (
+            "it has GPUs of node gpu-1, which this cluster does not have"
+        )
 
 
 def test_a_prometheus_without_gpus_says_so(tmp_path: Path) -> None:
