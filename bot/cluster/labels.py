@@ -46,6 +46,7 @@ SPLIT_CLONE = "trident.netapp.io/splitOnClone"
 DEFAULT_SNAPSHOT_CLASS = "snapshot.storage.kubernetes.io/is-default-class"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 INDEX = "batch.kubernetes.io/job-completion-index"
+INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 if TYPE_CHECKING:

@@ -241,6 +241,7 @@ class JobSpec(Part, frozen=True, kw_only=True):
     parallelism: int | None = None
     completions: int | None = None
     backoff_limit: int | None = None
+    backoff_limit_per_index: int | None = None
     active_deadline_seconds: int | None = None
     template: PodTemplate = PodTemplate()
 

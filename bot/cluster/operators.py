@@ -11,6 +11,7 @@ class RunPolicy(Part, frozen=True, kw_only=True):
 
     suspend: bool = False
     active_deadline_seconds: int | None = None
+    backoff_limit: int | None = None
 
 
 class ReplicaSpec(Part, frozen=True, kw_only=True):

@@ -8,12 +8,13 @@ from bot.cluster.objects import ClusterObject, Pod
 from bot.datasets.caches import using
 from bot.quotas.standing import Standing
 from bot.training.data import lacking
+from bot.training.failures import as_mishap, cause_of_run
 from bot.training.kinds import kept_after_end, kind_of_run
 from bot.training.kinds.fate import Course, Fate, Root
 from bot.training.kinds.kind import Companion
 from bot.training.lasting import is_session, is_up
 from bot.training.mishaps import FINE, Mishap, of_deadline
-from bot.training.state import State, attempts_of, has_ended, has_failed, state_of
+from bot.training.state import State, has_ended, has_failed, state_of
 from bot.training.tables import ENDS, Phase, Run, Wanted
 
 UNMANAGED_AFTER = timedelta(seconds=30)
@@ -168,7 +169,8 @@ def _other_size(run: Run, root: Root) -> int | None:
 
 def _state(run: Run, fate: Fate, seen: Seen) -> State:
     """How it stands; a session that its root ended for its time has ended well."""
-    state = state_of(fate, seen.standing, seen.pods)
+    cause = cause_of_run(run, seen.pods)
+    state = state_of(fate, seen.standing, seen.pods, cause)
     if fate.reason == "DeadlineExceeded" and is_session(run) and run.until is not None:
         return replace(state, phase=Phase.EXPIRED, reason=TIME_IS_UP, advice="")
     if seen.loss and state.phase in {Phase.CREATING, Phase.RUNNING}:
@@ -272,9 +274,10 @@ def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
         return of_deadline(int(limit.total_seconds()))
     attempts = seen.root.object.metadata.annotations.get(labels.ATTEMPTS)
     failed = [pod for pod in seen.pods if has_failed(pod)]
-    if attempts is None or len(failed) <= int(attempts):
+    cause = cause_of_run(run, failed)
+    if attempts is None or len(failed) <= int(attempts) or cause is None:
         return FINE
-    return attempts_of(failed, len(failed))
+    return as_mishap(cause, len(failed))
 
 
 def _is_over_time(seen: Seen, state: State, limit: timedelta, now: datetime) -> bool:

@@ -35,12 +35,14 @@ _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 class Mishap:
     """What went wrong as a sentence, and what to try next as another.
 
-    One that `is_final` does not pass by itself.
+    One that `is_final` does not pass by itself; one that `is_plain` says that a program failed,
+    not why.
     """
 
     said: str
     advice: str = ""
     is_final: bool = False
+    is_plain: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything went wrong."""
@@ -50,8 +52,8 @@ class Mishap:
 FINE = Mishap("")
 
 
-def of_pod(pod: Pod) -> Mishap:
-    """How a pod failed."""
+def of_pod(pod: Pod, memory: str = "") -> Mishap:
+    """How a pod failed, whose program may use so much memory."""
     end = exit_of(pod)
     if pod.status.reason == "Evicted":
         return Mishap(
@@ -60,9 +62,15 @@ def of_pod(pod: Pod) -> Mishap:
         )
     if end is None:
         said = pod.status.message or pod.status.reason or "no reason is known"
-        return Mishap(f"Its pod failed: {quoted(said)}", "Resubmit starts it again.")
+        return Mishap(f"Its pod failed: {quoted(said)}", "Resubmit starts it again.", is_plain=True)
+    return of_end(end, memory)
+
+
+def of_end(end: Terminated, memory: str = "") -> Mishap:
+    """How a program ended that may use so much memory."""
     if end.reason == "OOMKilled":
-        said = "Its program used more memory than the run asked for and was killed (OOMKilled)."
+        limit = f"its limit of {memory}" if memory else "its limit"
+        said = f"Its program used more memory than {limit} and was killed (OOMKilled)."
         return Mishap(said, _MORE_MEMORY)
     if end.reason in {"StartError", "ContainerCannotRun"}:
         return Mishap(
@@ -187,14 +195,15 @@ def _of_exit(end: Terminated) -> Mishap:
     if end.signal:
         said = f"Its program was ended by signal {end.signal}."
     if signal == _KILLED:
-        return Mishap(said, f"It was killed, for memory most often. {_MORE_MEMORY}")
+        advice = f"It was killed, for memory most often. {_MORE_MEMORY}"
+        return Mishap(said, advice, is_plain=True)
     if signal in {_ABORTED, _SEGMENTATION_FAULT}:
         advice = "The program itself crashed: its last lines, or another version of it, may help."
-        return Mishap(said, advice)
+        return Mishap(said, advice, is_plain=True)
     if end.exit_code in {_NOT_EXECUTABLE, _NOT_FOUND}:
         advice = "A command could not be found or run: check the words after `--` and the image."
-        return Mishap(said, advice)
-    return Mishap(said, _READ_LAST_LINES)
+        return Mishap(said, advice, is_plain=True)
+    return Mishap(said, _READ_LAST_LINES, is_plain=True)
 
 
 def _missing(claim: str, said: str) -> Mishap:

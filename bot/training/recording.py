@@ -24,12 +24,20 @@ from bot.training.decision import (
     Seen,
     is_late,
 )
+from bot.training.failures import (
+    Failure,
+    attempt_words,
+    cause_of_run,
+    failure_from,
+    failure_row,
+)
+from bot.training.kinds.fate import Course, Fate
 from bot.training.lasting import begin, is_to_be_reminded, is_up
 from bot.training.logs import Tail
-from bot.training.mishaps import FINE, Mishap, disruption_of, of_pod
+from bot.training.mishaps import FINE, Mishap, disruption_of
 from bot.training.network import verdict
 from bot.training.places import Place
-from bot.training.pods import newest, program_of
+from bot.training.pods import program_of
 from bot.training.results import Reading, progress_of, progress_row, read_log
 from bot.training.sizes import is_elastic, take_size
 from bot.training.spans import keep_span, stretch_of
@@ -141,6 +149,7 @@ class Recorder:
             notes.preempted(session, run, state.reason, self.words, now)
         self._note_times(session, run, (came_from, came_at), found)
         self._note_attempt(session, run, found)
+        run.reason = " ".join(filter(None, (run.reason, _tried(run, state, found))))
         _note_disruptions(session, run, found)
 
     def _note_times(
@@ -154,15 +163,24 @@ class Recorder:
             notes.ends_soon(session, run, self.words, now)
 
     def _note_attempt(self, session: Session, run: Run, found: Findings) -> None:
-        count = found.seen.root.fate.failed_pods if found.seen.root else 0
-        failed = [pod for pod in found.seen.pods if pod.status.phase == "Failed"]
-        if count <= run.restarts or not failed:
+        """Remembers how a pod failed last, and says so where another takes its place."""
+        cause, known = cause_of_run(run, found.seen.pods), failure_from(run.failure)
+        fate = found.seen.root.fate if found.seen.root else Fate()
+        if cause is None or cause.is_disrupted:
+            return
+        if cause.place:
+            # Of several pods the Job's count may go on after the one that the others follow.
+            count = run.restarts + (known is None or known.key != cause.key)
+        else:
+            count = max(fate.failed_pods, cause.number or 0)
+        run.failure = failure_row(cause)
+        if count <= run.restarts:
             return
         run.restarts = count
-        pod = newest(failed)
-        kept = session.get(KeptLog, (run.id, pod.uid))
-        lines = kept.lines if kept else []
-        notes.failed_attempt(session, run, of_pod(pod).said, lines, found.now)
+        if not _is_last(cause, run, fate):
+            kept = session.get(KeptLog, (run.id, cause.key.partition(" ")[0]))
+            why = attempt_words(cause, count, fate.attempts)
+            notes.failed_attempt(session, run, why, kept.lines if kept else [], found.now)
 
     def _end(self, session: Session, run: Run, state: State, found: Findings) -> None:
         run.started_at = run.started_at or state.started_at
@@ -180,6 +198,26 @@ class Recorder:
         origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == Phase.STOPPED:
             notes.started_again(session, run, self.again(session, run, found.now), found.now)
+
+
+def _is_last(failure: Failure, run: Run, fate: Fate) -> bool:
+    """Whether nothing takes the place of what failed."""
+    number = failure.number if failure.place else run.restarts
+    used_up = fate.attempts is not None and number is not None and number >= fate.attempts
+    return used_up or fate.course is not Course.GOING
+
+
+def _tried(run: Run, state: State, found: Findings) -> str:
+    """How the last attempt failed, while the next one begins or runs."""
+    failure = failure_from(run.failure)
+    root = found.seen.root
+    if failure is None or root is None or state.phase not in {Phase.CREATING, Phase.RUNNING}:
+        return ""
+    said = attempt_words(failure, run.restarts, root.fate.attempts)
+    if state.phase is Phase.RUNNING or _is_last(failure, run, root.fate):
+        return said
+    run.unblock = run.unblock or failure.advice
+    return f"{said} It is starting again."
 
 
 def _note_disruptions(session: Session, run: Run, found: Findings) -> None:

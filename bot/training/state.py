@@ -7,10 +7,20 @@ from datetime import datetime
 from bot.cluster.objects import Pod, Running, find_condition
 from bot.quotas.standing import Stand, Standing
 from bot.training import mishaps
+from bot.training.failures import Failure, as_mishap, cause_of, failure_of
 from bot.training.kinds.fate import Course, Fate
 from bot.training.mishaps import FINE, Mishap, quoted
 from bot.training.pods import exit_of, program_of
 from bot.training.tables import Phase
+
+# What says no more than that pods failed, in the words of Jobs, JobSets and operators.
+_SAYS_THAT_PODS_FAILED = frozenset(
+    {
+        "BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy",
+        "FailedJobs", "ReachedMaxRestarts", "MPIJobFailed", "MPIJobEvicted", "PyTorchJobFailed",
+    }
+)  # fmt: skip
+_LATE = "active longer than specified deadline"
 
 
 @dataclass(frozen=True)
@@ -36,12 +46,17 @@ class State:
         return replace(self, obstacle=by.said, advice=by.advice)
 
 
-def state_of(fate: Fate, standing: Standing | None, pods: Sequence[Pod]) -> State:
-    """The state, by the precedence failed, succeeded, preempted, pending, creating, running."""
+def state_of(
+    fate: Fate, standing: Standing | None, pods: Sequence[Pod], cause: Failure | None = None
+) -> State:
+    """The state, by the precedence failed, succeeded, preempted, pending, creating, running.
+
+    `cause` is why its programs failed last, if they did.
+    """
     started_at = min(_starts(pods), default=None)
     if fate.is_over:
         failed = fate.course is Course.FAILED
-        why = _why_failed(fate, pods) if failed else FINE
+        why = _why_failed(fate, pods, cause) if failed else FINE
         return State(
             Phase.FAILED if failed else Phase.SUCCEEDED,
             reason=why.said,
@@ -84,12 +99,6 @@ def obstacle_of(pods: Sequence[Pod]) -> Mishap:
     """What keeps a pod from starting, if anything does."""
     found = (mishap for pod in pods for mishap in _obstacles(pod) if mishap)
     return next(found, FINE)
-
-
-def attempts_of(failed: Sequence[Pod], count: int) -> Mishap:
-    """How the last of these pods failed, and which attempt it was."""
-    why = mishaps.of_pod(max(failed, key=lambda pod: str(pod.metadata.creation_timestamp)))
-    return replace(why, said=f"{why.said} This was attempt {count}.") if count > 1 else why
 
 
 def _obstacles(pod: Pod) -> Iterator[Mishap]:
@@ -142,11 +151,15 @@ def _starts(pods: Sequence[Pod]) -> Iterator[datetime]:
                 yield part.started_at
 
 
-def _why_failed(fate: Fate, pods: Sequence[Pod]) -> Mishap:
+def _why_failed(fate: Fate, pods: Sequence[Pod], cause: Failure | None) -> Mishap:
     limit = fate.time_limit_seconds
-    if fate.reason == "DeadlineExceeded" and limit is not None:
+    if limit is not None and (fate.reason == "DeadlineExceeded" or _LATE in fate.message):
         return mishaps.of_deadline(limit)
-    failed = [pod for pod in pods if pod.status.phase == "Failed"]
-    if failed and fate.reason in {"BackoffLimitExceeded", "PodFailurePolicy"}:
-        return attempts_of(failed, max(fate.failed_pods, len(failed)))
-    return Mishap(f"The cluster says: {quoted(fate.message or fate.reason or 'it failed')}")
+    said = f"The cluster says: {quoted(fate.message or fate.reason or 'it failed')}"
+    cause = cause or cause_of(filter(None, map(failure_of, pods)))
+    if cause is None:
+        return Mishap(said)
+    failed = sum(pod.status.phase == "Failed" for pod in pods)
+    why = as_mishap(cause, max(fate.failed_pods, failed))
+    is_known = fate.reason.partition("/")[0] in _SAYS_THAT_PODS_FAILED
+    return why if is_known else replace(why, said=f"{why.said} {said}")

@@ -150,6 +150,7 @@ class Run(SQLModel, table=True):
     admissions: int = 0
     preemptions: int = 0
     restarts: int = 0
+    failure: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     nodes: list[str] = Field(
         default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
     )

@@ -14,7 +14,8 @@ async def play(story: Story) -> None:
     await card.shows("Failed after", "Its program ended with exit code 1.")
     await card.offers("Logs", "Resubmit")
     for attempt in (1, 2):
-        await story.reply(card, f"Attempt {attempt} failed. Its program ended with exit code 1.")
+        words = f"Attempt {attempt} of 3 failed. Its program ended with exit code 1."
+        await story.reply(card, words, "It is starting again.")
     await alice.is_mentioned(
         "#team-a",
         "broken failed after",

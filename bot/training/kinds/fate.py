@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from bot.cluster import labels
 from bot.cluster.objects import ClusterObject, Condition, Job, find_condition, has_condition
 from bot.cluster.operators import KubeflowJob, TrainJob
 from bot.cluster.resources import JOBS, MPIJOBS, PYTORCHJOBS, TRAINJOBS, Resource
@@ -25,7 +26,8 @@ class Fate:
     """What an object says of itself.
 
     `reason` and `message` are its own words for a failure. `is_running` is its own evidence that
-    a pod runs; without it pods may still run. `failed_pods` counts attempts.
+    a pod runs; without it pods may still run. `failed_pods` counts attempts; `attempts` is how
+    many there may be, of each of its pods where it counts them so, None where it does not say.
     """
 
     course: Course = Course.GOING
@@ -36,6 +38,7 @@ class Fate:
     is_suspended: bool = False
     is_running: bool = False
     failed_pods: int = 0
+    attempts: int | None = None
     time_limit_seconds: int | None = None
 
     @property
@@ -79,6 +82,7 @@ def with_nodes(resource: Resource[Any], nodes: int) -> dict[str, Any]:
 
 def _job(job: Job) -> Fate:
     status, spec = job.status, job.spec
+    per_index = spec.backoff_limit_per_index
     ends = {"Failed": Course.FAILED, "Complete": Course.SUCCEEDED}
     coming = {"FailureTarget", "SuccessCriteriaMet"}
     course, said = _course(status.conditions, ends, coming)
@@ -91,12 +95,21 @@ def _job(job: Job) -> Fate:
         is_suspended=spec.suspend,
         is_running=status.ready > 0,
         failed_pods=status.failed,
+        attempts=_attempts(job, per_index if per_index is not None else spec.backoff_limit),
         time_limit_seconds=spec.active_deadline_seconds,
     )
 
 
+def _attempts(object_: ClusterObject, backoff_limit: int | None) -> int | None:
+    """How many attempts there may be; where Quartermaster counts them itself, a note says so."""
+    noted = object_.metadata.annotations.get(labels.ATTEMPTS)
+    limit = backoff_limit if noted is None else int(noted)
+    return None if limit is None else limit + 1
+
+
 def _kubeflow_job(job: KubeflowJob) -> Fate:
     status, policy = job.status, job.spec.run_policy
+    is_pytorch = bool(job.spec.pytorch_replica_specs)  # counts containers that start again
     ends = {"Failed": Course.FAILED, "Succeeded": Course.SUCCEEDED}
     course, said = _course(status.conditions, ends)
     return Fate(
@@ -108,6 +121,7 @@ def _kubeflow_job(job: KubeflowJob) -> Fate:
         is_suspended=policy.suspend,
         is_running=has_condition(status.conditions, "Running"),
         failed_pods=sum(each.failed for each in status.replica_statuses.values()),
+        attempts=None if is_pytorch else _attempts(job, policy.backoff_limit),
         time_limit_seconds=policy.active_deadline_seconds,
     )
 

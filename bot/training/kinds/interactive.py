@@ -15,7 +15,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import INGRESSES, JOBS, SECRETS, SERVICES, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import SecretReference
-from bot.training.kinds.job import KEEP_FINISHED_SECONDS
+from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.spec import Entrance, RunSpec, spec_of
@@ -59,7 +59,9 @@ class InteractiveKind:
         spec = spec_of(run)
         body = {
             "suspend": True,
-            "backoffLimit": 0,
+            "backoffLimit": ATTEMPTS,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": FAILURE_POLICY,
             "activeDeadlineSeconds": (spec.longest_seconds or 0) + _BACKSTOP_SECONDS,
             "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
             "template": _template(run, installation, spec),
@@ -107,10 +109,10 @@ def is_notebook(command: Sequence[str]) -> bool:
 
 def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
     if spec.port is None:
-        return pod_template(run, installation, spec, restartPolicy="OnFailure")
+        return pod_template(run, installation, spec)
     token = SecretReference(TOKEN_VARIABLE, door_name(run), TOKEN_KEY)
     spec = replace(spec, command=_command(run, spec), secrets=(*spec.secrets, token))
-    template = pod_template(run, installation, spec, restartPolicy="OnFailure")
+    template = pod_template(run, installation, spec)
     ports = [{"name": _WEB, "containerPort": spec.port}]
     template["spec"]["containers"][0] |= {"ports": ports}
     return template

@@ -63,7 +63,13 @@ class MpiKind:
             "launcherCreationPolicy": "WaitForWorkersReady",
             "runPolicy": policy,
             "mpiReplicaSpecs": {
-                "Launcher": {"replicas": 1, "template": _launcher(run, installation, spec)},
+                "Launcher": {
+                    "replicas": 1,
+                    # A pod whose container starts again in place is deleted with its log at the
+                    # last failure.
+                    "restartPolicy": "Never",
+                    "template": _launcher(run, installation, spec),
+                },
                 "Worker": {"replicas": spec.nodes, "template": _worker(run, installation, spec)},
             },
         }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from playground.cluster.control.job_counts import statuses_of
 from playground.cluster.control.loop import moment_of, seconds
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
@@ -91,10 +92,15 @@ class PyTorchJobs:
         if limit is not None:
             end = moment_of(job["status"]["startTime"]) + seconds(limit)
             if self._world.now >= end:
-                self._end(job, f"PyTorchJob {key[1]} has failed because it was active longer "
+                self._end(job, f"Job {key[1]} has failed because it was active longer "
                           "than specified deadline", "Failed")  # fmt: skip
                 return
             self._world.loop.wake(self, key, end)
+        if _is_past_backoff_limit(job, pods_of(self._world, job)):
+            clean(self._world, job, policy_of(job).get("cleanPodPolicy", "None"))
+            self._end(job, f"Job {key[1]} has failed because it has reached the specified backoff "
+                      "limit", "Failed")  # fmt: skip
+            return
         for role in _ROLES:
             self._judge(job, role)
 
@@ -161,6 +167,20 @@ class PyTorchJobs:
         why = (f"PyTorchJob{kind}", words)
         if say(self._world, job, kind, why):
             self._world.record(PYTORCH_JOB, job, why, SOURCE, warning=warning)
+
+
+def _is_past_backoff_limit(job: Object, pods: list[Object]) -> bool:
+    """Whether containers of running pods were started again too often."""
+    limit = policy_of(job).get("backoffLimit")
+    if limit is None:
+        return False
+    restarts = sum(
+        row["restartCount"]
+        for pod in pods
+        if pod["status"].get("phase") == "Running"
+        for row in statuses_of(pod)
+    )
+    return bool(restarts > 0 if limit == 0 else restarts >= limit)
 
 
 def _places(job: Object) -> Iterator[tuple[str, int]]:

@@ -54,6 +54,18 @@ def test_a_notebook_shut_down_within_succeeds(rig: Rig) -> None:
     assert [each.partition("/")[0] for each in left(rig, run_id)] == ["jobs", "pods"]
 
 
+def test_a_session_out_of_memory_tells_it(rig: Rig) -> None:
+    rig.world.behaviours[NOTEBOOK] = Training(fails_after=60, out_of_memory=True)
+    run_id = running(rig)
+    rig.pass_time(seconds=40)
+    why = "Its program used more memory than its limit of 64Gi and was killed (OOMKilled)."
+    assert f"Attempt 1 of 3 failed. {why} It is starting again." in rig.card(run_id)
+    rig.pass_time(minutes=10)
+    run = rig.get(run_id)
+    assert (run.phase, run.reason) == (Phase.FAILED, f"{why} This was attempt 3.")
+    assert "Jupyter Server 2.17.0 is running at" in rig.notes(run_id)["ended"]
+
+
 def test_the_limit_of_its_job_is_well_too(rig: Rig) -> None:
     run_id = running(rig)
     rig.outside.clock.moment += timedelta(hours=25)

@@ -101,7 +101,7 @@ def test_a_pod_that_is_stuck_says_why(found: Pod, sentence: str) -> None:
         ),
         (
             (root(FAILED), (pod("Failed", ended={"exitCode": 137, "reason": "OOMKilled"}),)),
-            "Its program used more memory than the run asked for and was killed (OOMKilled).",
+            "Its program used more memory than its limit and was killed (OOMKilled).",
         ),
         (
             (root(FAILED), ()),
@@ -132,7 +132,7 @@ def test_kueue_giving_up_is_a_failure() -> None:
     [
         (
             pod("Failed", ended={"exitCode": 137, "reason": "OOMKilled"}),
-            "Its program used more memory than the run asked for and was killed (OOMKilled).",
+            "Its program used more memory than its limit and was killed (OOMKilled).",
             "Submit it with more `--memory`, or with smaller batches.",
         ),
         (

@@ -48,7 +48,7 @@ def test_a_failing_run_shows_its_last_lines(rig: Rig) -> None:
     notes = rig.notes(run_id)
     assert list(notes) == ["admitted-1", "attempt-1", "attempt-2", "ended"]
     assert notes["attempt-1"].splitlines()[0] == (
-        "Attempt 1 failed. Its program ended with exit code 3. It is tried again."
+        "Attempt 1 of 3 failed. Its program ended with exit code 3. It is starting again."
     )
     said = notes["ended"].splitlines()
     assert said[0] == (

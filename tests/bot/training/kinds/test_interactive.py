@@ -65,10 +65,13 @@ def beside(spec: RunSpec) -> dict[str, Any]:
     return {each.resource.kind: each.body() for each in InteractiveKind().companions(row(spec))}
 
 
+DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
+
+
 def test_a_session_is_a_job_that_serves() -> None:
     token = {"secretKeyRef": {"name": NAME, "key": "token"}}
     pod = {
-        "restartPolicy": "OnFailure",
+        "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         "containers": [
             {
@@ -92,7 +95,9 @@ def test_a_session_is_a_job_that_serves() -> None:
         },
         "spec": {
             "suspend": True,
-            "backoffLimit": 0,
+            "backoffLimit": 2,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [DISRUPTED]}]},
             "activeDeadlineSeconds": 25 * 3600,
             "ttlSecondsAfterFinished": 259200,
             "template": {"metadata": {"labels": LABELS, "annotations": NAMED}, "spec": pod},

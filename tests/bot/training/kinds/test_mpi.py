@@ -83,7 +83,7 @@ def test_a_run_becomes_launcher_and_workers() -> None:
         "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}, AT_MNT],  # noqa: S108 - a mount in a pod
     }
     shared = {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
-    role = {"quartermaster.dev/role": "launcher"}
+    launching = template(launcher, [DATA], **{"quartermaster.dev/role": "launcher"})
     assert manifest(SPEC) == {
         "metadata": {
             "name": "lane-124a67dc90",
@@ -102,7 +102,7 @@ def test_a_run_becomes_launcher_and_workers() -> None:
                 "activeDeadlineSeconds": 7200,
             },
             "mpiReplicaSpecs": {
-                "Launcher": {"replicas": 1, "template": template(launcher, [DATA], **role)},
+                "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": launching},
                 "Worker": {"replicas": 3, "template": template(worker, [shared, DATA])},
             },
         },
