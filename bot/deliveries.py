@@ -12,7 +12,7 @@ from bot.database.columns import Moment, moment_of
 from bot.database.forgetting import forget_some
 from bot.database.prepared import Prepared
 
-_LIFE = timedelta(hours=24)
+LIFE = timedelta(hours=24)
 _REPEAT = timedelta(seconds=60)
 _MOST_FORGOTTEN = 5000
 
@@ -72,4 +72,4 @@ def remember(session: Session, key: str, alike: str, real_now: datetime) -> None
 
 def forget(session: Session, real_now: datetime) -> None:
     """Removes deliveries that Slack cannot repeat any more."""
-    forget_some(session, Delivery, col(Delivery.at) < real_now - _LIFE, most=_MOST_FORGOTTEN)
+    forget_some(session, Delivery, col(Delivery.at) < real_now - LIFE, most=_MOST_FORGOTTEN)

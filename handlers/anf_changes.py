@@ -144,7 +144,7 @@ def _of_asked(_ctx: Context, value: str) -> str:
     return read(value).team
 
 
-@anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked)
+@anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked, once=True)
 def click_go(ctx: Context, value: str) -> Reply:
     """Has it done; its card in the channel follows it."""
     return _begin(ctx, read(value))

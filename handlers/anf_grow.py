@@ -52,7 +52,7 @@ def _of_asked(_ctx: Context, value: str) -> str:
     return read(value).team
 
 
-@anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked)
+@anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked, once=True)
 def click_grow(ctx: Context, value: str) -> Reply:
     """Has it done, or asks for it; its card in the channel follows it."""
     asked = read(value)

@@ -51,7 +51,7 @@ def _of_plan(_ctx: Context, value: str) -> str:
     return read(value).team
 
 
-@anf.button(GO, right=Right.ANF_REPAIR, team=_of_plan)
+@anf.button(GO, right=Right.ANF_REPAIR, team=_of_plan, once=True)
 def click_repair(ctx: Context, value: str) -> Reply:
     """Asks the approvers; its card in the channel follows it."""
     ctx.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)

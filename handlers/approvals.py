@@ -44,7 +44,7 @@ def _otherwise(waiting: Sequence[Approval]) -> Iterator[Markup]:
             yield join(plain(f"{about}, asked by "), by, " ", when(each.asked_at))
 
 
-@approval.button("approval.approve", right=Right.VOTE, team=of_no_team)
+@approval.button("approval.approve", right=Right.VOTE, team=of_no_team, repeats=True)
 def approve(ctx: Context, value: str) -> Reply:
     """The click counted as a yes."""
     found = ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.APPROVE, ctx.now)
@@ -52,7 +52,7 @@ def approve(ctx: Context, value: str) -> Reply:
     return Reply((plain(f"You approved this.{more}"),))
 
 
-@approval.button("approval.deny", right=Right.VOTE, team=of_no_team)
+@approval.button("approval.deny", right=Right.VOTE, team=of_no_team, repeats=True)
 def deny(ctx: Context, value: str) -> Reply:
     """The click counted as a no."""
     ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.DENY, ctx.now)

@@ -120,7 +120,7 @@ def _of_plan(_ctx: Context, value: str) -> str:
     return read(value).team
 
 
-@dataset.button(CONFIRM, right=Right.DATASET_CACHE, team=_of_plan)
+@dataset.button(CONFIRM, right=Right.DATASET_CACHE, team=_of_plan, once=True)
 def click_cache(ctx: Context, value: str) -> Reply:
     """Has made what the button's question told."""
     plan = read(value)

@@ -113,7 +113,7 @@ def _of_wish(_ctx: Context, value: str) -> str:
     return read(value).team
 
 
-@dataset.button(CONFIRM, right=Right.DATASET_PUSH, team=_of_wish)
+@dataset.button(CONFIRM, right=Right.DATASET_PUSH, team=_of_wish, once=True)
 def click_push(ctx: Context, value: str) -> Reply:
     """Begins what the button's question told."""
     return begun(ctx.pushes.begin(ctx.session, ctx.caller, read(value), ctx.now))

@@ -1,21 +1,27 @@
 """Where every request is answered: parsed, allowed, done in one transaction, never left open."""
 
-import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Literal
 
+import msgspec
 import structlog
 
 from bot import deliveries, people
 from bot.access import Right, UnknownPersonError
 from bot.clock import Clock
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
-from bot.errors import QuartermasterError, UsageError, UserError
+from bot.errors import (
+    ConflictError,
+    NotAllowedError,
+    QuartermasterError,
+    UsageError,
+    UserError,
+)
 from bot.masking import holds_a_secret
 from bot.slack import metrics
 from bot.slack.card import Button, Reply
@@ -37,11 +43,27 @@ Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
 
 @dataclass(frozen=True)
 class _Question:
-    """What somebody wants; `meant` when they said that it is no repetition by mistake."""
+    """What somebody wants; `meant` when they said that it is no repetition by mistake.
+
+    Its effect is taken down under `key`: what has the same key is the same, and not done again.
+    """
 
     incoming: Incoming
     asked: Asked
-    meant: bool
+    key: str
+    meant: bool = False
+
+    @property
+    def asks_once(self) -> bool:
+        """Whether it is an answer to a question of ours, which has one effect."""
+        return self.meant or (isinstance(self.asked, tuple) and self.asked[0].once)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it may be carried out again at once."""
+        if isinstance(self.asked, Parsed):
+            return self.meant or self.asked.verb.repeats
+        return isinstance(self.asked, HelpAsked) or self.asked[0].repeats or self.asks_once
 
     @property
     def writes(self) -> bool:
@@ -94,14 +116,26 @@ class Desk:
         work = partial(self._reply, incoming=incoming, asked=asked)
         return _counted(asked, tried(partial(self._database.read, work)))
 
-    def _understood(self, incoming: Incoming, *, meant: bool = False) -> _Question:
-        if incoming.kind == "button" and incoming.command == AGAIN:
-            return self._understood(_told_again(incoming), meant=True)
+    def _understood(self, incoming: Incoming) -> _Question:
         try:
-            return _Question(incoming, self._asked(incoming), meant)
+            if incoming.kind == "button" and incoming.command == AGAIN:
+                return self._meant(incoming)
+            asked = self._asked(incoming)
+            if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
+                return _Question(incoming, asked, incoming.delivery)
+            _refuse_old(float(incoming.message_ts), self._clock.now())
+            return _Question(incoming, asked, _key_of(incoming))
         except UserError:
             metrics.COMMANDS.labels("unknown", "refused").inc()
             raise
+
+    def _meant(self, click: Incoming) -> _Question:
+        """What somebody says they meant: their earlier command, under its own delivery."""
+        doubt = _doubt_of(click)
+        _refuse_old(doubt.at, datetime.now(UTC))
+        kind: Literal["mention", "command"] = "mention" if doubt.kind == "mention" else "command"
+        incoming = replace(click, kind=kind, command=doubt.command, words=doubt.words)
+        return _Question(incoming, self._asked(incoming), doubt.delivery, meant=True)
 
     def _asked(self, incoming: Incoming) -> Asked:
         _refuse_secrets(incoming)
@@ -114,21 +148,27 @@ class Desk:
                 return self._registry.button(incoming.command), incoming.value
 
     def _once(self, session: Session, question: _Question) -> Reply | None:
-        incoming, asked, meant = question.incoming, question.asked, question.meant
+        incoming, asked = question.incoming, question.asked
         real_now = datetime.now(UTC)
         alike = _likeness(incoming, asked)
-        earlier = deliveries.earlier(session, incoming.delivery, alike, real_now)
+        earlier = deliveries.earlier(session, question.key, alike, real_now)
         if earlier.is_same:
+            if question.asks_once:
+                return _DONE
             return _RECEIVED if incoming.kind == "command" else None
-        is_once = isinstance(asked, Parsed) and not asked.verb.repeats
-        if earlier.alike_at and isinstance(asked, Parsed) and is_once and not meant:
-            return _ask_whether_meant(incoming, asked, (real_now - earlier.alike_at).seconds)
-        reply = self._reply(session, incoming, asked)
+        answer = self._allowed(session, incoming, asked)
+        if earlier.alike_at and not question.repeats:
+            return _doubted(incoming, asked, real_now, earlier.alike_at)
+        reply = answer()
         like = "" if reply.is_question else alike
-        deliveries.remember(session, incoming.delivery, like, real_now)
+        deliveries.remember(session, question.key, like, real_now)
         return reply
 
     def _reply(self, session: Session, incoming: Incoming, asked: Asked) -> Reply:
+        return self._allowed(session, incoming, asked)()
+
+    def _allowed(self, session: Session, incoming: Incoming, asked: Asked) -> Callable[[], Reply]:
+        """What answers it; UserError unless the person may ask for it here."""
         named = asked.values.get("team") if isinstance(asked, Parsed) else None
         caller = self._services.access.caller(
             session,
@@ -138,14 +178,16 @@ class Desk:
         )
         if isinstance(asked, HelpAsked):
             defaults = self._defaults(caller.team)
-            return help_reply(self._registry, asked, lambda r: caller.may(Right(r)), defaults)
+            return lambda: help_reply(
+                self._registry, asked, lambda r: caller.may(Right(r)), defaults
+            )
         spelling = asked.spelling if isinstance(asked, Parsed) else self._registry.slash
         context = Context(session, caller, self._clock.now(), spelling, self._services)
         if isinstance(asked, Parsed):
             self._services.access.require(caller, Right(asked.verb.right))
-            return asked.answer(context)
+            return partial(asked.answer, context)
         button, value = asked
-        return button.answer(self._clicked(context, button, value), value)
+        return partial(button.answer, self._clicked(context, button, value), value)
 
     def _clicked(self, context: Context, button: ButtonVerb, value: str) -> Context:
         """The context of a click by who may: the team of what the button is about decides."""
@@ -208,6 +250,7 @@ def refusal(error: QuartermasterError) -> Reply:
 
 
 _RECEIVED = Reply((sentence("This was received already. Nothing was done twice."),))
+_DONE = Reply((sentence("This was done already. Nothing was done twice."),))
 
 
 def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
@@ -242,26 +285,67 @@ def _spoken(asked: Asked) -> str:
 
 
 def _likeness(incoming: Incoming, asked: Asked) -> str:
-    said = asked.text if isinstance(asked, Parsed) else incoming.delivery
-    return deliveries.likeness(incoming.person, incoming.channel, incoming.command, said)
+    """The same for whoever asks for the same in a channel; a click is one on the same button."""
+    said = asked.text if isinstance(asked, Parsed) else incoming.value
+    return deliveries.likeness(incoming.channel, incoming.command, said)
 
 
-def _ask_whether_meant(incoming: Incoming, asked: Parsed, seconds: int) -> Reply:
-    line = join("You sent the same command ", f"{seconds} s ago and it was taken: ",
+def _key_of(click: Incoming) -> str:
+    """The same for every click on a button of one message."""
+    said = (click.channel, click.message_ts or "", click.command, click.value)
+    return deliveries.likeness("once", *said)
+
+
+def _refuse_old(asked_at: float, now: datetime) -> None:
+    """Questions count for as long as their answers are remembered."""
+    if now - datetime.fromtimestamp(asked_at, UTC) > deliveries.LIFE:
+        raise ConflictError("This question is out of date. Nothing was done.", "Ask for it again.")
+
+
+class _Doubt(msgspec.Struct, frozen=True):
+    """The command that a question is about: whose, when it came, and under which delivery."""
+
+    kind: str
+    command: str
+    words: str
+    delivery: str
+    person: str
+    at: int
+
+
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+_DOUBT = msgspec.json.Decoder(_Doubt)
+
+
+def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime) -> Reply:
+    """That the same was done a moment ago; whoever sent a command is asked whether it is meant."""
+    seconds = (now - alike_at).seconds
+    if not isinstance(asked, Parsed):
+        line = f"This was done {seconds} s ago, and not again. Click in a minute to repeat it."
+        return Reply((sentence(line),))
+    line = join("The same command was sent here ", f"{seconds} s ago and it was taken: ",
                 code(asked.text[:200]), "\nWas this one meant as well?")  # fmt: skip
-    value = json.dumps(
-        {"kind": incoming.kind, "command": incoming.command, "words": incoming.words}
+    doubt = _Doubt(
+        kind=incoming.kind,
+        command=incoming.command,
+        words=incoming.words,
+        delivery=incoming.delivery,
+        person=incoming.person,
+        at=int(now.timestamp()),
     )
+    value = msgspec.json.encode(doubt).decode()
     if len(value) > _BUTTON_VALUE:
         return Reply((line, sentence("If so, send it again in a minute.")))
     return Reply((line,), buttons=(Button(AGAIN, "Yes, do it again", value),))
 
 
-def _told_again(incoming: Incoming) -> Incoming:
-    told: dict[str, Any] = json.loads(incoming.value)
-    return replace(
-        incoming,
-        kind="mention" if told["kind"] == "mention" else "command",
-        command=str(told["command"]),
-        words=str(told["words"]),
-    )
+def _doubt_of(click: Incoming) -> _Doubt:
+    try:
+        doubt = _DOUBT.decode(click.value)
+    except msgspec.MsgspecError:
+        raise ConflictError(
+            "This question is out of date. Nothing was done.", "Send the command again."
+        ) from None
+    if doubt.person != click.person:
+        raise NotAllowedError(f"This was asked of <@{doubt.person}>.", "Send the command yourself.")
+    return doubt

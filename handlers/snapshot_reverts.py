@@ -11,13 +11,13 @@ from handlers.snapshot_schedules import snapshot
 __all__ = ["snapshot"]
 
 
-@snapshot.button(answers.SAVE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
+@snapshot.button(answers.SAVE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot, once=True)
 def click_saved(ctx: Context, value: str) -> Reply:
     """Asks for it, with a clone of what the PVC holds first."""
     return _asked(ctx, value, saves=True)
 
 
-@snapshot.button(answers.NO_CLONE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
+@snapshot.button(answers.NO_CLONE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot, once=True)
 def click_unsaved(ctx: Context, value: str) -> Reply:
     """Asks for it, and loses what the PVC holds."""
     return _asked(ctx, value, saves=False)

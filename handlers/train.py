@@ -206,13 +206,13 @@ def of_run(ctx: Context, value: str) -> str:
     return ctx.training.get(ctx.session, value.partition(" ")[0]).team
 
 
-@train.button("train.logs", right=Right.RUN_READ, team=of_run)
+@train.button("train.logs", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_logs(ctx: Context, run_id: str) -> Reply:
     """The log of the card's run."""
     return _log_of(ctx, ctx.training.get(ctx.session, run_id), BUTTON_TAIL)
 
 
-@train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True)
+@train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True, repeats=True)
 def click_stop(ctx: Context, run_id: str) -> Reply:
     """Stops the card's run; Slack has asked whether it is meant."""
     return _stop(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))

@@ -13,7 +13,7 @@ def _of_offer(ctx: Context, offer_id: str) -> str:
     return ctx.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now).team
 
 
-@train.button(CONFIRM, right=Right.RUN_SUBMIT, team=_of_offer)
+@train.button(CONFIRM, right=Right.RUN_SUBMIT, team=_of_offer, repeats=True)
 def click_cache_and_run(ctx: Context, offer_id: str) -> Reply:
     """Has the caches made that a run lacks, and submits it, or neither."""
     offer = ctx.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now)

@@ -39,7 +39,7 @@ def extend(ctx: Context, run: Reference, time: timedelta, team: str | None) -> R
     return Reply(extended(ctx.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now)))
 
 
-@train.button("train.open", right=Right.RUN_READ, team=of_run)
+@train.button("train.open", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_open(ctx: Context, run_id: str) -> Reply:
     """The way into the card's session."""
     run = ctx.training.get(ctx.session, run_id)
@@ -47,7 +47,7 @@ def click_open(ctx: Context, run_id: str) -> Reply:
     return _door_of(ctx, run)
 
 
-@train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True)
+@train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True, repeats=True)
 def click_extend(ctx: Context, value: str) -> Reply:
     """Has the session last until what the button meant when it was shown."""
     run_id, _, moment = value.partition(" ")

@@ -62,11 +62,17 @@ class ButtonTraits(TypedDict, total=False):
     value, the team of what the button is about: the person needs the right in that team, whatever
     the channel. It is `of_no_team` where no team owns it. A button that is `anywhere` stands in
     channels of no team as well, such as those of digests, and may be clicked there.
+
+    The same click within a minute, whoever clicks, has no second effect. A button that `repeats` is
+    carried out each time: it changes nothing, or has one effect however often it is clicked. One
+    that answers a question has its effect `once` for each message, which counts for a day.
     """
 
     right: Required[StrEnum]
     team: Required[Callable[[Any, str], str | None]]
     anywhere: bool
+    repeats: bool
+    once: bool
 
 
 def of_no_team(_ctx: object, _value: str) -> str | None:
@@ -157,6 +163,8 @@ class ButtonVerb:
     right: StrEnum
     team: Callable[[Any, str], str | None]
     anywhere: bool = False
+    repeats: bool = False
+    once: bool = False
 
     def answer(self, ctx: object, value: str) -> Reply:
         """What the handler says to the button's value."""

@@ -13,7 +13,7 @@ async def play(story: Story) -> None:
     await is_admitted(story, card)
     await card.shows("Running for")
     await alice.types("#team-a", "/train submit lane " + command)
-    await alice.is_told("You sent the same command", "Was this one meant as well?")
+    await alice.is_told("The same command was sent here", "Was this one meant as well?")
     await alice.types("#team-a", "/train stop lnae")
     await alice.is_told("team-a has no run lnae.", "It has: lane.")
     await alice.clicks(card, "Stop", confirming="Stop lane? 1 GPU will be free again.")

@@ -71,11 +71,12 @@ class Furnished:
 
         self.office.application.database.transaction(work)
 
-    def dump(self) -> dict[str, list[dict[str, Any]]]:
-        """Every row there is, by table, for comparing."""
+    def effects(self) -> dict[str, list[dict[str, Any]]]:
+        """Every row by table; without what keeps deliveries apart, and when to look again."""
         found: dict[str, list[dict[str, Any]]] = {}
         for table, row in self._all():
-            found.setdefault(table.name, []).append(row)
+            if table.name not in {"deliveries", "due"}:
+                found.setdefault(table.name, []).append(row)
         return found
 
     def _all(self) -> list[tuple[Any, dict[str, Any]]]:
@@ -198,6 +199,13 @@ def _snapshot(office: Office, world: Served, claim: str) -> None:
         return found is not None and bool(found.status.ready_to_use)
 
     eventually(seen)
+    found = view.get(SNAPSHOTS, name, "team-a")
+    assert found is not None
+
+    def note(session: Session) -> None:
+        _newest(session, Snapshot).uid = found.uid
+
+    office.application.database.transaction(note)
 
 
 def _age(session: Session) -> None:
@@ -224,10 +232,11 @@ def _rows(session: Session) -> dict[str, str]:
     revert = _row(Revert, claim_name="other", size_bytes=2**40)
     session.add_all([orphan, quota, change, growth, repair, revert])
     session.flush()
+    session.refresh(quota)
     return {
         "dataset.remove_orphan": orphan.id,
-        "quota.adopt": f"{quota.id}:6",
-        "quota.rewrite": f"{quota.id}:6",
+        "quota.adopt": f"{quota.id}:{quota.stranger:f}",
+        "quota.rewrite": f"{quota.id}:{quota.stranger:f}",
         "anf.give-back": change.id,
         "anf.grow-withdraw": growth.id,
         "anf.repair-withdraw": repair.id,
@@ -257,7 +266,8 @@ def _values(session: Session) -> dict[str, str]:
         select(Approval).where(col(Approval.subject_id) == _newest(session, Override).id)
     ).one()
     later = int((datetime.now(UTC) + timedelta(days=1)).timestamp())
-    words = {"kind": "command", "command": "train", "words": "stop lane"}
+    words = {"kind": "command", "command": "train", "words": "stop lane", "delivery": "doubted",
+             "person": ALICE, "at": round(datetime.now(UTC).timestamp())}  # fmt: skip
     soon = int((datetime.now(UTC) + timedelta(hours=9)).timestamp())
     return {
         "again": json.dumps(words),

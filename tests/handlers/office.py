@@ -59,9 +59,9 @@ class Office:
         name, _, words = text.removeprefix("/").partition(" ")
         return self.answer(self.incoming(person, channel, command=name, words=words, **how))
 
-    def clicks(self, person: str, channel: str, action: str, value: str) -> str:
+    def clicks(self, person: str, channel: str, action: str, value: str, **how: str) -> str:
         """The answer to a click."""
-        click = self.incoming(person, channel, kind="button", command=action, value=value)
+        click = self.incoming(person, channel, kind="button", command=action, value=value, **how)
         return self.answer(click)
 
     def answer(self, incoming: Incoming) -> str:
@@ -84,10 +84,21 @@ class Office:
             delivery=delivery,
             trigger_id=delivery,
             response_url=None,
-            message_ts=None,
+            message_ts=how.get("message_ts"),
             received=time.monotonic() + PATIENCE_SECONDS,  # on a busy machine nothing is late
             doubted=False,
         )
+
+
+def question(office: Office, text: str) -> str:
+    """What the button says that asks Alice whether she meant to repeat a command."""
+    name, _, words = text.removeprefix("/").partition(" ")
+    reply = office.application.desk.answer(
+        office.incoming(ALICE, TEAM_A, command=name, words=words)
+    )
+    assert reply is not None
+    (button,) = reply.buttons
+    return button.value
 
 
 @contextmanager

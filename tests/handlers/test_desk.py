@@ -14,9 +14,21 @@ from bot.slack.incoming import Incoming
 from bot.slack.text import as_text
 from bot.training.tables import Run
 from handlers.desk import AGAIN
-from tests.handlers.office import ALICE, BOB, CAROL, DAN, ELSEWHERE, TEAM_A, TEAM_B, Office
+from tests.handlers.office import (
+    ALICE,
+    BOB,
+    CAROL,
+    DAN,
+    ELSEWHERE,
+    TEAM_A,
+    TEAM_B,
+    Office,
+    question,
+)  # fmt: skip
 
 SUBMIT = "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3"
+
+ALIKE = "The same command was sent here 0 s ago and it was taken: "
 
 
 def count(office: Office, table: type[Run | AuditLine]) -> int:
@@ -42,7 +54,7 @@ def test_a_delivery_that_comes_twice_counts_once(office: Office) -> None:
 def test_the_same_words_again_are_asked_about(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     asked = office.says(ALICE, TEAM_A, SUBMIT)
-    assert asked.startswith("You sent the same command ")
+    assert asked.startswith("The same command was sent here ")
     assert "Was this one meant as well?" in asked
     assert "Yes, do it again" in asked
     assert count(office, Run) == 1
@@ -51,8 +63,7 @@ def test_the_same_words_again_are_asked_about(office: Office) -> None:
 def test_meaning_it_twice_does_it_twice(office: Office) -> None:
     words = SUBMIT.removeprefix("/train ").replace("lane ", "one ", 1)
     office.says(ALICE, TEAM_A, f"/train {words}")
-    value = json.dumps({"kind": "command", "command": "train", "words": words})
-    answer = office.clicks(ALICE, TEAM_A, AGAIN, value)
+    answer = office.clicks(ALICE, TEAM_A, AGAIN, question(office, f"/train {words}"))
     assert "live runs of a team have different names" in answer
 
 
@@ -168,7 +179,7 @@ def test_those_who_ask_at_once_are_each_answered(office: Office) -> None:
     ) == [
         recorded("lane", "team-a"),
         "This was received already. Nothing was done twice.",
-        f"You sent the same command 0 s ago and it was taken: `{SUBMIT.removeprefix('/train ')}`",
+        f"{ALIKE}`{SUBMIT.removeprefix('/train ')}`",
         "900 GPUs are more than team-a may use in one run: 64.",
         "Guests and people of other workspaces cannot use Quartermaster.",
         recorded("lane", "team-b"),

@@ -1,6 +1,5 @@
 """Whoever has left a team acts for it no more: not by words, clicks, questions or later acts."""
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +10,7 @@ from sqlmodel import Session, col, select
 from bot.quotas.tables import Override
 from bot.training.tables import Phase, Run
 from handlers.desk import AGAIN
-from tests.handlers.office import ALICE, CAROL, ERIN, TEAM_A, Office, opened
+from tests.handlers.office import ALICE, CAROL, ERIN, TEAM_A, Office, opened, question
 from tests.handlers.test_train import newest, work
 from tests.handlers.test_train_scaling import SUBMIT as WIDE
 from tests.playground.cluster.served import Served
@@ -86,8 +85,9 @@ def test_commands_refuse_who_has_left(office: Office, tmp_path: Path, place: str
 
 
 def test_a_question_is_void_for_who_has_left(office: Office, tmp_path: Path) -> None:
+    office.says(ALICE, TEAM_A, NOTEBOOK)
+    value = question(office, NOTEBOOK)
     leaves(office, tmp_path)
-    value = json.dumps({"kind": "command", "command": "train", "words": NOTEBOOK[7:]})
     assert office.clicks(ALICE, TEAM_A, AGAIN, value) == REFUSED
 
 

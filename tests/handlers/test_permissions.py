@@ -148,7 +148,7 @@ TABLE = {
     "[anf.grow-withdraw]": "..la.... ....",
     "[approval.approve]": "...a.... ....",
     "[approval.deny]": "...a.... ....",
-    "[again]": "o.la.... .HD.",
+    "[again]": "o....... ..D.",
 }  # fmt: skip
 
 

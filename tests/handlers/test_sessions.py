@@ -103,7 +103,8 @@ def test_a_command_extends_and_is_doubted_twice(office: Office, run: Run) -> Non
     wanted = run.until + timedelta(hours=2)
     said = office.says(ALICE, TEAM_A, "/train extend nb 2h").splitlines()
     assert said[0] == f"`nb` goes on until {shown(wanted)}."
-    assert office.says(ALICE, TEAM_A, "/train extend nb 2h").startswith("You sent the same command")
+    again = office.says(ALICE, TEAM_A, "/train extend nb 2h")
+    assert again.startswith("The same command was sent here")
     assert newest(office).until == wanted
 
 
