@@ -191,7 +191,7 @@ def _of_cache(ctx: Context, value: str) -> str | None:
     return here if theirs.roles.isdisjoint(EVERYBODY) else team
 
 
-@dataset.button(EVICT, right=Right.DATASET_EVICT, team=_of_cache)
+@dataset.button(EVICT, right=Right.DATASET_EVICT, team=_of_cache, repeats=True)
 def click_evict(ctx: Context, cache_id: str) -> Reply:
     """Has the cache evicted that the question, or a notice, was about."""
     cache = _cache(ctx, cache_id)

@@ -107,7 +107,7 @@ def _of_series(ctx: Context, series_id: str) -> str | None:
     return ctx.gpus.team_of(ctx.session, series_id)
 
 
-@gpu.button(MINE, right=Right.RUN_SUBMIT, team=_of_series, anywhere=True)
+@gpu.button(MINE, right=Right.RUN_SUBMIT, team=_of_series, anywhere=True, repeats=True)
 def click_mine(ctx: Context, series_id: str) -> Reply:
     """Notes whose something is that others started."""
     series = ctx.gpus.claim(ctx.session, ctx.caller, series_id, ctx.now)

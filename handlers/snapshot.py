@@ -176,7 +176,7 @@ def of_snapshot(ctx: Context, value: str) -> str:
     return ctx.snapshots.get(ctx.session, value.partition(":")[0]).team
 
 
-@snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE, team=of_snapshot)
+@snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE, team=of_snapshot, repeats=True)
 def click_delete(ctx: Context, row_id: str) -> Reply:
     """Deletes the snapshot of a card or a question."""
     row = ctx.snapshots.get(ctx.session, row_id)

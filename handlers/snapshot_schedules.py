@@ -69,7 +69,7 @@ def _of_schedule(ctx: Context, row_id: str) -> str:
     return ctx.schedules.get(ctx.session, row_id).team
 
 
-@snapshot.button(UNSCHEDULE, right=Right.SNAPSHOT_CREATE, team=_of_schedule)
+@snapshot.button(UNSCHEDULE, right=Right.SNAPSHOT_CREATE, team=_of_schedule, repeats=True)
 def click_unschedule(ctx: Context, row_id: str) -> Reply:
     """Stops the schedule of a card."""
     row = ctx.schedules.get(ctx.session, row_id)

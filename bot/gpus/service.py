@@ -113,6 +113,8 @@ class GpuService:
             raise ConflictError(
                 f"{series.name} is <@{series.person}>'s already.", "Ask them about it."
             )
+        if series.person:
+            return series
         series.person = caller.person
         session.add(series)
         actor = Actor(caller.workspace_id, caller.person, caller.channel, series.team or None)
