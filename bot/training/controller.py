@@ -214,7 +214,7 @@ def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: da
         return FINE
     if decision.state.obstacle and not is_about_volumes(cluster, seen.pods):
         return FINE
-    warning = warning_about(cluster, run.namespace, seen.pods, seen.root.uid, run.since)
+    warning = warning_about(cluster, seen.pods, seen.root.object, run.since)
     return warning if now - run.since >= _REFUSED_FOR else replace(warning, is_final=False)
 
 

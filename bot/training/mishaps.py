@@ -26,7 +26,8 @@ _ASK_ABOUT_POLICY = (
     "Change what the policy objects to and submit it again, or ask a platform admin about the"
     " policy."
 )
-_NOT_MADE = {"FailedCreate", "FailedCreatePod"}
+_NOT_MADE = {"FailedCreate", "FailedCreatePod", "MPIJobFailed"}
+_NOT_CREATED = re.compile(r"^(Error creating|(worker|launcher) pod created failed): ")
 _REFUSED_BY_ADMISSION = re.compile(r"is forbidden: |denied the request")
 _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 
@@ -157,7 +158,7 @@ def of_warning(event: Event) -> Mishap:
 
 def _is_denied(text: str) -> bool:
     """Whether a controller could not make a pod because that may not be as it is."""
-    said = text.removeprefix("Error creating: ")
+    said = _NOT_CREATED.sub("", text)
     return _REFUSED_BY_ADMISSION.search(said) is not None and who_forbids(said) == "Denied"
 
 
@@ -245,11 +246,13 @@ _STUCK: Mapping[str, tuple[str, str]] = {
     "CreateContainerError": ("Its container cannot be made", _NO_SETTINGS),
     "RunContainerError": ("Its container cannot be started", _SAY_RIGHT),
 }
+_LOOK_AT_PODS = ("The cluster lets nobody make its pod", "An admin has to look at that.")
 _WARNINGS: Mapping[str, tuple[str, str]] = {
     "FailedMount": ("Its volume cannot be mounted", _WAIT_FOR_STORAGE),
     "FailedAttachVolume": ("Its volume cannot be attached to the node", _WAIT_FOR_STORAGE),
     "FailedMapVolume": ("Its volume cannot be mapped", _WAIT_FOR_STORAGE),
-    "FailedCreate": ("The cluster lets nobody make its pod", "An admin has to look at that."),
+    "FailedCreate": _LOOK_AT_PODS,
+    "FailedCreatePod": _LOOK_AT_PODS,
 }
 _DISRUPTIONS: Mapping[str, str] = {
     "PreemptionByScheduler": "Its pod had to make room for {taker}.",

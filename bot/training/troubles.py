@@ -1,7 +1,7 @@
 """Looks at what is around a run's pods for what keeps them from starting, or going on."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from bot.cluster import labels
 from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.events import Event
-from bot.cluster.objects import Node, Pod, find_condition, has_condition
+from bot.cluster.objects import ClusterObject, Node, Pod, find_condition, has_condition
 from bot.cluster.resources import EVENTS, NODES, PODS, PVCS
 from bot.masking import without_mentions
 from bot.training.mishaps import FINE, Mishap, of_claim, of_node, of_provisioning, of_warning
@@ -31,18 +31,21 @@ def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> Mishap:
 
 
 def warning_about(
-    cluster: Cluster, namespace: str, pods: Sequence[Pod], root_uid: str, since: datetime
+    cluster: Cluster, pods: Sequence[Pod], root: ClusterObject, since: datetime
 ) -> Mishap:
     """The newest warning that Kubernetes has about pods that do not come up, or about their root.
 
     A PVC that gets no volume is why none of the pods that mount it has a node. What was said before
     `since` may have passed.
     """
+    namespace = root.namespace
     for claim in _unbound(cluster, pods):
         failed = _newest(cluster, namespace, claim.uid)
         if failed is not None and failed.reason == "ProvisioningFailed":
             return of_provisioning(claim.name, failed)
-    last = _newest(cluster, namespace, pods[0].uid if pods else root_uid)
+    last = _newest(cluster, namespace, pods[0].uid if pods else root.uid)
+    if last is None and not pods:
+        last = _of_children(cluster, root)
     if last is None:
         return FINE
     warning = of_warning(last)
@@ -105,6 +108,17 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[PersistentVolumeClaim]:
 
 def _newest(cluster: Cluster, namespace: str, uid: str) -> Event | None:
     fields = f"involvedObject.uid={uid},type=Warning"
-    events: list[Event] = cluster.list(EVENTS, namespace, fields=fields)
+    return _last(cluster.list(EVENTS, namespace, fields=fields))
+
+
+def _of_children(cluster: Cluster, root: ClusterObject) -> Event | None:
+    """What stands in the way of the Jobs that an operator makes of a root, by their names."""
+    fields = "involvedObject.kind=Job,reason=FailedCreate,type=Warning"
+    events: list[Event] = cluster.list(EVENTS, root.namespace, fields=fields)
+    start = f"{root.name}-"
+    return _last(event for event in events if event.involved_object.name.startswith(start))
+
+
+def _last(events: Iterable[Event]) -> Event | None:
     warnings = [event for event in events if event.type == "Warning" and event.message]
     return max(warnings, key=lambda event: event.last_seen or _LONG_AGO, default=None)

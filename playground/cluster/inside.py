@@ -43,6 +43,7 @@ from playground.cluster.objects.kinds import (
 from playground.cluster.objects.namespace_quotas import NamespaceQuotas
 from playground.cluster.objects.network_rules import ServiceAddresses
 from playground.cluster.objects.operations import Operations
+from playground.cluster.objects.pod_admission import PodSecurity
 from playground.cluster.objects.priorities import PodPriority
 from playground.cluster.objects.storage_rules import StorageAdmission
 from playground.cluster.objects.store import Key, Store
@@ -75,6 +76,7 @@ class Inside:
         self.claims, self.snapshots = Claims(*of_volumes), Snapshots(*of_volumes)
         self.snapshot_actions = SnapshotActions(*of_volumes)
         self.operators: set[str] = set()
+        self.warnings: list[str] = []  # of the request that is being answered
         self.frameworks = frameworks(self.store)
         self.kueue_on = engine == "kueue"
         self.kueue = Configuration()
@@ -91,6 +93,7 @@ class Inside:
             ServiceAccountTokens(self.store),
             *operator_webhooks(self.store),
             self._webhook,
+            PodSecurity(self.store, self.warnings),
             NamespaceQuotas(self.store),
         ]
 

@@ -1,7 +1,8 @@
 """Requests as the API reads them, and answers as it writes them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
@@ -10,6 +11,8 @@ import yaml
 from playground.cluster.objects.errors import ApiError, bad_request
 from playground.cluster.objects.kinds import Object
 from playground.cluster.objects.operations import Options
+
+T = TypeVar("T")
 
 JSON_TYPE = "application/json"
 
@@ -99,6 +102,14 @@ def failure(error: ApiError) -> Answer:
     seconds = error.details.get("retryAfterSeconds")
     headers = {"retry-after": str(seconds)} if seconds is not None else {}
     return Answer(error.code, orjson.dumps(error.status()), headers=headers)
+
+
+def warned(result: T, warnings: Sequence[str]) -> T:
+    """The answer with warnings in its headers; a watch has none."""
+    if isinstance(result, Answer) and warnings:
+        quoted = (each.replace("\\", "\\\\").replace('"', '\\"') for each in warnings)
+        result.headers["warning"] = ", ".join(f'299 - "{each}"' for each in quoted)
+    return result
 
 
 def success(details: dict[str, Any], status: int = 200) -> Answer:

@@ -6,7 +6,7 @@ from email.utils import formatdate
 from typing import Any
 
 from playground.cluster.api.access import Access, User, Wish
-from playground.cluster.api.answers import Answer, Call, failure
+from playground.cluster.api.answers import Answer, Call, failure, warned
 from playground.cluster.api.connections import Connections
 from playground.cluster.api.faults import Faults
 from playground.cluster.api.routes import EFFECTS, Routes, wish_of
@@ -86,8 +86,9 @@ class ClusterApp:
     def _perform(self, user: User, wish: Wish, call: Call) -> Answer | Watch:
         with self.inside.lock:
             self.inside.loop.settle()
+            self.inside.warnings.clear()
             try:
-                result = self._result(user, wish, call)
+                result = warned(self._result(user, wish, call), self.inside.warnings)
             except ApiError as error:
                 result = failure(error)
             self.inside.loop.settle()

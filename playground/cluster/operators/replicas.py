@@ -7,7 +7,7 @@ from playground.cluster.control.job_pods import owner_reference
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
 from playground.cluster.objects.errors import ApiError
-from playground.cluster.objects.kinds import POD, Kind, Object
+from playground.cluster.objects.kinds import MPI_JOB, POD, Kind, Object
 from playground.cluster.objects.operations import stamp
 from playground.cluster.objects.store import key_of
 
@@ -92,6 +92,8 @@ def create(world: World, kind: Kind, job: Object, made: Kind, body: Object) -> O
         return world.operations.create(made, space, body)
     except ApiError as error:
         why = ("FailedCreatePod" if made == POD else "FailedCreate", error.message)
+        if kind == MPI_JOB and made == POD:
+            why = ("MPIJobFailed", f"worker pod created failed: {error.message}")
         world.record(kind, job, why, "kubeflow", warning=True)
         return None
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.training.tables import Phase
 from bot.training.troubles import warning_about
 from tests.bot.ground import DENIAL, START
@@ -113,9 +114,9 @@ def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
         "lastTimestamp": "2026-11-21T12:00:00Z",
     }
     rig.world.create("events", event, "team-a")
+    root = ClusterObject(metadata=ObjectMeta(name="x", namespace="team-a", uid="uid-1"))
     found = [
-        warning_about(rig.cluster, "team-a", (), "uid-1", START + timedelta(minutes=passed))
-        for passed in (0, 1)
+        warning_about(rig.cluster, (), root, START + timedelta(minutes=passed)) for passed in (0, 1)
     ]
     assert [each.is_final for each in found] == [True, False]
     assert found[0].said == found[1].said

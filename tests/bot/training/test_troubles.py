@@ -8,6 +8,7 @@ from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class, training_job
 from tests.bot.training.cards import card
 from tests.bot.training.rig import Rig
+from tests.bot.training.test_elastic_forms import manage_pytorch_jobs
 
 DATA = VolumeMount("team-a-data", "/data", read_only=False)
 DISK = VolumeMount("disk", "/data", read_only=False)
@@ -142,6 +143,25 @@ def test_pods_wait_for_the_resource_quota(rig: Rig) -> None:
     rig.world.delete("resourcequotas", "small", "team-a")
     rig.pass_time(minutes=1)
     assert obstacle(rig, run_id) == (Phase.RUNNING, "", "")
+
+
+@pytest.mark.parametrize(
+    ("operator", "form"),
+    [("trainer", "trainjob"), ("training-operator", "pytorchjob"), ("mpi-operator", "mpi")],
+)
+def test_refused_pods_of_operators_are_told(rig: Rig, operator: str, form: str) -> None:
+    rig.world.install(operator)
+    manage_pytorch_jobs(rig)
+    rig.look()
+    named = {"pod-security.kubernetes.io/enforce": "restricted"}
+    rig.world.patch("namespaces", "team-a", {"metadata": {"labels": named}})
+    more = {"kind": "mpi"} if form == "mpi" else {"kind": "elastic", "form": form}
+    run_id = rig.submit(gpus=1, nodes=2, **more)
+    rig.pass_time(minutes=3)
+    run = rig.get(run_id)
+    assert run.phase == Phase.FAILED
+    assert run.reason.startswith("The cluster refuses its pods: ")
+    assert 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation' in run.reason
 
 
 def test_a_run_that_may_not_be_made_waits(rig: Rig) -> None:
