@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from random import Random
 from typing import Protocol, TypeVar
 
 from playground.bot_process import BotProcess, Pulse
@@ -16,7 +17,7 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 60.0
 LIMIT = timedelta(hours=2)
 _LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.015, 0.25
-_TICK = timedelta(milliseconds=1)
+_LATEST = 0.9  # seconds: nothing in the world happens on the very moment it was planned for
 _SAME = timedelta(milliseconds=1)
 
 
@@ -41,7 +42,7 @@ class Pace:
     """Moves the clock for a world whose bots say when they are quiet.
 
     `is_settled` says whether nothing outside is on its way to a bot; `check` raises when the
-    world itself broke.
+    world itself broke. Every event is seen a part of a second late, by `random`.
     """
 
     clock: VirtualClock
@@ -50,6 +51,7 @@ class Pace:
     bots: Sequence[BotProcess]
     is_settled: Callable[[], bool]
     check: Callable[[], None]
+    random: Random
     patience_seconds: float = PATIENCE_SECONDS  # real ones, of each wait
     _pause_seconds: float = _LOOK_SECONDS
 
@@ -98,8 +100,11 @@ class Pace:
             await self._look_later()
             return
         self._pause_seconds = _LOOK_SECONDS
-        await self.clock.move_to(upcoming + _TICK)
+        await self.clock.move_to(upcoming + self._lateness())
         self._settle()
+
+    def _lateness(self) -> timedelta:
+        return timedelta(milliseconds=1, seconds=_LATEST * self.random.random())
 
     async def _look_later(self) -> None:
         """Waits for a change, each time a little longer while there is none."""

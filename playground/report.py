@@ -17,6 +17,7 @@ def _lines(world: World) -> Iterator[str]:
     for channel in world.slack.channels.values():
         yield from _channel(world, channel)
     yield f"--- time {world.clock.now():%a %H:%M:%S}, offset {world.clock.offset}"
+    yield f"--- seed {world.options.seed}"
     yield f"--- the cluster's next event: {world.cluster.next_event()}"
     for bot in world.bots:
         yield f"--- bot {bot.state}: {world.last_pulses.get(bot.url, 'not asked')}"

@@ -128,6 +128,7 @@ class World:
             self.bots,
             self._is_settled,
             self._check,
+            Random(options.seed),  # noqa: S311  # a chance of its own, however often it is asked
         )
 
     async def _manifest(self) -> Json:

@@ -11,6 +11,7 @@ from tests.arm import arm
 from tests.databases import database, database_url, own_database
 from tests.object_stores import lake
 from tests.postgres import postgres_server, postgres_url
+from tests.seeds import pytest_addoption
 from tests.skips import pytest_runtest_makereport
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "own_database",
     "postgres_server",
     "postgres_url",
+    "pytest_addoption",
     "pytest_runtest_makereport",
 ]
 

@@ -8,6 +8,7 @@ import pytest
 from playground.bot_process import BotProcess
 from playground.opening import opened
 from playground.world import DATABASE, Options
+from tests.seeds import world_seed
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +26,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def options(template: Path, tmp_path: Path) -> Options:
+def options(request: pytest.FixtureRequest, template: Path, tmp_path: Path) -> Options:
     """A world in a folder of its own."""
-    return Options(tmp_path / "world", template=template)
+    seed = world_seed(request.config)
+    return Options(tmp_path / "world", template=template, seed=seed)
