@@ -52,11 +52,11 @@ class ConfigurationError(UserError):
 class OutsideError(QuartermasterError):
     """Something outside failed; the message says what was tried and what it said.
 
-    Secrets in that are hidden, and nobody is called by it.
+    Secrets in that are hidden, and nobody is called by it; the hint is in our own words.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(*(without_mentions(hide_secrets(each)) for each in (message, hint)))
+        super().__init__(without_mentions(hide_secrets(message)), hide_secrets(hint))
 
 
 class ClusterError(OutsideError):

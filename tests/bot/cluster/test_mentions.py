@@ -46,8 +46,9 @@ def test_there_are_parts_with_messages() -> None:
 
 @pytest.mark.parametrize("error", [ClusterError, MetricsError, StorageError])
 def test_errors_of_servers_call_nobody(error: type[ClusterError]) -> None:
-    raised = error(CALLS, CALLS)
-    assert (raised.message, raised.hint, str(raised)) == (QUIET, QUIET, QUIET)
+    raised = error(CALLS, "Ask in <#C0TEAMA>.")
+    assert (raised.message, str(raised)) == (QUIET, QUIET)
+    assert raised.hint == "Ask in <#C0TEAMA>."
 
 
 def test_what_a_program_left_is_shown_quietly() -> None:
