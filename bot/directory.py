@@ -12,11 +12,12 @@ from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import ChatError
-from bot.people import GROUP, PERSON, GroupMember, Person
+from bot.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.slack.client import SlackClient, User
 
 _PERSON_AGAIN = timedelta(hours=6)
 _GROUP_AGAIN = timedelta(minutes=10)
+_CHANNEL_AGAIN = timedelta(minutes=10)
 _NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)
 _chance = SystemRandom()
 
@@ -76,6 +77,40 @@ class GroupController:
         """What was known stays; the log has the rest."""
 
 
+class ChannelController:
+    """Keeps which channels of the configuration are shared with another company."""
+
+    kind = CHANNEL
+
+    def __init__(self, client: SlackClient, clock: Clock, settings: Callable[[], Settings]) -> None:
+        self._client = client
+        self._clock = clock
+        self._settings = settings
+
+    def step(self, row_id: str) -> Step:
+        """Asks how the channel is; rests once the configuration names it no more."""
+        workspace_id, channel_id = row_id.split(":")
+        now = self._clock.now()
+        if channel_id not in self._settings().named_channels():
+            return Step(None)
+        try:
+            is_shared = self._client.conversation_info(channel_id).is_shared_outside
+        except ChatError as error:
+            if error.code == "channel_not_found":
+                return Step(now + _spread(_CHANNEL_AGAIN))
+            return _later(error, now)
+        channel = Channel(
+            workspace_id=workspace_id,
+            channel_id=channel_id,
+            is_shared_outside=is_shared,
+            refreshed_at=now,
+        )
+        return Step(now + _spread(_CHANNEL_AGAIN), lambda session: _note_channel(session, channel))
+
+    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+        """What was known stays; the log has the rest."""
+
+
 class Directory:
     """Asks Slack at once about people whose word is about to be acted upon."""
 
@@ -127,6 +162,10 @@ def _later(error: ChatError, now: datetime) -> Step:
 def _spread(interval: timedelta) -> timedelta:
     """A little less than the interval, so that not all are asked at once."""
     return interval * _chance.uniform(0.9, 1.0)
+
+
+def _note_channel(session: Session, channel: Channel) -> None:
+    session.merge(channel)
 
 
 def _note_person(

@@ -138,6 +138,10 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
             continue
         if found.is_archived:
             yield Finding(about, "failed", f"#{found.name} is archived", "Name another channel.")
+        elif found.is_shared_outside and channel not in settings.slack.shared_channels:
+            says = f"#{found.name} is shared with another company; commands with cards are refused"
+            remedy = "Name another channel, or allow this one in slack.shared_channels."
+            yield Finding(about, "warning", says, remedy)
         elif not found.is_member:
             says = f"the bot is not in #{found.name}"
             yield Finding(about, "failed", says, "Type /invite @Quartermaster there.")

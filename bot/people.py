@@ -13,6 +13,7 @@ from bot.due import wake
 
 PERSON = "person"
 GROUP = "group"
+CHANNEL = "channel"
 LANE = "slack"
 
 
@@ -39,6 +40,17 @@ class GroupMember(SQLModel, table=True):
     workspace_id: str = Field(primary_key=True)
     group_id: str = Field(primary_key=True)
     user_id: str = Field(primary_key=True, index=True)
+
+
+class Channel(SQLModel, table=True):
+    """A Slack channel that the configuration names, as Slack last described it."""
+
+    __tablename__: ClassVar[Any] = "channels"
+
+    workspace_id: str = Field(primary_key=True)
+    channel_id: str = Field(primary_key=True)
+    is_shared_outside: bool = False
+    refreshed_at: datetime | None = Field(default=None, sa_type=Moment)
 
 
 @dataclass(frozen=True)
@@ -96,6 +108,12 @@ def get_to_know(session: Session, workspace_id: str, user_id: str, now: datetime
     if session.get(Person, (workspace_id, user_id)) is None:
         session.add(Person(workspace_id=workspace_id, user_id=user_id))
     wake(session, PERSON, row_id(workspace_id, user_id), LANE, now)
+
+
+def is_shared_outside(session: Session, workspace_id: str, channel_id: str) -> bool:
+    """Whether another company is known to be in a channel, or to be invited to it."""
+    channel = session.get(Channel, (workspace_id, channel_id))
+    return channel is not None and channel.is_shared_outside
 
 
 def groups_of(session: Session, workspace_id: str, user_id: str) -> frozenset[str]:

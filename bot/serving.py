@@ -18,7 +18,7 @@ from bot.controller import Loop
 from bot.current import CurrentSettings
 from bot.database.database import Session
 from bot.database.exclusive import alone
-from bot.directory import Directory, GroupController, PersonController
+from bot.directory import ChannelController, Directory, GroupController, PersonController
 from bot.errors import DatabaseError
 from bot.health import Health
 from bot.http import Pages, Server, application
@@ -87,6 +87,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
     )
     directory = (
         PersonController(client, bot.clock),
+        ChannelController(client, bot.clock, bot.settings),
         GroupController(client, bot.clock, bot.settings),
     )
     anew = Directory(client, bot.database, bot.clock).read_anew
@@ -160,7 +161,7 @@ def _take_up(bot: Application) -> None:
 
 
 def _get_to_know(bot: Application) -> None:
-    """Has Slack asked about the people and groups that the configuration names."""
+    """Has Slack asked about the people, groups and channels that the configuration names."""
     settings = bot.settings()
 
     def work(session: Session) -> None:
@@ -171,6 +172,9 @@ def _get_to_know(bot: Application) -> None:
         for group in sorted(settings.named_groups()):
             row = people.row_id(settings.workspace, group)
             due.wake(session, people.GROUP, row, people.LANE, now)
+        for channel in sorted(settings.named_channels()):
+            row = people.row_id(settings.workspace, channel)
+            due.wake(session, people.CHANNEL, row, people.LANE, now)
 
     try:
         bot.database.transaction(work)

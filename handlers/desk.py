@@ -185,9 +185,22 @@ class Desk:
         context = Context(session, caller, self._clock.now(), spelling, self._services)
         if isinstance(asked, Parsed):
             self._services.access.require(caller, Right(asked.verb.right))
+            if asked.verb.mutates:
+                self._refuse_shared(session, incoming.channel)
             return partial(asked.answer, context)
         button, value = asked
         return partial(button.answer, self._clicked(context, button, value), value)
+
+    def _refuse_shared(self, session: Session, channel: str) -> None:
+        """NotAllowedError where another company would see the card."""
+        settings = self._services.settings()
+        is_allowed = channel in settings.slack.shared_channels
+        if not is_allowed and people.is_shared_outside(session, settings.workspace, channel):
+            raise NotAllowedError(
+                "This channel is shared with another company, which would see the card.",
+                "Use a channel of your own company. A platform admin can allow this one:"
+                " `slack.shared_channels` in quartermaster.yaml.",
+            )
 
     def _clicked(self, context: Context, button: ButtonVerb, value: str) -> Context:
         """The context of a click by who may: the team of what the button is about decides."""

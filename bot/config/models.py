@@ -51,6 +51,9 @@ class Slack(Section):
     admin_channel: ChannelId | None = None
     """Where admins are told what needs them; without it they get direct messages."""
 
+    shared_channels: tuple[ChannelId, ...] = ()
+    """Channels shared with another company in which commands that show a card are taken."""
+
 
 class Http(Section):
     """The bot's own servers: Slack's requests with transport http, and health and metrics."""
@@ -233,6 +236,12 @@ class Settings(Section):
     def named_people(self) -> frozenset[str]:
         """Everybody whom this file names."""
         return frozenset(who for circle in self._circles() for who in circle.people)
+
+    def named_channels(self) -> frozenset[str]:
+        """The channels that the configuration names."""
+        named = {channel for team in self.teams.values() for channel in team.channels}
+        others = {self.approvals.channel, self.slack.admin_channel, *self.digests}
+        return frozenset(named | {each for each in others if each})
 
     def named_groups(self) -> frozenset[str]:
         """Every Slack user group that this file names."""

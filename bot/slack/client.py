@@ -88,6 +88,8 @@ class Conversation:
     name: str
     is_member: bool
     is_archived: bool
+    is_shared_outside: bool = False
+    """Whether another company is in it, or is invited."""
 
 
 class SlackClient:
@@ -217,7 +219,10 @@ class SlackClient:
         """How Slack describes this channel."""
         seen = self._api.call("conversations.info", channel=channel)["channel"]
         return Conversation(
-            seen.get("name", ""), bool(seen.get("is_member")), bool(seen.get("is_archived"))
+            seen.get("name", ""),
+            bool(seen.get("is_member")),
+            bool(seen.get("is_archived")),
+            bool(seen.get("is_ext_shared") or seen.get("is_pending_ext_shared")),
         )
 
     def _history(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:

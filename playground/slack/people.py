@@ -152,6 +152,8 @@ class Channel:
     is_private: bool = False
     is_archived: bool = False
     is_read_only: bool = False
+    is_ext_shared: bool = False
+    is_pending_ext_shared: bool = False
     im_with: str | None = None
     messages: list[Message] = field(default_factory=list)
 
@@ -176,8 +178,9 @@ class Channel:
             "is_private": self.is_private,
             "is_archived": self.is_archived,
             "is_member": BOT_USER in self.members,
-            "is_shared": False,
-            "is_ext_shared": False,
+            "is_shared": self.is_ext_shared,
+            "is_ext_shared": self.is_ext_shared,
+            "is_pending_ext_shared": self.is_pending_ext_shared,
             "context_team_id": TEAM,
         }
 

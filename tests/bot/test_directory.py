@@ -12,7 +12,7 @@ from bot.clock import Clock
 from bot.config import Settings
 from bot.controller import Controller, Loop
 from bot.database.database import Database
-from bot.directory import GroupController, PersonController
+from bot.directory import ChannelController, GroupController, PersonController
 from bot.due import Due, wake
 from bot.people import Person
 from playground.slack.people import User
@@ -35,6 +35,7 @@ class Directory:
         controllers: list[Controller] = [
             PersonController(client, self.clock),
             GroupController(client, self.clock, lambda: self.settings),
+            ChannelController(client, self.clock, lambda: self.settings),
         ]
         self.loop = Loop(self.database, self.clock, controllers)
 
@@ -129,6 +130,33 @@ def test_groups_follow_slack_within_ten_minutes(slack: Served, directory: Direct
     directory.pass_time(timedelta(minutes=10))
     members = directory.database.read(lambda s: people.members_of(s, "T0QM", "S0ADMINS"))
     assert members == {"U0BOB"}
+
+
+@pytest.mark.parametrize("field", ["is_ext_shared", "is_pending_ext_shared"])
+def test_shared_channels_are_noticed_within_minutes(
+    slack: Served, directory: Directory, field: str
+) -> None:
+    now, row = directory.clock.now(), people.row_id("T0QM", "C0TEAMA")
+    directory.database.transaction(lambda s: wake(s, people.CHANNEL, row, people.LANE, now))
+    directory.loop.run_due()
+    assert not is_shared(directory)
+    setattr(slack.workspace.channels["C0TEAMA"], field, True)
+    directory.pass_time(timedelta(minutes=10))
+    assert is_shared(directory)
+    setattr(slack.workspace.channels["C0TEAMA"], field, False)
+    directory.pass_time(timedelta(minutes=10))
+    assert not is_shared(directory)
+
+
+def is_shared(directory: Directory) -> bool:
+    return directory.database.read(lambda s: people.is_shared_outside(s, "T0QM", "C0TEAMA"))
+
+
+def test_channels_named_no_more_are_let_be(directory: Directory) -> None:
+    now, row = directory.clock.now(), people.row_id("T0QM", "C0OTHER")
+    directory.database.transaction(lambda s: wake(s, people.CHANNEL, row, people.LANE, now))
+    directory.loop.run_due()
+    assert directory.due_in(people.CHANNEL, "C0OTHER") is None
 
 
 def test_a_disabled_group_has_no_members(slack: Served, directory: Directory) -> None:

@@ -1,0 +1,53 @@
+"""Channels that another company is in: nothing that shows a card there, unless they are allowed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from bot.people import Channel
+from bot.training.tables import Run
+from tests.handlers.office import ALICE, TEAM_A, Office, opened
+from tests.playground.cluster.served import Served
+
+SUBMIT = "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py"
+REFUSED = (
+    "This channel is shared with another company, which would see the card.\n"
+    "Use a channel of your own company. A platform admin can allow this one:"
+    " `slack.shared_channels` in quartermaster.yaml."
+)
+
+
+@pytest.fixture
+def office(tmp_path: Path, served: Served) -> Iterator[Office]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
+        share(open_office)
+        yield open_office
+
+
+def share(office: Office) -> None:
+    row = Channel(workspace_id="T0QM", channel_id=TEAM_A, is_shared_outside=True)
+    office.application.database.transaction(lambda session: session.add(row))
+
+
+def runs(office: Office) -> int:
+    return office.application.database.read(lambda s: len(s.exec(select(Run)).all()))
+
+
+def test_no_card_is_begun_in_shared_channels(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, SUBMIT) == REFUSED
+    assert runs(office) == 0
+
+
+def test_answers_for_one_person_are_given(office: Office) -> None:
+    assert office.says(ALICE, TEAM_A, "/train list").startswith("Runs of team-a")
+    assert office.says(ALICE, "D0ALICE", SUBMIT) != REFUSED
+
+
+def test_allowed_channels_are_as_others(tmp_path: Path, served: Served) -> None:
+    more = f"slack: {{shared_channels: [{TEAM_A}]}}\n"
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, more) as office:
+        share(office)
+        assert office.says(ALICE, TEAM_A, SUBMIT) != REFUSED
+        assert runs(office) == 1
