@@ -152,13 +152,7 @@ class ControlPlane:
 
     def _admit_bot(self) -> None:
         """Applies what deploy/ lets the bot do; the bot's token is its service account's."""
-        for name in (
-            "00-namespace.yaml",
-            "10-access.yaml",
-            "15-kai.yaml",
-            "16-no-engine.yaml",
-            "19-confinement.yaml",
-        ):
+        for name in _DEPLOYED:
             deploy(self.api, name)
         path = f"/api/v1/namespaces/{BOT}/serviceaccounts/{BOT}/token"
         asked = self.api.ask("POST", path, json={"spec": {"expirationSeconds": _BOT_DAYS}})
