@@ -35,8 +35,8 @@ class Line:
     """One line: a team, a person, a run, a type or what runs read.
 
     `runs` are those that held GPUs or waited, and `waited` is how long they waited in all.
-    `borrowed` are GPU-hours beyond the quota, which is known of teams alone; `cost` is None where
-    the price of some of the GPUs is not known.
+    `borrowed` are GPU-hours beyond the quota, which is known of teams alone. `cost` is that of all
+    but the `unpriced` GPU-hours, whose price is not known.
     """
 
     name: str
@@ -44,7 +44,8 @@ class Line:
     runs: set[str] = field(default_factory=set)
     waited: timedelta = timedelta()
     borrowed: Decimal | None = None
-    cost: Decimal | None = Decimal(0)
+    cost: Decimal = Decimal(0)
+    unpriced: Decimal = Decimal(0)
 
     def add(self, who: Who, amounts: Amounts, price: Decimal | None) -> None:
         """Takes one series in."""
@@ -52,9 +53,15 @@ class Line:
         if who.run_id:
             self.runs.add(who.run_id)
         if price is None:
-            self.cost = None
-        elif self.cost is not None:
+            self.unpriced += amounts.gpu_hours
+        else:
             self.cost += price * amounts.gpu_hours
+
+    @property
+    def known_cost(self) -> Decimal | None:
+        """What the GPU-hours with a price cost; None where there are others alone."""
+        is_unknown = self.unpriced and self.unpriced == self.amounts.gpu_hours
+        return None if is_unknown else self.cost
 
     @property
     def wait(self) -> timedelta | None:

@@ -8,6 +8,7 @@ from io import StringIO
 from bot.durations import format_duration
 from bot.gpus.ranking_card import hours, share
 from bot.gpus.report import Line, Report
+from bot.gpus.status import UNKNOWN
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, plain
 from bot.slack.shortening import cut
@@ -15,10 +16,11 @@ from bot.slack.shortening import cut
 _HEADER = ("GPU-hours", "Busy", "At 0 %", "Known", "Borrowed", "Runs", "Wait")
 _COLUMNS = (
     "gpu_hours", "busy_gpu_hours", "idle_gpu_hours", "measured_gpu_hours", "borrowed_gpu_hours",
-    "runs", "waited_hours", "cost", "currency",
+    "runs", "waited_hours", "cost", "unpriced_gpu_hours", "currency",
 )  # fmt: skip
 # A minute that is under way is none yet.
 _ALL = 0.9995
+_LEAST_SHOWN = Decimal("0.01")
 _MOST_ROWS, _LONGEST_NAME = 40, 60
 LONGEST_CSV = 9_500
 
@@ -81,8 +83,9 @@ def _honest(report: Report) -> Iterator[Markup]:
     if report.quoted is not None and report.quoted < _ALL and report.total.borrowed is not None:
         said = f"Quotas are known of {100 * report.quoted:.1f} % of that time"
         yield plain(f"{said}; what was borrowed in the rest is not told.")
-    if report.currency and report.total.cost is None:
-        yield plain("Some GPU types have no price in `training.prices.per_gpu_hour`.")
+    if report.currency and report.total.unpriced:
+        said = f"No price is known of {_few(report.total.unpriced)} GPU-hours: their GPU type has"
+        yield plain(f"{said} none in `training.prices.per_gpu_hour`, or nothing tells the type.")
 
 
 def _row(line: Line, *, is_priced: bool) -> tuple[str, ...]:
@@ -99,11 +102,21 @@ def _row(line: Line, *, is_priced: bool) -> tuple[str, ...]:
         str(len(line.runs)),
         "-" if wait is None else format_duration(wait),
     )
-    return (*cells, _money(line.cost)) if is_priced else cells
+    return (*cells, _money(line)) if is_priced else cells
 
 
-def _money(cost: Decimal | None) -> str:
-    return "unknown" if cost is None else f"{cost:,.2f}"
+def _money(line: Line) -> str:
+    if line.known_cost is None:
+        return UNKNOWN
+    cost = f"{line.known_cost:,.2f}"
+    if not line.unpriced:
+        return cost
+    return f"at least {cost}; {_few(line.unpriced)} GPU-hours of unknown price"
+
+
+def _few(amount: Decimal) -> str:
+    """GPU-hours that are more than none, however few."""
+    return hours(amount) if amount >= _LEAST_SHOWN else f"less than {_LEAST_SHOWN}"
 
 
 def _csv(report: Report) -> Iterator[str]:
@@ -118,7 +131,7 @@ def _fields(line: Line, report: Report) -> tuple[str, ...]:
     measured = Decimal(amounts.measured) / 60_000
     known = (amounts.gpu_hours, amounts.busy_gpu_hours, amounts.idle_gpu_hours, measured)
     waited = Decimal(int(line.waited.total_seconds())) / 3600
-    cost = line.cost if report.currency else None
+    cost = line.known_cost if report.currency else None
     return (
         _safe(line.name),
         *(_exact(each) for each in known),
@@ -126,6 +139,7 @@ def _fields(line: Line, report: Report) -> tuple[str, ...]:
         str(len(line.runs)),
         _exact(waited),
         "" if cost is None else f"{cost:.2f}",
+        _exact(line.unpriced if report.currency else None),
         report.currency,
     )
 

@@ -42,11 +42,11 @@ def test_report_adds_up_and_says_gaps(office: Office) -> None:
     assert lines(office.says(CAROL, TEAM_A, f"{asked} --all --csv"))[3:] == [
         (
             "team,gpu_hours,busy_gpu_hours,idle_gpu_hours,measured_gpu_hours,borrowed_gpu_hours,runs,"
-            "waited_hours,cost,currency,from,to"
+            "waited_hours,cost,unpriced_gpu_hours,currency,from,to"
         ),
-        f"team-a,4.000,1.500,0.000,2.000,,1,0.000,,,{names}",
-        f"team-b,2.000,,,0.000,,0,0.000,,,{names}",
-        f"total,6.000,1.500,0.000,2.000,,1,0.000,,,{names}",
+        f"team-a,4.000,1.500,0.000,2.000,,1,0.000,,,,{names}",
+        f"team-b,2.000,,,0.000,,0,0.000,,,,{names}",
+        f"total,6.000,1.500,0.000,2.000,,1,0.000,,,,{names}",
     ]
 
 

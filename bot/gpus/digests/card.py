@@ -15,6 +15,7 @@ STOP, KEEP = "train.stop", "train.keep"
 UNKNOWN = "?"
 _DAY = timedelta(days=1)
 _ALL = 0.995
+_ROUNDING, _LEAST_SHOWN = 1e-4, 0.1
 _GIB = 1024**3
 _MOST_RAISED = 5
 _MOST_FAULTY = 8
@@ -191,11 +192,15 @@ def _until(each: Raised) -> Markup:
 
 
 def _teams(figures: Figures) -> Table:
-    has_cost = any(each.cost is not None for each in figures.teams)
+    has_cost = _has_cost(figures)
     header = ("Team", "Quota", "Used", "Borrowed", "Busy", "Efficiency")
     cost = (f"Cost ({figures.currency})",) if has_cost else ()
     rows = tuple(_team(each, has_cost=has_cost) for each in figures.teams)
     return Table((*header, *cost), rows)
+
+
+def _has_cost(figures: Figures) -> bool:
+    return any(each.cost is not None for each in figures.teams)
 
 
 def _team(each: TeamFigures, *, has_cost: bool) -> tuple[str, ...]:
@@ -212,8 +217,13 @@ def _hours(value: float | None) -> str:
 def _cost(each: TeamFigures) -> str:
     if each.cost is None:
         return UNKNOWN if each.used else "0"
-    is_all = each.priced >= _ALL * each.used
-    return f"{each.cost:,.2f}" if is_all else f"at least {each.cost:,.2f}"
+    return f"at least {each.cost:,.2f}" if _unpriced(each) else f"{each.cost:,.2f}"
+
+
+def _unpriced(each: TeamFigures) -> float:
+    """GPU-hours without a price; what is less than a minute of a GPU's hundredth is rounding."""
+    rest = each.used - each.priced
+    return rest if rest > _ROUNDING else 0.0
 
 
 def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
@@ -235,6 +245,10 @@ def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterato
                         " the rest is in no figure.")  # fmt: skip
     if figures.known is not None and figures.known < _ALL:
         yield plain(f"What allocated GPUs did is known of {percent(figures.known)} of their time.")
+    if _has_cost(figures) and (unpriced := sum(map(_unpriced, figures.teams))):
+        amount = figure(unpriced) if unpriced >= _LEAST_SHOWN else f"less than {_LEAST_SHOWN}"
+        yield plain(f'No price is known of {amount} GPU-hours; a cost that says "at least" is'
+                    " without them.")  # fmt: skip
     if figures.quoted is not None and figures.quoted < _ALL:
         part = _part(figures.quoted)
         yield plain(f"Quotas, and so what was borrowed, are known of {part} of that time; the rest"

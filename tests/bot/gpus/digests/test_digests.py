@@ -12,7 +12,7 @@ from bot.due import wake
 from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.gpus.minutes import PER_HOUR, minute_of
-from bot.gpus.tables import Hour, Sampling
+from bot.gpus.tables import Hour, Sampling, Series, What
 from bot.people import Person
 from bot.quotas.tables import Override, OverridePhase
 from bot.slack.card import Card
@@ -217,6 +217,26 @@ def test_quotas_that_nobody_knew_are_said(told: Telling) -> None:
         ),
         "GPU-hours; the day of UTC.",
     ]
+
+
+def test_few_hours_without_a_price_are_said(told: Telling) -> None:
+    def with_a_new_type(session: Session) -> None:
+        begin(session)
+        fill(session, DAY, NEXT, {"lane": (2.0, 1.0, 1.0, 0.0)})
+        fields = {"what": What.OTHER, "cluster": "default", "key": "new", "team": "team-a"}
+        session.add(Series(id=99, **fields))
+        session.flush()
+        held = {"allocated": 12_000, "measured": 12_000, "busy": 0, "idle": 0}
+        hour = minute_of(DAY) // PER_HOUR
+        session.add(Hour(hour=hour, series=99, **held, memory_used=0, memory_total=0))
+
+    told.database.transaction(with_a_new_type)
+    card = told.card()
+    assert card.table is not None
+    assert [row[-1] for row in card.table.rows] == ["at least 120.00", "0"]
+    assert str(card.footer[0]) == (
+        'No price is known of 0.2 GPU-hours; a cost that says "at least" is without them.'
+    )
 
 
 def test_day_so_far_is_in_its_charts(told: Telling) -> None:
