@@ -35,7 +35,8 @@ class Line:
     """One line: a team, a person, a run, a type or what runs read.
 
     `runs` are those that held GPUs or waited, and `waited` is how long they waited in all.
-    `borrowed` are GPU-hours beyond the quota, which is known of teams alone. `cost` is that of all
+    `borrowed` are GPU-hours beyond the quota, which is known of teams alone, in the share `quoted`
+    of the time. `cost` is that of all
     but the `unpriced` GPU-hours, whose price is not known.
     """
 
@@ -44,6 +45,7 @@ class Line:
     runs: set[str] = field(default_factory=set)
     waited: timedelta = timedelta()
     borrowed: Decimal | None = None
+    quoted: float | None = None
     cost: Decimal = Decimal(0)
     unpriced: Decimal = Decimal(0)
 
@@ -209,6 +211,8 @@ def _borrowed(found: Use, by: By, lines: Mapping[str, Line], total: Line) -> Non
     known = found.borrowed_by_team()
     if known:
         total.borrowed = sum(known.values(), Decimal(0))
+        total.quoted = found.quotas_known
     for team, amount in known.items() if by is By.TEAM else ():
         if team in lines:
             lines[team].borrowed = amount
+            lines[team].quoted = found.of_team(team).quotas_known

@@ -19,7 +19,7 @@ _COLUMNS = (
     "runs", "waited_hours", "cost", "unpriced_gpu_hours", "currency",
 )  # fmt: skip
 # A minute that is under way is none yet.
-_ALL = 0.9995
+_ALL, _NEARLY_ALL = 0.9995, 0.95
 _LEAST_SHOWN = Decimal("0.01")
 _MOST_ROWS, _LONGEST_NAME = 40, 60
 LONGEST_CSV = 9_500
@@ -81,8 +81,10 @@ def _honest(report: Report) -> Iterator[Markup]:
     if known is not None and known < 1:
         yield plain(f"What GPUs did is known of {share(known)} of the GPU-hours.")
     if report.quoted is not None and report.quoted < _ALL and report.total.borrowed is not None:
-        said = f"Quotas are known of {100 * report.quoted:.1f} % of that time"
-        yield plain(f"{said}; what was borrowed in the rest is not told.")
+        said = f"Quotas are known for {100 * report.quoted:.1f} % of that time"
+        is_little = report.quoted < _NEARLY_ALL
+        little, rest = ", too little to say what was", "; what was borrowed in the rest is not told"
+        yield plain(f"{said}{f'{little} borrowed' if is_little else rest}.")
     if report.currency and report.total.unpriced:
         said = f"No price is known of {_few(report.total.unpriced)} GPU-hours: their GPU type has"
         yield plain(f"{said} none in `training.prices.per_gpu_hour`, or nothing tells the type.")
@@ -98,11 +100,25 @@ def _row(line: Line, *, is_priced: bool) -> tuple[str, ...]:
         else share(None),
         hours(amounts.idle_gpu_hours),
         share(amounts.known),
-        "-" if line.borrowed is None else hours(line.borrowed),
+        _borrowed(line),
         str(len(line.runs)),
         "-" if wait is None else format_duration(wait),
     )
     return (*cells, _money(line)) if is_priced else cells
+
+
+def _borrowed(line: Line) -> str:
+    if line.borrowed is None:
+        return "-"
+    if not _is_comparable(line):
+        return UNKNOWN
+    is_all = line.quoted is None or line.quoted >= _ALL
+    return hours(line.borrowed) if is_all else f"at least {hours(line.borrowed)}"
+
+
+def _is_comparable(line: Line) -> bool:
+    """Whether what it borrowed is of about the same time as what it held."""
+    return line.quoted is None or line.quoted >= _NEARLY_ALL
 
 
 def _money(line: Line) -> str:
@@ -135,7 +151,7 @@ def _fields(line: Line, report: Report) -> tuple[str, ...]:
     return (
         _safe(line.name),
         *(_exact(each) for each in known),
-        _exact(line.borrowed),
+        _exact(line.borrowed if _is_comparable(line) else None),
         str(len(line.runs)),
         _exact(waited),
         "" if cost is None else f"{cost:.2f}",

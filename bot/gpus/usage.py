@@ -3,7 +3,7 @@
 What is unknown is absent or None, never 0.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -43,7 +43,8 @@ class Use:
 
     `nodes` are the GPUs that there were, `quota` those that teams were owed and `borrowed` those
     that they had beyond. `sampled` is, by cluster, of which share of the time there are samples;
-    `quoted` of which share there are such that know quotas, as those filled in later do not.
+    `quoted` of which share there are such that know quotas, as those filled in later do not: 0
+    where quotas of a cluster were known at another time alone.
     """
 
     window: Window
@@ -56,9 +57,16 @@ class Use:
 
     @property
     def quotas_known(self) -> float | None:
-        """Of which share of the sampled time quotas are known; None where no cluster has any."""
-        sampled = sum(self.sampled.get(cluster, 0.0) for cluster in self.quoted)
-        return sum(self.quoted.values()) / sampled if sampled else None
+        """Of which share of the sampled time quotas are known; None where no cluster has any.
+
+        Of the clusters in which GPUs were held or owed it is the one of which least is known.
+        """
+        series = (each.series for each in (*self.parts, *self.quota, *self.borrowed))
+        clusters = {each.cluster for each in series} & self.quoted.keys() or self.quoted.keys()
+        return min(
+            (self.quoted[each] / self.sampled[each] for each in clusters if self.sampled.get(each)),
+            default=None,
+        )
 
     @property
     def held(self) -> Amounts:
@@ -150,14 +158,15 @@ def use(session: Session, window: Window) -> Use:
     def shares(what: What) -> dict[str, float]:
         return {each.series.cluster: each.amounts.allocated / length for each in _of(parts, what)}
 
+    sampled, quoted = shares(What.SAMPLED), shares(What.QUOTED)
     return Use(
         window,
         _of(parts, *_HELD),
         _of(parts, What.NODES),
         _of(parts, What.QUOTA),
         _of(parts, What.BORROWED),
-        shares(What.SAMPLED),
-        shares(What.QUOTED),
+        sampled,
+        dict.fromkeys(_with_quotas(session, sampled.keys() - quoted.keys()), 0.0) | quoted,
     )
 
 
@@ -246,6 +255,14 @@ def _newest(session: Session, cluster: str, *, of_any: bool) -> Sample | None:
     if not of_any:
         chosen = chosen.where(col(Sample.is_measured))
     return session.scalars(chosen.order_by(col(Sample.minute).desc()).limit(1)).first()
+
+
+def _with_quotas(session: Session, clusters: Collection[str]) -> Sequence[str]:
+    """Those of these clusters of which quotas were ever known."""
+    if not clusters:
+        return ()
+    is_one = col(Series.what) == What.QUOTED, col(Series.cluster).in_(clusters)
+    return session.scalars(select(col(Series.cluster)).where(*is_one)).all()
 
 
 def _parts(session: Session, found: Mapping[int, Amounts]) -> list[Part]:

@@ -14,7 +14,7 @@ from bot.slack.markup import Markup, bold, join, plain, sentence, when
 STOP, KEEP = "train.stop", "train.keep"
 UNKNOWN = "?"
 _DAY = timedelta(days=1)
-_ALL = 0.995
+_ALL, _NEARLY_ALL = 0.995, 0.95
 _ROUNDING, _LEAST_SHOWN = 1e-4, 0.1
 _GIB = 1024**3
 _MOST_RAISED = 5
@@ -106,13 +106,15 @@ def _sections(figures: Figures) -> Iterator[Markup]:
 def _idle(figures: Figures) -> Iterator[Markup]:
     if not figures.idle:
         return
-    total = f" {figure(figures.idle_hours)} GPU-hours in all" if figures.idle_hours else ""
+    hours = figures.idle_hours
+    total = f" {_at_least(hours, figures.known)} GPU-hours in all" if hours else ""
     yield join(bold("Idle"), plain(total))
     for each in figures.idle:
         owner = f", {each.owner}" if each.owner else ""
-        said = f"• {each.name} of {each.team or 'no team'}{owner}: {figure(each.hours)} of"
+        whose = f"• {each.name} of {each.team or 'no team'}{owner}"
         now = join(", and since ", when(each.since)) if each.since else ""
-        yield join(plain(f"{said} its {figure(each.held)} GPU-hours"), now)
+        said = f"{_at_least(each.hours, each.known)} of its {figure(each.held)} GPU-hours"
+        yield join(plain(f"{whose}: {said}"), now)
 
 
 def _queue(figures: Figures) -> Iterator[Markup]:
@@ -205,13 +207,27 @@ def _has_cost(figures: Figures) -> bool:
 
 def _team(each: TeamFigures, *, has_cost: bool) -> tuple[str, ...]:
     efficiency = UNKNOWN if each.efficiency is None else percent(each.efficiency)
-    hours = (each.quota, each.used, each.borrowed, each.busy if each.used else 0.0)
-    row = (each.team, *map(_hours, hours), efficiency if each.used else "-")
+    row = (
+        each.team,
+        _within(each.quota, each.quoted),
+        figure(each.used),
+        _within(each.borrowed, each.quoted),
+        _at_least(each.busy, each.known) if each.used else "0",
+        efficiency if each.used else "-",
+    )
     return (*row, _cost(each)) if has_cost else row
 
 
-def _hours(value: float | None) -> str:
-    return UNKNOWN if value is None else figure(value)
+def _within(value: float | None, known: float | None) -> str:
+    """GPU-hours of the share of a time of which they are known, beside those of all of it."""
+    is_comparable = known is None or known >= _NEARLY_ALL
+    return _at_least(value, known) if is_comparable else UNKNOWN
+
+
+def _at_least(value: float | None, known: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    return figure(value) if known is None or known >= _ALL else f"at least {figure(value)}"
 
 
 def _cost(each: TeamFigures) -> str:
@@ -250,12 +266,16 @@ def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterato
         yield plain(f'No price is known of {amount} GPU-hours; a cost that says "at least" is'
                     " without them.")  # fmt: skip
     if figures.quoted is not None and figures.quoted < _ALL:
-        part = _part(figures.quoted)
-        yield plain(f"Quotas, and so what was borrowed, are known of {part} of that time; the rest"
-                    " is in neither figure.")  # fmt: skip
+        yield plain(f"Quotas are known for {_part(figures.quoted)} of that time{_rest(figures)}")
     for trouble in figures.troubles:
         yield plain(trouble)
     yield plain(f"GPU-hours; {'days' if figures.is_whole else 'the day'} of {times[2]}.")
+
+
+def _rest(figures: Figures) -> str:
+    if figures.quoted is not None and figures.quoted >= _NEARLY_ALL:
+        return "; quota and borrowed GPU-hours of the rest are in no figure."
+    return ", too little to set quota and borrowed GPU-hours beside those used."
 
 
 def _part(share: float) -> str:

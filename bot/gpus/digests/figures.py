@@ -13,7 +13,10 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class TeamFigures(msgspec.Struct, frozen=True):
-    """A team's GPU-hours; `efficiency` and `known` are shares, `cost` covers `priced` of them."""
+    """A team's GPU-hours; `efficiency` and `known` are shares, `cost` covers `priced` of them.
+
+    `quoted` is the share of the sampled time that `quota` and `borrowed` cover.
+    """
 
     team: str
     used: float
@@ -24,10 +27,14 @@ class TeamFigures(msgspec.Struct, frozen=True):
     known: float | None = None
     cost: float | None = None
     priced: float = 0.0
+    quoted: float | None = None
 
 
 class Idle(msgspec.Struct, frozen=True):
-    """What `held` GPUs and left them idle, in GPU-hours; `since` is set while they are."""
+    """What `held` GPUs and left them idle, in GPU-hours; `since` is set while they are.
+
+    `known` is the share of what it held of which it is known what the GPUs did.
+    """
 
     name: str
     team: str
@@ -37,6 +44,7 @@ class Idle(msgspec.Struct, frozen=True):
     since: datetime | None = None
     run_id: str = ""
     is_session: bool = False
+    known: float | None = None
 
 
 class Queue(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from math import ceil
 from statistics import median
 
+import msgspec
 from sqlmodel import Session
 
 from bot.config import Settings
@@ -121,6 +122,7 @@ class Gathering:
                     owner=self._owner(session, series),
                     hours=float(idle),
                     held=float(together(parts).gpu_hours),
+                    known=together(parts).known,
                     since=_since(parts) if is_live or run is None else None,
                     run_id=run.id if run and is_live else "",
                     is_session=run is not None and is_session(run),
@@ -212,11 +214,15 @@ def _teams(found: Use, settings: Settings, teams: frozenset[str]) -> tuple[TeamF
     held = found.by(lambda series: series.team)
     quota, borrowed = found.quota_by_team(), found.borrowed_by_team()
     prices = settings.training.prices.per_gpu_hour
-    costs = {name: _cost(found.of_team(name).parts, prices) for name in teams}
+    own = {name: found.of_team(name) for name in teams}
     shown = [name for name in held if name in teams]
     shown += sorted(name for name in teams - held.keys() if quota.get(name))
     return tuple(
-        _team(name, held.get(name, Amounts()), (quota.get(name), borrowed.get(name)), costs[name])
+        msgspec.structs.replace(
+            _team(name, held.get(name, Amounts()), (quota.get(name), borrowed.get(name))),
+            **_cost(own[name].parts, prices),
+            quoted=own[name].quotas_known,
+        )
         for name in shown
     )
 
@@ -225,10 +231,8 @@ def _team(
     name: str,
     amounts: Amounts,
     owed: tuple[Decimal | None, Decimal | None],
-    cost: tuple[Decimal, Decimal],
 ) -> TeamFigures:
     quota, borrowed = owed
-    money, priced = cost
     return TeamFigures(
         team=name,
         used=float(amounts.gpu_hours),
@@ -237,19 +241,17 @@ def _team(
         busy=_float(amounts.busy_gpu_hours),
         efficiency=amounts.efficiency,
         known=amounts.known,
-        cost=float(money) if priced else None,
-        priced=float(priced),
     )
 
 
-def _cost(parts: Iterable[Part], prices: Mapping[str, Decimal]) -> tuple[Decimal, Decimal]:
+def _cost(parts: Iterable[Part], prices: Mapping[str, Decimal]) -> dict[str, float | None]:
     """What GPU-hours cost, as far as they have a price, and how many of them have one."""
     money = priced = Decimal(0)
     for gpu_type, amounts in grouped(parts, lambda series: series.gpu_type).items():
         if gpu_type in prices:
             money += amounts.gpu_hours * prices[gpu_type]
             priced += amounts.gpu_hours
-    return money, priced
+    return {"cost": float(money) if priced else None, "priced": float(priced)}
 
 
 def _queue(runs: Daily) -> Queue:

@@ -236,7 +236,7 @@ def test_costs_are_unknown_where_prices_miss(sampled: Sampled) -> None:
 
     def cost(**prices: Decimal) -> Decimal | None:
         asked, priced = Question(window, None, By.TEAM), Prices(per_gpu_hour=prices)
-        return sampled.do(lambda session: report(session, asked, priced, now)).total.cost
+        return sampled.do(lambda session: report(session, asked, priced, now)).total.known_cost
 
     assert cost(h100=Decimal(3)) == Decimal(3)
     assert cost(a100=Decimal(3)) is None

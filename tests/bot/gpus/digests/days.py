@@ -62,7 +62,7 @@ _OTHERS = (
     (What.BORROWED, "team-a"),
     (What.QUOTED, ""),
 )
-QUOTED = 10
+OWED, QUOTED = (5, 6, 7, 9), 10
 _THERE = {4: 8.0, 5: 4.0, 6: 2.0, 7: 1.0, 8: 1.0, 9: 0.0, QUOTED: 1.0}
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from sqlmodel import Session, select
 
 from bot.charts.values import Bars, HeatMap, described
@@ -21,7 +22,7 @@ from bot.slack.text import as_text
 from bot.training.tables import Phase
 from bot.volumes.changes.tables import Leg, VolumeChange
 from bot.volumes.changes.tables import Phase as ChangePhase
-from tests.bot.gpus.digests.days import QUOTED, add_run, begin, fill, waited
+from tests.bot.gpus.digests.days import OWED, QUOTED, add_run, begin, fill, waited
 from tests.bot.gpus.digests.telling import DAY, HOUR, NEXT, NOW, Telling
 
 
@@ -93,7 +94,7 @@ def test_whole_day_of_two_teams(told: Telling) -> None:
             "Busy 50 % of what was allocated (as much against the day before, as much against the"
             " 7-day mean)"
         ),
-        "Idle 24 GPU-hours in all",
+        "Idle at least 24 GPU-hours in all",
         "• notebook of team-a, Erin: 24 of its 24 GPU-hours",
         (
             "Queue 5 runs waited 9m in the median, 90 % of them at most 1h. 1 waits now, sweep of"
@@ -111,9 +112,9 @@ def test_whole_day_of_two_teams(told: Telling) -> None:
         ),
         "• team-a/results from Standard to Premium, Erin, for good",
         "• team-a/done from Standard to Premium, Erin, ended 2026-11-20 03:00 UTC",
-        "  Team    Quota  Used  Borrowed  Busy  Efficiency  Cost (USD)",
-        "  team-a  96     72    0         36    50 %        180.00",
-        "  team-b  48     72    24        18    50 %        180.00",
+        "  Team    Quota  Used  Borrowed  Busy         Efficiency  Cost (USD)",
+        "  team-a  96     72    0         36           50 %        180.00",
+        "  team-b  48     72    24        at least 18  50 %        180.00",
         "What allocated GPUs did is known of 75 % of their time.",
         "GPU-hours; the day of UTC.",
     ]
@@ -201,30 +202,43 @@ def test_capacity_is_that_of_whole_days(told: Telling) -> None:
     assert footer[0].startswith("Of default there are samples of 4 % of the time")
 
 
-def test_quotas_that_nobody_knew_are_said(told: Telling) -> None:
+FEW = ", too little to set quota and borrowed GPU-hours beside those used."
+SOME = "; quota and borrowed GPU-hours of the rest are in no figure."
+
+
+@pytest.mark.parametrize(
+    ("hours", "quota", "borrowed", "said"),
+    [
+        (24, "48", "24", []),
+        (23, "at least 46", "at least 23", [f"Quotas are known for 96 % of that time{SOME}"]),
+        (12, "?", "?", [f"Quotas are known for 50 % of that time{FEW}"]),
+        (0, "?", "?", [f"Quotas are known for 0 % of that time{FEW}"]),
+    ],
+)
+def test_quotas_stand_beside_the_same_span(
+    told: Telling, hours: int, quota: str, borrowed: str, said: list[str]
+) -> None:
     def filled_later(session: Session) -> None:
         begin(session)
-        fill(session, DAY, NEXT, {"lane": (2.0, 1.0, 1.0, 0.0)})
-        noon = minute_of(DAY) // PER_HOUR + 12
-        for row in session.exec(select(Hour).where(Hour.series == QUOTED, Hour.hour >= noon)):
-            session.delete(row)
+        fill(session, DAY, NEXT, {"sweep": (3.0, 1.0, 1.0, 0.0)})
+        later = minute_of(DAY) // PER_HOUR + hours
+        for row in session.exec(select(Hour).where(Hour.hour >= later)):
+            if row.series in {*OWED, QUOTED}:
+                session.delete(row)
 
     told.database.transaction(filled_later)
-    assert [str(line) for line in told.card().footer] == [
-        (
-            "Quotas, and so what was borrowed, are known of 50 % of that time; the rest is in"
-            " neither figure."
-        ),
-        "GPU-hours; the day of UTC.",
-    ]
+    card = told.card()
+    assert card.table is not None
+    assert card.table.rows[0][:4] == ("team-b", quota, "72", borrowed)
+    assert [str(line) for line in card.footer] == [*said, "GPU-hours; the day of UTC."]
 
 
 def test_few_hours_without_a_price_are_said(told: Telling) -> None:
     def with_a_new_type(session: Session) -> None:
         begin(session)
         fill(session, DAY, NEXT, {"lane": (2.0, 1.0, 1.0, 0.0)})
-        fields = {"what": What.OTHER, "cluster": "default", "key": "new", "team": "team-a"}
-        session.add(Series(id=99, **fields))
+        stranger = Series(id=99, what=What.OTHER, cluster="default", key="new", team="team-a")
+        session.add(stranger)
         session.flush()
         held = {"allocated": 12_000, "measured": 12_000, "busy": 0, "idle": 0}
         hour = minute_of(DAY) // PER_HOUR

@@ -13,6 +13,26 @@ def nodes(cluster: str, gpus: int, minutes: int) -> Part:
     return Part(who, Amounts(gpus * minutes * 1000))
 
 
+def held(cluster: str, team: str) -> Part:
+    who = Who(1, "run", cluster, team, "", "", "", "", "h100", "", "", None)
+    return Part(who, Amounts(1000))
+
+
+def test_quotas_are_known_where_a_team_is() -> None:
+    found = Use(
+        Window(START, START + timedelta(minutes=1000)),
+        parts=(held("large", "team-a"), held("small", "team-b"), held("bare", "team-a")),
+        nodes=(),
+        quota=(held("large", "team-a"), held("small", "team-b")),
+        borrowed=(),
+        sampled={"large": 1.0, "small": 0.5, "bare": 1.0},
+        quoted={"large": 1.0, "small": 0.01},
+    )
+    assert found.of_team("team-a").quotas_known == 1.0
+    assert found.of_team("team-b").quotas_known == 0.02
+    assert found.quotas_known == 0.02
+
+
 def test_each_cluster_counts_by_its_own_samples() -> None:
     found = Use(
         Window(START, START + timedelta(minutes=1000)),
