@@ -18,9 +18,10 @@ from playground.person import Card
 ZONE = ZoneInfo("Europe/Berlin")
 _MARCH, _SUNDAY, _LAST, _WEEK_DAYS = 3, 6, 31, 7
 _HEADER = "Team | Quota | Used | Borrowed | Busy | Efficiency | Cost (USD)"
+# Sleeping leaves a minute of each scene of which quotas are known.
 _QUOTAS = (
-    f"Quotas, and so what was borrowed, are known of {1} % of that time; the rest is in neither"
-    " figure."
+    f"Quotas are known for {1} % of that time, too little to set quota and borrowed GPU-hours"
+    " beside those used."
 )
 _SAMPLED = "Of default there are samples of {} % of the time; the rest is in no figure."
 _SILENT = "The Prometheus of default answered 503, and not as a Prometheus does."
@@ -34,12 +35,12 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Told:
-    """A digest without its dates: its first lines, a row for each team, a button, last words."""
+    """A digest without its dates: its first lines, a row for each team, buttons, last words."""
 
     head: tuple[str, ...]
     rows: tuple[str, ...]
     foot: tuple[str, ...] = ()
-    button: str = ""
+    buttons: str = ""
 
 
 def _shares(allocated: str, busy: str, free: int = 14) -> tuple[str, ...]:
@@ -80,11 +81,11 @@ _NOTEBOOK = "• nb of team-a, alice: 4.3 of its 4.3 GPU-hours"
 _QUEUE = "*Queue* some waited, 90 % of them at most 6h."
 _PREEMPTED = "*Preempted* 1: 1 x team-a"
 _BROKEN = ("*Hardware*", "• GPU 7 of gpu-2: XID 79 (it has fallen off the bus)")
-_NOTHING = "team-b | 0.4 | 0 | 0 | 0 | - | 0"
+_NOTHING = "team-b | ? | 0 | ? | 0 | - | 0"
 _DAYS = (
     Told(
         (*_shares("14", "79"), "*Idle* 4.3 GPU-hours in all", _NOTEBOOK),
-        ("team-a | 0.5 | 36.3 | 0 | 28.8 | 79 % | 72.60", "team-b | 0.9 | 0 | 0 | 0 | - | 0"),
+        ("team-a | ? | 36.3 | ? | 28.8 | 79 % | 72.60", "team-b | ? | 0 | ? | 0 | - | 0"),
         (_SAMPLED.format(67), _QUOTAS),
     ),
     Told(
@@ -94,11 +95,11 @@ _DAYS = (
             f"{_SWEEP.format(59.9)}, and since Mar 23 08:01 UTC",
         ),
         (
-            "team-b | 0.9 | 59.9 | 0 | 0 | 0 % | 119.87",
-            "team-a | 0.5 | 48 | 0 | 43.2 | 90 % | 96.00",
+            "team-b | ? | 59.9 | ? | 0 | 0 % | 119.87",
+            "team-a | ? | 48 | ? | 43.2 | 90 % | 96.00",
         ),
         (_QUOTAS,),
-        button="[Stop sweep]",
+        buttons="[Stop sweep]  [Snooze sweep 4 h]",
     ),
     Told(
         (
@@ -109,29 +110,29 @@ _DAYS = (
             _PREEMPTED,
         ),
         (
-            "team-b | 1.3 | 58 | 0 | 43.1 | 74 % | 116.00",
-            "team-a | 0.7 | 54.5 | 0.4 | 48.8 | 90 % | 109.07",
+            "team-b | ? | 58 | ? | 43.1 | 74 % | 116.00",
+            "team-a | ? | 54.5 | ? | 48.8 | 90 % | 109.07",
         ),
         (_SAMPLED.format(75), _QUOTAS, _SILENT),
     ),
     Told(
         _shares("12 -26 -15", "90 +8 +26"),
-        ("team-a | 0.3 | 36.1 | 0 | 32.4 | 90 % | 72.20", _NOTHING),
+        ("team-a | ? | 36.1 | ? | 32.4 | 90 % | 72.20", _NOTHING),
         (_SAMPLED.format(75), _QUOTAS),
     ),
     Told(
         _shares("12 0 -12", "90 0 +23"),
-        ("team-a | 0.2 | 48 | 0 | 43.2 | 90 % | 96.00", _NOTHING),
+        ("team-a | ? | 48 | ? | 43.2 | 90 % | 96.00", _NOTHING),
         (_QUOTAS,),
     ),
     Told(
         (*_shares("12 0 -9", "90 0 +20"), *_BROKEN),
-        ("team-a | 0.2 | 48 | 0 | 43.2 | 90 % | 96.00", _NOTHING),
+        ("team-a | ? | 48 | ? | 43.2 | 90 % | 96.00", _NOTHING),
         (_QUOTAS,),
     ),
     Told(
         _shares("12 0 -7", "90 0 +17"),
-        ("team-a | 0.2 | 46 | 0 | 41.4 | 90 % | 92.00", _NOTHING),
+        ("team-a | ? | 46 | ? | 41.4 | 90 % | 92.00", _NOTHING),
         (_QUOTAS,),
     ),
 )
@@ -146,8 +147,8 @@ _WEEK = Told(
         *_BROKEN,
     ),
     (
-        "team-a | 2.5 | 317 | 0.4 | 281 | 89 % | 633.87",
-        "team-b | 4.9 | 118 | 0 | 43.1 | 37 % | 235.87",
+        "team-a | ? | 317 | ? | 281 | 89 % | 633.87",
+        "team-b | ? | 118 | ? | 43.1 | 37 % | 235.87",
     ),
     (_SAMPLED.format(88), _QUOTAS),
 )
@@ -193,8 +194,8 @@ def _lines(day: date, *, is_week: bool) -> Iterator[str]:
     yield f"[image: {_held(monday, day)}]"
     yield f"[image: {_by_hour(monday, day)}]"
     yield from (_HEADER, *told.rows)
-    if told.button:
-        yield told.button
+    if told.buttons:
+        yield told.buttons
     zone = f"GPU-hours; {'days' if is_week else 'the day'} of {ZONE.key}."
     yield "  ".join((*told.foot, zone))
 

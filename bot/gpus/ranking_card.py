@@ -136,17 +136,23 @@ def _idle_line(each: Idle, now: datetime) -> Markup:
 
 def _buttons(each: Idle) -> Iterator[Button]:
     who = each.who
-    if who.run_id:
-        sure = Confirm(
-            f"Stop {who.name}?",
-            f"It ends, and its {gpus(each.gpus)} GPUs are free. What it did not save is lost;"
-            " it can be started again.",
-            "Stop it",
-        )
-        yield Button(STOP, f"Stop {who.name}", who.run_id, "danger", sure)
-        yield Button(SNOOZE, f"Snooze {who.name} 4 h", who.run_id)
-    elif not who.person:
-        yield Button(MINE, f"{who.name} is mine", str(who.id))
+    unowned = "" if who.run_id or who.person else str(who.id)
+    freed = f"It ends, and its {gpus(each.gpus)} GPUs are free."
+    return idle_buttons(who.name, who.run_id, unowned, freed)
+
+
+def idle_buttons(name: str, run_id: str, unowned: str, freed: str) -> Iterator[Button]:
+    """What can be done about a run that is idle, or about what others started and nobody owns.
+
+    `unowned` is the id of its series. Who may click is asked when somebody does.
+    """
+    if run_id:
+        lost = f"{freed} What it did not save is lost; it can be started again."
+        sure = Confirm(f"Stop {name}?"[:100], lost, "Stop it", "Keep it running")
+        yield Button(STOP, f"Stop {name}"[:75], run_id, "danger", sure)
+        yield Button(SNOOZE, f"Snooze {name[:60]} 4 h", run_id)
+    elif unowned:
+        yield Button(MINE, f"{name[:60]} is mine", unowned)
 
 
 def _per_kind(parts: Sequence[Part]) -> Iterator[tuple[str, Markup]]:

@@ -169,4 +169,4 @@ async def _is_asked(alice: Person, carol: Person, days: list[date]) -> None:
     )
     await carol.types("#gpu-daily", "/gpu digest")
     await carol.is_told("Adding up what GPUs did…")
-    await carol.is_told(digest_of(days[7]), "Allocated 12 % of 16 GPUs", "46 | 0 | 41.4 | 90 %")
+    await carol.is_told(digest_of(days[7]), "Allocated 12 % of 16 GPUs", "46 | ? | 41.4 | 90 %")

@@ -167,6 +167,11 @@ def test_buttons_of_digests_work_in_any_channel(office: Office) -> None:
         )
         assert office.clicks(DAN, ELSEWHERE, action, run_id).startswith("Guests and people of")
     assert office.clicks(ERIN, ELSEWHERE, "gpu.snooze", run_id).startswith("`lane` is left alone")
+    stranger = str(held(office, "by-hand", idle_since=datetime.now(UTC)))
+    assert office.clicks(BOB, ELSEWHERE, "gpu.mine", stranger).splitlines()[0] == (
+        "You are not a member of team-a."
+    )
+    assert office.clicks(ERIN, ELSEWHERE, "gpu.mine", stranger) == "`by-hand` is noted as yours."
     assert office.clicks(ALICE, ELSEWHERE, "train.logs", run_id).splitlines()[0] == (
         "This channel belongs to no team, so this cannot be used here."
     )

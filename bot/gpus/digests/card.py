@@ -8,10 +8,10 @@ from bot.charts.values import figure, percent
 from bot.durations import format_duration
 from bot.gpus.digests.charting import charts_of
 from bot.gpus.digests.figures import Figures, Idle, Raised, Share, TeamFigures
-from bot.slack.card import Button, Card, Confirm, Table, Tone
+from bot.gpus.ranking_card import idle_buttons
+from bot.slack.card import Button, Card, Table, Tone
 from bot.slack.markup import Markup, bold, join, plain, sentence, when
 
-STOP, KEEP = "train.stop", "train.keep"
 UNKNOWN = "?"
 _DAY = timedelta(days=1)
 _ALL, _NEARLY_ALL = 0.995, 0.95
@@ -243,15 +243,11 @@ def _unpriced(each: TeamFigures) -> float:
 
 
 def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
-    """For what still does nothing; who may click is asked when somebody does."""
+    """For what still does nothing, as in the list of what is idle now."""
     for each in idle:
-        if not each.run_id or each.since is None:
-            continue
-        text = "Its GPUs will be free again. What it computed since its last checkpoint is lost."
-        question = Confirm(f"Stop {each.name}?"[:100], text, "Stop it", "Keep it running")
-        yield Button(STOP, f"Stop {each.name}"[:75], each.run_id, "danger", question)
-        if each.is_session:
-            yield Button(KEEP, f"Keep {each.name} for 4h"[:75], each.run_id)
+        if each.since is not None:
+            freed = "Its GPUs will be free again."
+            yield from idle_buttons(each.name, each.run_id, each.unowned, freed)
 
 
 def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterator[Markup]:

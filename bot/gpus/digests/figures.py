@@ -33,7 +33,8 @@ class TeamFigures(msgspec.Struct, frozen=True):
 class Idle(msgspec.Struct, frozen=True):
     """What `held` GPUs and left them idle, in GPU-hours; `since` is set while they are.
 
-    `known` is the share of what it held of which it is known what the GPUs did.
+    `known` is the share of what it held of which it is known what the GPUs did. `unowned` is the
+    id of its series where others started it and nobody is known to own it.
     """
 
     name: str
@@ -43,8 +44,8 @@ class Idle(msgspec.Struct, frozen=True):
     held: float
     since: datetime | None = None
     run_id: str = ""
-    is_session: bool = False
     known: float | None = None
+    unowned: str = ""
 
 
 class Queue(msgspec.Struct, frozen=True):

@@ -35,7 +35,6 @@ from bot.people import name_of
 from bot.quotas.during import overrides_during
 from bot.quotas.wording import title
 from bot.training.daily import Daily, daily, runs_by_id
-from bot.training.lasting import is_session
 from bot.volumes.changes.during import raises_during
 
 _MOST_IDLE = 5
@@ -125,7 +124,7 @@ class Gathering:
                     known=together(parts).known,
                     since=_since(parts) if is_live or run is None else None,
                     run_id=run.id if run and is_live else "",
-                    is_session=run is not None and is_session(run),
+                    unowned="" if series.run_id or series.person else str(series.id),
                 )
             )
         return tuple(found_rows[:_MOST_IDLE])

@@ -174,6 +174,38 @@ def test_posted_digest_stays_as_it_was(told: Telling) -> None:
     ]
 
 
+def test_what_idles_has_the_buttons_of_its_list(told: Telling) -> None:
+    def idling(session: Session) -> None:
+        begin(session)
+        add_run(session, "lane")
+        add_run(session, "notebook", spec={"kind": "interactive", "gpus": "1", "image": "x:1",
+                "session_seconds": 3600, "cpu": "1", "memory": "1Gi"})  # fmt: skip
+        shared = {"what": What.OTHER, "cluster": "default", "team": "team-a", "gpu_type": "h100"}
+        for number, name, person in ((98, "by-hand", ""), (99, "of-erin", "U0ERIN")):
+            session.add(Series.model_validate(
+                {**shared, "id": number, "key": name, "name": name, "person": person}
+            ))  # fmt: skip
+        session.flush()
+        first = minute_of(DAY) // PER_HOUR
+        fill(session, DAY, NEXT, dict.fromkeys(("lane", "notebook"), (2.0, 1.0, 0.0, 1.0)))
+        for series in (98, 99):
+            held = {"allocated": 60_000, "measured": 60_000, "busy": 0, "idle": 60_000}
+            for hour in range(first, first + 2):
+                session.add(Hour(hour=hour, series=series, **held, memory_used=0, memory_total=0))
+        for each in session.exec(select(Series)):
+            each.idle_since = DAY if each.id in {1, 2, 98, 99} else None
+            session.add(each)
+
+    told.database.transaction(idling)
+    assert [(each.action, each.label, each.value) for each in told.card().buttons] == [
+        ("train.stop", "Stop lane", "run-lane"),
+        ("gpu.snooze", "Snooze lane 4 h", "run-lane"),
+        ("train.stop", "Stop notebook", "run-notebook"),
+        ("gpu.snooze", "Snooze notebook 4 h", "run-notebook"),
+        ("gpu.mine", "by-hand is mine", "98"),
+    ]
+
+
 def test_skipped_digest_says_only_that(told: Telling) -> None:
     card = told.card(is_skipped=True, note="Nobody was there to post it.")
     assert as_text(card).splitlines() == [
