@@ -60,7 +60,7 @@ def capacities(view: View, counting: Counting) -> list[Capacity]:
     """The GPUs of each node that has any."""
     found = []
     for node in view.all(NODES):
-        gpus = counting.held(node.status.allocatable)
+        gpus = counting.held(node.status.allocatable, node.name)
         if gpus:
             found.append(Capacity(node.name, gpus, gpus if is_ready(node) else 0))
     return found
@@ -77,7 +77,8 @@ def _is_reservation(pod: Holder) -> bool:
 def _held(pod: Holder, counting: Counting) -> int:
     if pod.fraction is not None:
         return int(pod.fraction * WHOLE)
-    return sum(counting.held(each.resources.requests) for each in pod.spec.containers)
+    node = pod.spec.node_name
+    return sum(counting.held(each.resources.requests, node) for each in pod.spec.containers)
 
 
 def run_of(pod: Pod) -> str:

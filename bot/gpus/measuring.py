@@ -19,7 +19,7 @@ from bot.gpus.faults import keep_faults
 from bot.gpus.filling import Filling
 from bot.gpus.joining import join
 from bot.gpus.minutes import PER_HOUR, minute_of
-from bot.gpus.nodes import Counting, instances_of
+from bot.gpus.nodes import Counting, counting_of, instances_of
 from bot.gpus.packing import unpack
 from bot.gpus.pods import KnownPod, known_pods
 from bot.gpus.sources.choice import Sources, pace_of
@@ -103,10 +103,11 @@ class MeasureController:
         settings, minutes = self._settings(), look.minutes
         before, pods = self._database.read(lambda session: _before(session, row_id, minutes))
         at = settings.clusters[row_id]
-        counting = Counting(settings.quotas.resource, at.fractions)
+        view = self._clusters[row_id].view
+        counts = counting_of(view, settings.quotas.resource, at.fractions)
         with closing(source):
             try:
-                told = _ask(source, minutes, before, counting)
+                told = _ask(source, minutes, before, counts)
             except MetricsError as error:
                 return self._wait(row_id, error, now)
 
@@ -141,12 +142,12 @@ class MeasureController:
 
 
 def _ask(
-    source: Source, minutes: range, before: Mapping[int, object], counting: Counting
+    source: Source, minutes: range, before: Mapping[int, object], counts: Counting
 ) -> _Answers:
     told = _Answers()
     missed = [each for each in minutes if each not in before]
     if missed:
-        known = source.requests(range(missed[0], missed[-1] + 1), counting)
+        known = source.requests(range(missed[0], missed[-1] + 1), counts)
         told.requests = {each: known[each] for each in missed if each in known}
     try:
         told.figures = source.figures(minutes)

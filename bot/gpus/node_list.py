@@ -11,7 +11,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import HOLDERS, NODES, PODS
 from bot.config import Settings
 from bot.gpus.holding import capacities, holders, pods_of_runs
-from bot.gpus.nodes import Counting, Place, places
+from bot.gpus.nodes import Place, counting_of, places
 from bot.gpus.pods import live_pods
 from bot.gpus.status import gpus
 from bot.gpus.sums import series
@@ -37,12 +37,12 @@ class NodeUse:
 def nodes(session: Session, settings: Settings, cluster: Cluster) -> list[NodeUse]:
     """The nodes of a cluster that have GPUs, fullest first."""
     at = settings.clusters[cluster.name]
-    counting = Counting(settings.quotas.resource, at.fractions)
+    counts = counting_of(cluster.view, settings.quotas.resource, at.fractions)
     known = live_pods(session, cluster.name)
     whose = series(session, {each.series for each in known.values()})
     held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     there = {pod.uid: pod.spec.node_name for pod in pods_of_runs(cluster.view)}
-    there |= {pod.uid: pod.spec.node_name for pod, _ in holders(cluster.view, counting)}
+    there |= {pod.uid: pod.spec.node_name for pod, _ in holders(cluster.view, counts)}
     for uid, node in there.items():
         each = known.get(uid)
         if each is not None:
@@ -57,7 +57,7 @@ def nodes(session: Session, settings: Settings, cluster: Cluster) -> list[NodeUs
             each.ready > 0,
             dict(held[each.node]),
         )
-        for each in capacities(cluster.view, counting)
+        for each in capacities(cluster.view, counts)
     ]
     return sorted(found, key=lambda each: (-sum(each.held.values()), each.name))
 

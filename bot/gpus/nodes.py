@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bot.cluster.objects import Node, has_condition
@@ -14,10 +15,14 @@ from bot.config import Fractions, Gpus
 from bot.gpus.amounts import WHOLE
 
 _PRODUCT = "nvidia.com/gpu.product"
-# A slice like nvidia.com/mig-1g.10gb has one of the seven compute units of a GPU.
-_SLICE = re.compile(r"nvidia_com_mig_(?P<units>\d)g_.+")
+# A slice like nvidia.com/mig-1g.10gb has one of the seven compute slices of most GPUs.
+_SLICE = re.compile(r"nvidia_com_mig_(?P<units>\d)g_(?P<memory>\d+)gb.*")
 _SLICES = "nvidia_com_mig_.+"
 _UNITS = 7
+# Those of others by what their product label names, and by the profiles that no other GPU has.
+_FEWER_UNITS = {"A30": 4, "RTX-PRO-6000": 4, "RTX-PRO-5000": 2, "RTX-PRO-4500": 2}
+_PRODUCTS = re.compile(rf"(?:^|-)({'|'.join(_FEWER_UNITS)})(?:-|$)")
+_FEWER_UNITS_BY_PROFILE = {("1", "6"): 4, ("2", "12"): 4, ("4", "24"): 4}
 _AWS = "aws:///"
 
 
@@ -29,17 +34,19 @@ class Place(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """How a cluster counts GPUs."""
+    """How a cluster counts GPUs; `products` are what drivers call those of each node."""
 
     resource: str
     fractions: Fractions
+    products: Mapping[str, str] = MappingProxyType({})
 
-    def held(self, resources: Mapping[str, Decimal]) -> int:
-        """How much of GPUs an amount of each resource is, in thousandths of one.
+    def held(self, resources: Mapping[str, Decimal], node: str = "") -> int:
+        """How much of a node's GPUs an amount of each resource is, in thousandths of one.
 
         Resources may be called as metrics call them.
         """
-        return sum(self._held(*each) for each in resources.items())
+        product = self.products.get(node, "")
+        return sum(self._held(name, amount, product) for name, amount in resources.items())
 
     @property
     def pattern(self) -> str:
@@ -52,7 +59,7 @@ class Counting(NamedTuple):
         }
         return "|".join(sorted({_in_metrics(each) for each in names} | {_SLICES}))
 
-    def _held(self, name: str, amount: Decimal) -> int:
+    def _held(self, name: str, amount: Decimal, product: str) -> int:
         plain, units = _in_metrics(name), self.fractions.units
         if units is not None and plain == _in_metrics(units.resource):
             return int(amount * WHOLE / units.per_gpu)
@@ -62,7 +69,24 @@ class Counting(NamedTuple):
             if plain == _in_metrics(resource):
                 return int(amount * Decimal(size) * WHOLE)
         found = _SLICE.fullmatch(plain)
-        return int(amount * WHOLE * int(found["units"]) / _UNITS) if found else 0
+        if found is None:
+            return 0
+        profile = found["units"], found["memory"]
+        return int(amount * WHOLE * int(found["units"]) / _units(product, profile))
+
+
+def counting_of(view: View, resource: str, fractions: Fractions) -> Counting:
+    """How a cluster counts the GPUs of the nodes that it has."""
+    products = {node.name: node.labels.get(_PRODUCT, "") for node in view.all(NODES)}
+    return Counting(resource, fractions, products)
+
+
+def _units(product: str, profile: tuple[str, str]) -> int:
+    """How many compute slices a whole GPU has, of which this profile is a part."""
+    known = _PRODUCTS.search(product)
+    if known is not None:
+        return _FEWER_UNITS[known[1]]
+    return _UNITS if product else _FEWER_UNITS_BY_PROFILE.get(profile, _UNITS)
 
 
 def places(view: View, settings: Gpus) -> dict[str, Place]:

@@ -20,7 +20,7 @@ from bot.gpus import keeping, measuring, owners
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.holding import capacities, holders, is_fresh, pods_of_runs, reservations, run_of
 from bot.gpus.minutes import minute_of
-from bot.gpus.nodes import Counting, Place, places
+from bot.gpus.nodes import Counting, Place, counting_of, places
 from bot.gpus.owners import Owner
 from bot.gpus.pods import KnownPod, NewPod, end_pods, keep_pods, live_pods
 from bot.gpus.quota_figures import quota_of_teams
@@ -101,10 +101,11 @@ class SampleController:
         """What was not seen stays unknown."""
 
     def _look(self, cluster: Cluster, settings: Settings, minute: int) -> _Look:
-        counting = Counting(settings.quotas.resource, settings.clusters[cluster.name].fractions)
+        fractions = settings.clusters[cluster.name].fractions
+        counts = counting_of(cluster.view, settings.quotas.resource, fractions)
         site = _Site(
             cluster,
-            counting,
+            counts,
             places(cluster.view, settings.gpus),
             owners.teams_of(settings, cluster.name),
         )
@@ -112,7 +113,7 @@ class SampleController:
         look.others[Owner(What.SAMPLED, cluster.name)] = WHOLE
         quotas = quota_of_teams(settings, cluster.name, self._engine(cluster.name))
         look.others.update({Owner(What.QUOTED, cluster.name): WHOLE, **quotas} if quotas else {})
-        for node in capacities(cluster.view, counting):
+        for node in capacities(cluster.view, counts):
             place = site.places.get(node.node, Place())
             for what, gpus in ((What.NODES, node.gpus), (What.READY, node.ready)):
                 owner = Owner(what, cluster.name, gpu_type=place.gpu_type, pool=place.pool)

@@ -160,7 +160,8 @@ def _request(labels: Mapping[str, str], value: float, prefix: str, counting: Cou
 
 
 def _amount(labels: Mapping[str, str], value: float, counting: Counting) -> int:
-    return counting.held({labels.get("resource", ""): Decimal(str(value))})
+    amount = {labels.get("resource", ""): Decimal(str(value))}
+    return counting.held(amount, labels.get("node", ""))
 
 
 def _all_figures(of: _Select, namespace: str, pod: str) -> str:
