@@ -153,7 +153,7 @@ def logs(ctx: Context, run: Reference, tail: int, team: str | None) -> Reply:  #
 
 @train.verb(
     "stop", "Stop a run; leads can stop anybody's", right=Right.RUN_STOP, mutates=True,
-    examples=("stop lane",),
+    repeats=True, examples=("stop lane",),
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Which run")
 @train.option("--team", TeamName(), help="Another team than the channel's")
