@@ -17,7 +17,8 @@ from bot.slack.client import SlackClient, User
 
 _PERSON_AGAIN = timedelta(hours=6)
 _GROUP_AGAIN = timedelta(minutes=10)
-_CHANNEL_AGAIN = timedelta(minutes=10)
+# Slack answers 50 such questions a minute, and installations have hundreds of channels.
+_CHANNEL_AGAIN = timedelta(hours=6)
 _NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)
 _chance = SystemRandom()
 
