@@ -37,7 +37,7 @@ def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
     """
     if not is_managed(claim.labels):
         return None
-    if _shows_cache(claim.labels):
+    if shows_cache(claim.labels):
         dataset = without_mentions(claim.metadata.annotations.get(_DATASET, ""))
         of = f"dataset {dataset}" if dataset else "a dataset"
         return Foreign(f"PVC {claim.name} shows the cache of {of}, which many share.", dataset)
@@ -55,19 +55,20 @@ def cache_alias(
         return None
     namespace, _, name = claim.metadata.annotations.get(labels.SHARED_FROM, "").partition("/")
     origin = view.get(PVCS, name, namespace) if name else None
-    is_shared = origin is not None and _shows_cache(origin.labels)
+    is_shared = origin is not None and shows_cache(origin.labels)
     if is_shared or (volume is not None and _address(volume) in _cached(view)):
         return Foreign(f"PVC {claim.name} is on the volume of a dataset's cache, which many share.")
     return None
 
 
-def _shows_cache(marks: Mapping[str, str]) -> bool:
+def shows_cache(marks: Mapping[str, str]) -> bool:
+    """Whether labels say that a PVC is a dataset's cache, or shows one in a team's namespace."""
     return any(each in marks for each in _OF_CACHES)
 
 
 def _cached(view: View) -> set[tuple[str, ...]]:
     """Where the volumes of caches are."""
-    claims = [each for each in view.all(PVCS) if _shows_cache(each.labels)]
+    claims = [each for each in view.all(PVCS) if shows_cache(each.labels)]
     volumes = [view.get(VOLUMES, each.spec.volume_name) for each in claims]
     found = _addresses(each for each in volumes if each is not None)
     # A volume that was made for a cache names a file system, on which others are, too.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.cluster.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.ownership import foreign_claim
+from bot.cluster.ownership import foreign_claim, shows_cache
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.errors import NotAllowedError
 from bot.volumes.resources import Volume, same_id
@@ -70,8 +70,10 @@ def claimed(cluster: Cluster, namespace: str) -> tuple[list[Claimed], list[Persi
     return mine, others
 
 
-def refuse_foreign(of: Claimed, team: str) -> None:
+def refuse_foreign(of: Claimed, team: str, *, but_caches: bool = False) -> None:
     """NotAllowedError where a PVC is not the team's, whose volume others use."""
+    if but_caches and shows_cache(of.claim.labels):
+        return
     foreign = foreign_claim(of.claim, team)
     if foreign is not None:
         raise NotAllowedError(

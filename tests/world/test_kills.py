@@ -18,6 +18,8 @@ AT_A_TIME = 4
 # Two edits of a card are one where the bot was away between them, so the last numbers of a story
 # that was disturbed may not come.
 MAY_NOT_COME = 3
+# An answer goes this way only when it was too late for the acknowledgement.
+LATE = {"response_url"}
 
 
 @dataclass(frozen=True)
@@ -74,4 +76,4 @@ def test_story_ends_same_after_fault_at_each_effect(
     assert [each for each in stories if each.seen != undisturbed.seen] == []
     struck = [name for story in stories for name in story.struck]
     assert len(struck) >= len(undisturbed.effects) - MAY_NOT_COME
-    assert set(struck) == set(undisturbed.effects)
+    assert set(struck) - LATE == set(undisturbed.effects) - LATE

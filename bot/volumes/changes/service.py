@@ -99,7 +99,8 @@ class ChangeService:
             raise UsageError(
                 f"The reason is longer than {_LONGEST_REASON} characters.", "Say it shorter."
             )
-        refuse_foreign(of, asked.team)
+        # A level or a throughput changes nothing of what a cache holds.
+        refuse_foreign(of, asked.team, but_caches=True)
         other = live_of(session, asked.cluster, of.volume.name)
         if other is not None:
             raise under_way(other)

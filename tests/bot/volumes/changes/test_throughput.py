@@ -48,11 +48,11 @@ def test_throughput_is_set_and_put_back(rig: Rig) -> None:
 def test_foreign_claims_are_not_changed(rig: Rig) -> None:
     rig.volume("lane", rig.arm.tuned)
     of = rig.claimed("lane")
-    metadata = structs.replace(of.claim.metadata, labels={labels.DATASET_CACHE: "c1"})
+    metadata = structs.replace(of.claim.metadata, labels={labels.RUN: "r1", labels.TEAM: "team-b"})
     foreign = replace(of, claim=structs.replace(of.claim, metadata=metadata))
     with pytest.raises(NotAllowedError) as caught:
         rig.do(lambda session: rig.service.check(session, mibps("lane", 100), foreign))
-    assert caught.value.message == "PVC lane shows the cache of a dataset, which many share."
+    assert caught.value.message == "PVC lane was made for team team-b."
 
 
 def test_put_back_is_late_after_an_outage(rig: Rig) -> None:
