@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -53,9 +55,6 @@ COME_AND_GO = {
 }
 SHORT_LIMIT_SECONDS = 10.0
 LONG_SECONDS = 200.0
-# What is called between passes. What __del__ and close raise, as what a pass held is given back, is
-# swallowed by Python.
-BESIDE_PASSES = {"beat", "is_set", "wait", "__del__", "close", "__exit__"}
 
 
 @dataclass
@@ -63,19 +62,23 @@ class Orders:
     """What is to happen in which thread, in the middle of its next pass."""
 
     by_thread: dict[str, Callable[[], object]] = field(default_factory=dict)
+    passes: dict[str, CodeType] = field(default_factory=dict)
 
     def trace(self, frame: FrameType, _event: str, _argument: object) -> None:
         """Called by Python in every thread at each call of a function."""
-        order = self.by_thread.get(threading.current_thread().name)
-        if order is not None and is_in_a_pass(frame):
-            self.by_thread.pop(threading.current_thread().name, None)
+        name = threading.current_thread().name
+        order = self.by_thread.get(name)
+        if order is not None and frame.f_code is self.passes.get(name):
+            self.by_thread.pop(name, None)
             order()
 
 
-def is_in_a_pass(frame: FrameType) -> bool:
-    caller = frame.f_back
-    is_called_by_its_thread = caller is not None and caller.f_code.co_name == "_make_passes"
-    return is_called_by_its_thread and frame.f_code.co_name not in BESIDE_PASSES
+def code_of(work: Any) -> CodeType:
+    """The code of a pass; what else its thread calls may swallow what is raised there."""
+    while isinstance(work, partial):
+        work = work.func
+    code: CodeType = work.__code__
+    return code
 
 
 @dataclass
@@ -147,6 +150,7 @@ def traced() -> Iterator[Orders]:
 def give(bot: Bot, order: Callable[[], object]) -> set[str]:
     """Orders something of each essential thread but the one that answers us; their names."""
     names = {thread.name for thread in bot.essential()} - {"http-listen", "http-ops_listen"}
+    bot.orders.passes = {each.name: code_of(each._make_pass) for each in bot.essential()}
     bot.orders.by_thread |= dict.fromkeys(names, order)
     until(lambda: not bot.orders.by_thread)
     return names
