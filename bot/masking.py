@@ -90,9 +90,7 @@ _SETTING = re.compile(
 _REFERENCE = re.compile(
     r"\$[A-Za-z_{(].*|@?(?:\.{0,2}|~)(?:/[\w.-]+){1,12}/?|[\w.-]+\.(?:json|ya?ml|pem|txt|toml)"
 )
-# After a colon and a space there may be a sentence.
-_SENTENCE = re.compile(r":\s+\Z")
-_SENTENCE_WORD = re.compile(r"[A-Z][a-z]{0,11}")
+_SENTENCE = re.compile(r"[A-Z][a-z]{0,11} [a-z]{2,} ")
 _NUMBER = re.compile(r"[0-9]{1,12}|[0-9]*\.[0-9]+")
 _PLAIN_WORD = re.compile(r"[a-z_]{1,20}")
 _RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w-]{20,}")
@@ -257,15 +255,14 @@ def _masked_pair(match: re.Match[str]) -> str:
     value = match["value"].strip("\"'")
     if match["value"].startswith(HIDDEN[:-1]) or not is_secret(match["name"], value):
         return match.group()
-    if _SENTENCE.search(match["lead"]) and _begins_a_sentence(match["name"], value):
-        return match.group()
-    return match["lead"] + HIDDEN
+    return match.group() if _begins_a_sentence(match) else match["lead"] + HIDDEN
 
 
-def _begins_a_sentence(name: str, value: str) -> bool:
-    """Whether a word after a colon is none that a token could be: `InvalidToken: The token ...`."""
-    is_password = any(_PASSWORD.fullmatch(each) for each in _words(name))
-    return not is_password and bool(_SENTENCE_WORD.fullmatch(value))
+def _begins_a_sentence(match: re.Match[str]) -> bool:
+    """Whether the value is the first word of a sentence: `InvalidToken: The token has expired`."""
+    if any(_PASSWORD.fullmatch(each) for each in _words(match["name"])):
+        return False
+    return _SENTENCE.match(match.string, match.end("lead")) is not None and ":" in match["lead"]
 
 
 def _masked_option(match: re.Match[str]) -> str:

@@ -71,6 +71,11 @@ def test_settings_are_no_secrets(name: str, value: str) -> None:
         (f"got {JWT}.", "got [hidden]."),
         ("tokens: 3000 tokens/sec: 812.4 pad_token=0", None),
         ("epoch 1/3 step 40/400 loss 0.3 images/sec: 812.4", None),
+        ("InvalidAuthenticationToken: The access token is invalid.", None),
+        ("token: Swordfish", "token: [hidden]"),
+        ("token: Swordfish is", "token: [hidden] is"),
+        ("password: The wolf has teeth", "password: [hidden] wolf has teeth"),
+        ("token=The wolf has teeth", "token=[hidden] wolf has teeth"),
     ],
 )
 def test_lines_are_shown_without_secrets(line: str, masked: str | None) -> None:
