@@ -167,8 +167,8 @@ class Workers(Executor):
 
 def troubles(threads: Iterable[EssentialThread]) -> dict[str, str]:
     """What is wrong with which of them, by name."""
-    told = {thread.name: thread.trouble() for thread in threads}
-    return {name: trouble for name, trouble in told.items() if trouble is not None}
+    told = ((thread.name, thread.trouble()) for thread in threads)
+    return {name: trouble for name, trouble in told if trouble is not None}
 
 
 def _into(future: "Future[Any]", work: Work) -> None:

@@ -40,6 +40,14 @@ class Resource(Generic[T]):
     type: type[T]
     namespaced: bool = True
     metadata_only: bool = False
+    purpose: str = ""
+    """Why the same objects are read a second time; two that are watched have two names so."""
+
+    @property
+    def name(self) -> str:
+        """What people call it: the plural, with its group if it has one."""
+        name = ".".join(part for part in (self.plural, self.group) if part)
+        return f"{name} ({self.purpose})" if self.purpose else name
 
     def path(self, version: str, namespace: str | None = None, name: str | None = None) -> str:
         """Its path on the API server: all of them, those of a namespace, or one."""
@@ -59,7 +67,7 @@ def _kueue(plural: str, type_: type[T], *, namespaced: bool = False) -> Resource
 
 PODS = _core("pods", objects.Pod)
 # The same objects, for who asks what others hold.
-HOLDERS = Resource("", ("v1",), "pods", "Pod", holders.Holder)
+HOLDERS = Resource("", ("v1",), "pods", "Pod", holders.Holder, purpose="holders")
 NODES = _core("nodes", objects.Node, namespaced=False)
 EVENTS = _core("events", events.Event)
 SECRETS = Resource("", ("v1",), "secrets", "Secret", namespaces.Secret, metadata_only=True)

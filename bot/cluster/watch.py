@@ -80,7 +80,9 @@ class Watch(Generic[T]):
         self._error = ""
         self._stream: Stream | None = None
         limit_seconds = pace.turn + pace.silence + _SLACK_SECONDS
-        name = f"watch-{discovery.cluster}-{listing.resource.plural}"
+        resource = listing.resource
+        parts = ("watch", discovery.cluster, resource.plural, resource.purpose)
+        name = "-".join(part for part in parts if part)
         self._thread = EssentialThread(name, self._pass, limit_seconds=limit_seconds)
         self._stopping = self._thread.stopping
 
@@ -115,9 +117,8 @@ class Watch(Generic[T]):
 
     def state(self) -> WatchState:
         """How it is doing."""
-        resource = self._listing.resource
         return WatchState(
-            resource=".".join(part for part in (resource.plural, resource.group) if part),
+            resource=self._listing.resource.name,
             served=not self._store.absent,
             synced=self._store.synced,
             age_seconds=self._store.age_seconds,

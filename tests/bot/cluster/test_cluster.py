@@ -84,6 +84,9 @@ def test_pods_of_runs_are_watched_apart(server: ApiServer, cluster: Cluster) -> 
     selectors = {(each.path, each.query.get("labelSelector")) for each in server.asked}
     pods = {selector for path, selector in selectors if path == "/api/v1/pods"}
     assert pods == {labels.RUN, f"!{labels.RUN}"}
+    # Two of one name would hide one another's age and trouble.
+    names = [each.resource for each in cluster.watches()]
+    assert len(set(names)) == len(names) == len(WATCHED)
     assert {selector for path, selector in selectors if path == "/api/v1/nodes"} == {None}
 
 
