@@ -50,9 +50,7 @@ def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
 def cache_alias(
     claim: PersistentVolumeClaim, volume: PersistentVolume | None, view: View
 ) -> Foreign | None:
-    """Why a PVC without our labels is not the team's: its `volume` is that of a cache."""
-    if is_managed(claim.labels):
-        return None
+    """Why a PVC is not the team's whatever its labels say: its `volume` is that of a cache."""
     namespace, _, name = claim.metadata.annotations.get(labels.SHARED_FROM, "").partition("/")
     origin = view.get(PVCS, name, namespace) if name else None
     is_shared = origin is not None and shows_cache(origin.labels)

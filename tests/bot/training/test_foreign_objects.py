@@ -109,10 +109,11 @@ def test_a_share_is_mounted_by_data_alone(rig: Rig) -> None:
     assert "shows the cache of" in refusal(rig, **mount(name))[0]
 
 
-def test_another_name_of_a_cache_is_refused(rig: Rig) -> None:
+@pytest.mark.parametrize("marks", [{}, OURS | OF_TEAM_A | {labels.RUN: "r1"}], ids=["none", "ours"])
+def test_another_name_of_a_cache_is_refused(rig: Rig, marks: dict[str, str]) -> None:
     body = marked("cache", OURS | {labels.DATASET_CACHE: "c1"})
     rig.world.create(CLAIMS, body, "team-b")
-    rig.world.create(CLAIMS, marked("alias", {}, **{labels.SHARED_FROM: "team-b/cache"}),
+    rig.world.create(CLAIMS, marked("alias", marks, **{labels.SHARED_FROM: "team-b/cache"}),
                      "team-a")  # fmt: skip
     rig.look()
     reason = "PVC alias is on the volume of a dataset's cache, which many share."
