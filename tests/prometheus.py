@@ -22,19 +22,16 @@ scrape_configs:
 """
 
 
+Span = tuple[datetime, datetime]
+
+
 class Scraped:
     """What an exporter said, minute by minute."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
 
-    def add(
-        self,
-        metric: str,
-        labels: Mapping[str, str],
-        times: tuple[datetime, datetime],
-        value: float,
-    ) -> None:
+    def add(self, metric: str, labels: Mapping[str, str], times: Span, value: float) -> None:
         """One value for every minute of `times`."""
         told = ",".join(f'{name}="{each}"' for name, each in labels.items())
         moment, end = times

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from structlog.testing import capture_logs
 from typing_extensions import override
@@ -15,6 +15,7 @@ from bot.database.database import Database, Session
 from bot.due import Due
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.bot.odd_clock import OddClock
 
 
 class Rows:
@@ -167,19 +168,6 @@ def test_a_shifted_clock_makes_rows_due(database: Database) -> None:
         clock.shift(timedelta(days=1))
         loop.nudge()
         rows.until(lambda r: r.seen == ["a", "a"])
-
-
-class OddClock(Clock):
-    """A clock that breaks the first time it is asked."""
-
-    asked = 0
-
-    @override
-    def now(self) -> datetime:
-        self.asked += 1
-        if self.asked == 1:
-            raise RuntimeError("can't start new thread")
-        return super().now()
 
 
 def test_a_claim_that_breaks_is_followed_by_another(database: Database) -> None:

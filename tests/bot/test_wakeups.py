@@ -2,9 +2,6 @@
 
 import threading
 from collections.abc import Iterable
-from datetime import datetime
-
-from typing_extensions import override
 
 from bot.clock import Clock
 from bot.cluster import resources
@@ -13,6 +10,7 @@ from bot.database.database import Database
 from bot.due import Due
 from bot.wakeups import Wakeup, Wakeups
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.bot.odd_clock import OddClock
 
 CHANGE = Change("default", resources.JOBS, "modified", None)
 
@@ -66,19 +64,6 @@ def test_an_ear_that_breaks_deafens_no_other(database: Database) -> None:
     wakeups = Wakeups(database, Clock(), [breaks, lambda _change: concerns("a")])
     wakeups.hear(CHANGE)
     assert not wakeups.is_quiet()
-
-
-class OddClock(Clock):
-    """A clock that breaks the first time it is asked."""
-
-    asked = 0
-
-    @override
-    def now(self) -> datetime:
-        self.asked += 1
-        if self.asked == 1:
-            raise RuntimeError("can't start new thread")
-        return super().now()
 
 
 def test_what_could_not_be_written_is_kept(database: Database) -> None:

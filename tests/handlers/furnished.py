@@ -33,22 +33,20 @@ from tests.bot.cluster.api_server import eventually
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
 from tests.handlers import anf_desk
 from tests.handlers.gpu_past import held
-from tests.handlers.office import ALICE, TEAM_A, Office, opened
+from tests.handlers.office import ALICE, DATASETS, TEAM_A, Office, opened
 from tests.playground.cluster.served import Served
 
-SETTINGS = """\
+SETTINGS = (
+    """\
   snapshot_restore: {approvers: {people: [U0CAROL]}}
-stores:
-  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
-datasets:
-  namespace: datasets
-  image: ghcr.io/acme/quartermaster:0.1.0
-  state: s3://qm-state/prod
-  state_store: lake
+"""
+    + DATASETS
+    + """\
   classes: {standard: {budget: 8Ti}, premium: {}}
   default_class: standard
   static_drivers: [csi.playground]
 """
+)
 RUN = "--image ghcr.io/acme/lane:3.1 --gpus 1"
 
 

@@ -45,6 +45,16 @@ approvals:
   quota_base: {approvers: {people: [U0CAROL, U0ERIN]}}
   anf_change: {approvers: {people: [U0CAROL, U0ERIN]}}
 """
+# For tests of datasets, before what else they set.
+DATASETS = """\
+stores:
+  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+"""
 
 
 class Office:

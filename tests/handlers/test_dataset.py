@@ -8,18 +8,10 @@ from sqlmodel import select
 
 from bot.database.database import Session
 from bot.datasets.tables import Phase, Version
-from tests.handlers.office import ALICE, BOB, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import ALICE, BOB, DATASETS, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
 from tests.playground.cluster.served import Served
 
-SETTINGS = """\
-stores:
-  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
-datasets:
-  namespace: datasets
-  image: ghcr.io/acme/quartermaster:0.1.0
-  state: s3://qm-state/prod
-  state_store: lake
-"""
+SETTINGS = DATASETS
 ADD = "/dataset add chest-xray s3://lake/chest-xray"
 DIGEST = "sha256:" + 64 * "a"
 

@@ -11,19 +11,25 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import Cache
 from bot.datasets.tables import Version
 from tests.bot.datasets.caches.rows import add_dataset, add_version
-from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import (
+    ALICE,
+    BOB,
+    CAROL,
+    DATASETS,
+    ELSEWHERE,
+    TEAM_A,
+    TEAM_B,
+    Office,
+    opened,
+)
 from tests.playground.cluster.served import Served
 
-SETTINGS = """\
-stores:
-  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
-datasets:
-  namespace: datasets
-  image: ghcr.io/acme/quartermaster:0.1.0
-  state: s3://qm-state/prod
-  state_store: lake
+SETTINGS = (
+    DATASETS
+    + """\
   classes: {standard: {throughput_mib_per_tib: 16, budget: 2Ti}}
 """
+)
 ASK = "/dataset cache chest-xray@v3"
 BEGUN = "chest-xray@v3 is being cached on standard."
 

@@ -13,20 +13,27 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import CACHE, Cache, Orphan, Wanted
 from bot.slack.text import as_text
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
-from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import (
+    ALICE,
+    APPROVALS,
+    BOB,
+    CAROL,
+    DATASETS,
+    ERIN,
+    TEAM_A,
+    TEAM_B,
+    Office,
+    opened,
+)
 from tests.playground.cluster.served import Served
 
-SETTINGS = """\
-stores:
-  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
-datasets:
-  namespace: datasets
-  image: ghcr.io/acme/quartermaster:0.1.0
-  state: s3://qm-state/prod
-  state_store: lake
+SETTINGS = (
+    DATASETS
+    + """\
   classes: {standard: {budget: 1Ti}, premium: {}}
   default_class: standard
 """
+)
 QUESTION = (
     "Evicting `chest-xray@v3` frees 300 GiB of standard. 627,615 files, 250 GB, are removed from"
     " there. It was last used 2h 10m ago.\n"

@@ -10,19 +10,25 @@ from sqlmodel import select
 
 from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.datasets.push_tables import Push
-from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.office import (
+    ALICE,
+    BOB,
+    CAROL,
+    DATASETS,
+    ELSEWHERE,
+    TEAM_A,
+    TEAM_B,
+    Office,
+    opened,
+)
 from tests.playground.cluster.served import Served
 
-SETTINGS = """\
-stores:
-  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
-datasets:
-  namespace: datasets
-  image: ghcr.io/acme/quartermaster:0.1.0
-  state: s3://qm-state/prod
-  state_store: lake
+SETTINGS = (
+    DATASETS
+    + """\
   static_drivers: [csi.playground]
 """
+)
 ASK = "/dataset push imagenet:/run-7/ s3://lake/run-7"
 BEGUN = "imagenet:/run-7 is being pushed to s3://lake/run-7/."
 WISH = {"c": "imagenet", "p": "/run-7", "u": "s3://lake/run-7/", "t": "team-a"}

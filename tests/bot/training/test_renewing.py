@@ -40,15 +40,20 @@ def ended(rig: Rig, **team: Any) -> str:
     return run_id
 
 
-def test_a_lead_starts_it_again_for_its_owner(rig: Rig) -> None:
-    run_id = submit(rig)
+def requeue(rig: Rig, run_id: str) -> None:
+    """A lead starts it again, with two nodes."""
     by = rig.caller(ERIN)
 
-    def requeue(session: Session) -> None:
+    def work(session: Session) -> None:
         run = rig.service.get(session, run_id)
         rig.scaling.requeue(session, by, run, 2, rig.clock.now())
 
-    rig.do(requeue)
+    rig.do(work)
+
+
+def test_a_lead_starts_it_again_for_its_owner(rig: Rig) -> None:
+    run_id = submit(rig)
+    requeue(rig, run_id)
     rig.policy = settings(service_account="trainer")
     rig.pass_time(minutes=2)
     assert rig.notes(run_id)["again"] == f"Started again as wide#2. {ACCOUNT}"
@@ -63,13 +68,7 @@ def test_a_lead_starts_it_again_for_its_owner(rig: Rig) -> None:
 
 def test_runs_of_former_members_become_the_leads(rig: Rig) -> None:
     run_id = submit(rig)
-    by = rig.caller(ERIN)
-
-    def requeue(session: Session) -> None:
-        run = rig.service.get(session, run_id)
-        rig.scaling.requeue(session, by, run, 2, rig.clock.now())
-
-    rig.do(requeue)
+    requeue(rig, run_id)
     rig.policy = settings(members={"people": []})
     rig.pass_time(minutes=2)
     second = rig.do(lambda s: rig.service.find(s, "team-a", Reference("wide")))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from bot.gpus.sources.choice import Sources
 from bot.gpus.sources.source import Fault, FaultKind, Figures, Request, Requests, Source, Told
 from tests.bot.gpus.rig import ACTIVE, PHASE, REQUESTS, UTILIZATION, offered, requested
 from tests.bot.ground import START
-from tests.prometheus import Scraped, prometheus
+from tests.prometheus import Scraped, Span, prometheus
 
 MINUTE = timedelta(minutes=1)
 FIRST = minute_of(START)
@@ -102,13 +102,7 @@ class Labelled(Scraped):
         self.cluster = ""
 
     @override
-    def add(
-        self,
-        metric: str,
-        labels: Mapping[str, str],
-        times: tuple[datetime, datetime],
-        value: float,
-    ) -> None:
+    def add(self, metric: str, labels: Mapping[str, str], times: Span, value: float) -> None:
         super().add(metric, {**labels, "cluster": self.cluster}, times, value)
 
 
