@@ -56,12 +56,18 @@ _OPTION = re.compile(
     r"(?<![\w-])(--?(?P<name>[A-Za-z][\w-]{1,100})\s+)(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*)"
 )
 _ASSIGNED = re.compile(r"(?:-{0,2}|-D|\+{1,2})([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
+# As in connection strings, addresses and lists of settings: the last of `STORE=AccountKey=abc==`.
+_INNER = re.compile(
+    r"(?P<lead>(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,100})=)"
+    r"(?P<value>[^\s,;&?\"'})=]+=*)(?=[\s,;&?\"'})]|\Z)"
+)
 
 _MENTION = re.compile(r"<(?=[@#!])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PASSWORD = re.compile(r".*(?:password|passwd|passphrase|secret|credentials?|pwd)")
 _GLUED = re.compile(r".*(?:token|apikey|accesskey|secretkey)")
 _WHOLE = {"auth", "authorization", "bearer", "cookie", "jwt", "sas", "pat", "sig", "signature"}
+_GLUING = {"mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump"}
 _SERVICES = {"wandb", "hf", "huggingface", "openai", "anthropic", "comet", "neptune", "clearml"}
 # A name that ends so is of something about a secret, or of what models call tokens and keys.
 _ABOUT = {
@@ -94,6 +100,7 @@ _SENTENCE = re.compile(r"[A-Z][a-z]{0,11} [a-z]{2,} ")
 _NUMBER = re.compile(r"[0-9]{1,12}|[0-9]*\.[0-9]+")
 _PLAIN_WORD = re.compile(r"[a-z_]{1,20}")
 _RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w-]{20,}")
+_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w/+=-]{20,}")
 _TOKEN_ENDS = re.compile(r"[\w+/=-]$")
 _TOKEN_GOES_ON = re.compile(r"\s*((?=[\w+/=-]*[0-9A-Z])[\w+/=-]+)")
 
@@ -148,7 +155,7 @@ def secret_in(words: Sequence[str]) -> str | None:
     """
     program = words[0].rpartition("/")[2] if words else ""
     for word, following in pairwise((*words, "")):
-        found = _in_word(word)
+        found = "-p" if _is_glued(program, word) else _in_word(word)
         if found is None:
             found = _in_pair(word, following, _passing(program, words))
         if found is not None:
@@ -165,7 +172,7 @@ def mask(text: str, most: int = LONGEST_LINE) -> str:
     text = _BEARER.sub(rf"\1\2{HIDDEN}", text)
     text = _HEADER.sub(rf"\1{HIDDEN}", text)
     text = _LOGIN.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}@", text)
-    text = _PAIR.sub(_masked_pair, text)
+    text = _INNER.sub(_masked_pair, _PAIR.sub(_masked_pair, text))
     return _OPTION.sub(_masked_option, text)[:most]
 
 
@@ -226,6 +233,9 @@ def _in_word(word: str) -> str | None:
         return word.partition("=")[0]
     if holds_a_secret(word):
         return ""
+    for pair in _INNER.finditer(word):
+        if is_secret(pair["name"], pair["value"]):
+            return pair["name"]
     inner = word.split()
     return secret_in([each.strip("\"';()") for each in inner]) if len(inner) > 1 else None
 
@@ -238,14 +248,26 @@ def _in_pair(word: str, following: str, passing: Sequence[str]) -> str | None:
         is_login = word not in {"-u", "--user"} or ":" in following
         is_given = _REFERENCE.fullmatch(following) or following.startswith("-")
         return word if is_login and not is_given else None
-    is_option = word.startswith("-") and "=" not in word and len(word) > len("-p")
-    return word if is_option and is_secret(word, following) else None
+    if "=" in word or len(word) <= len("-p"):
+        return None
+    if not word.startswith("-"):  # as in `aws configure set aws_secret_access_key VALUE`
+        is_name = "_" in word and word.isidentifier() and names_a_secret(word)
+        is_key = _KEY.fullmatch(following) and not _REFERENCE.fullmatch(following)
+        return word if is_name and is_key else None
+    return word if is_secret(word, following) else None
+
+
+def _is_glued(program: str, word: str) -> bool:
+    """Whether a word is a password that follows its option without a space: `mysql -phunter2`."""
+    return program in _GLUING and re.fullmatch(r"-p[^$].*", word) is not None
 
 
 def _passing(program: str, words: Sequence[str]) -> tuple[str, ...]:
     """The words after which a program is given a secret, where their names do not say so."""
     if program == "sshpass" or (program in {"docker", "podman", "helm"} and "login" in words):
         return ("-p",)
+    if program == "redis-cli":
+        return ("-a",)
     if program == "curl":
         return ("-u", "--user")
     return ("login",) if program == "wandb" else ()

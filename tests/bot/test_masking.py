@@ -123,6 +123,16 @@ SECRET_COMMANDS = [
     (("python", "xoxb-0123456789-abcdef"), ""),
     (("python", "AKIAIOSFODNN7EXAMPLE"), ""),
     (("python", "--key", "-----BEGIN OPENSSH PRIVATE KEY-----"), ""),
+    (("env", "STORE=AccountName=x;AccountKey=hunter2==;EndpointSuffix=host"), "AccountKey"),
+    (("env", "STORE=AccountKey=hunter2==;AccountName=x"), "AccountKey"),
+    (("python", "t.py", "AccountName=x;AccountKey=hunter2=="), "AccountKey"),
+    (("python", "t.py", "--override", "lr=0.1,wandb.api_key=hunter2"), "wandb.api_key"),
+    (
+        ("aws", "configure", "set", "aws_secret_access_key", f"wJalr/{HEX40}"),
+        "aws_secret_access_key",
+    ),
+    (("redis-cli", "-a", "hunter2", "ping"), "-a"),
+    (("mysqldump", "-phunter2", "db"), "-p"),
 ]
 
 PLAIN_COMMANDS: list[tuple[str, ...]] = [
@@ -155,6 +165,10 @@ PLAIN_COMMANDS: list[tuple[str, ...]] = [
     ("python", "t.py", "optimizer.lr=0.1", "model.tokenizer=bert", "data.key=image"),
     ("python", "t.py", "--keyboard", "us", "--monkey", "abc", "--author", "ann"),
     ("curl", "-u", "$LOGIN", "https://host/x?page=2"),
+    ("python", "t.py", "--override", "lr=0.1,pad_token=0,token=$TOKEN;max_tokens=40"),
+    ("python", "t.py", "set_token", "next", "check_api_key", "--verbose"),
+    ("mysql", "-p", "-h", "host"),
+    ("python", "-phase", "2"),
 ]
 
 
@@ -180,6 +194,12 @@ def test_secrets_of_older_commands_are_hidden(words: tuple[str, ...], where: str
 
 
 SECRET_LINES = [
+    ("STORE=AccountKey=hunter2;n=1", "STORE=AccountKey=[hidden];n=1"),
+    (
+        "conn: 'AccountName=x;AccountKey=hunter2==;n=1'",
+        "conn: 'AccountName=x;AccountKey=[hidden];n=1'",
+    ),
+    ('{"settings": "lr=1,api_key=hunter2"}', '{"settings": "lr=1,api_key=[hidden]"}'),
     (f"posting to https://{HOOK}T0/B0/abc", f"posting to https://{HOOK}[hidden]"),
     ("https://discord.com/api/webhooks/123/abc-d_e", "https://discord.com/api/webhooks/[hidden]"),
     ("https://acme.webhook.office.com/webhookb2/1@2", "https://acme.webhook.office.com/[hidden]"),
