@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-cluster test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test fuzz test-cluster test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,10 @@ demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),$(ALL_TESTS))
+
+fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 repeats, ACTS=5000 is shorter
+	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \
+		--fuzz-acts=$(or $(ACTS),1000000) $(if $(SEED),--fuzz-seed=$(SEED)) $(PYTEST_ARGS)
 
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
 	@sh scripts/control_plane.sh $(PYTHON)

@@ -1,6 +1,6 @@
 """/dataset evict, pin, unpin, extend, touch and keep: how long caches stay."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from bot.access import Right
@@ -13,6 +13,7 @@ from bot.rights import EVERYBODY
 from bot.slack.card import Reply
 from bot.slack.markup import code, join
 from bot.slack.parameters import Duration, TeamName, Words
+from handlers.button_values import moment_of, row_of
 from handlers.context import Context
 from handlers.dataset import DatasetName, DatasetReference
 from handlers.dataset_caches import ClassName
@@ -183,7 +184,7 @@ def keep(ctx: Context, name: str, time: int, team: str | None) -> Reply:  # noqa
 
 def _of_cache(ctx: Context, value: str) -> str | None:
     """The cache's team for its members; others use it as the team that they act for here."""
-    team = ctx.keeping.team_of(ctx.session, value.partition(" ")[0])
+    team = ctx.keeping.team_of(ctx.session, row_of(value))
     here, access = ctx.caller.team, ctx.services.access
     if team is None or here in {None, team}:
         return team or here
@@ -202,7 +203,7 @@ def click_evict(ctx: Context, cache_id: str) -> Reply:
 def click_extend(ctx: Context, value: str) -> Reply:
     """Puts it off until what the button meant when it was shown."""
     cache = _cache(ctx, value)
-    until = _moment(value)
+    until = moment_of(value)
     extended = ctx.keeping.extend_until(ctx.session, ctx.caller, cache, until, ctx.now)
     return answers.extended(extended)
 
@@ -210,7 +211,7 @@ def click_extend(ctx: Context, value: str) -> Reply:
 @dataset.button(PIN, right=Right.DATASET_PIN, team=_of_cache)
 def click_pin(ctx: Context, value: str) -> Reply:
     """Pins it until what the button meant when it was shown."""
-    asked = Pinning("still needed, said when its eviction was announced", _moment(value))
+    asked = Pinning("still needed, said when its eviction was announced", moment_of(value))
     return _pinned(ctx, _cache(ctx, value), asked)
 
 
@@ -219,14 +220,10 @@ def _pinned(ctx: Context, cache: Cache, asked: Pinning) -> Reply:
     return answers.pinned(row, asked.until, ctx.words)
 
 
-def _moment(value: str) -> datetime:
-    return datetime.fromtimestamp(int(value.partition(" ")[2]), UTC)
-
-
 def _chosen(ctx: Context, reference: Reference, storage_class: str | None) -> Cache:
     return ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
 
 
 def _cache(ctx: Context, value: str) -> Cache:
     """The cache that the value of a button begins with."""
-    return ctx.keeping.get(ctx.session, ctx.caller, value.partition(" ")[0])
+    return ctx.keeping.get(ctx.session, ctx.caller, row_of(value))

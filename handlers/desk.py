@@ -14,6 +14,7 @@ import structlog
 from bot import deliveries, people
 from bot.access import Right, UnknownPersonError
 from bot.clock import Clock
+from bot.database.columns import WholeNumber
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
     ConflictError,
@@ -311,7 +312,7 @@ def _key_of(click: Incoming) -> str:
 
 def _refuse_old(asked_at: float, now: datetime) -> None:
     """Questions count for as long as their answers are remembered."""
-    if now - datetime.fromtimestamp(asked_at, UTC) > deliveries.LIFE:
+    if now.timestamp() - asked_at > deliveries.LIFE.total_seconds():
         raise ConflictError("This question is out of date. Nothing was done.", "Ask for it again.")
 
 
@@ -323,7 +324,7 @@ class _Doubt(msgspec.Struct, frozen=True):
     words: str
     delivery: str
     person: str
-    at: int
+    at: WholeNumber
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.

@@ -42,6 +42,7 @@ from bot.training.spans import times_of
 from bot.training.strangers import Stranger
 from bot.training.submission import Submission
 from bot.training.tables import Run
+from handlers.button_values import row_of
 from handlers.context import Context
 from handlers.run_parameters import AnyRun, FormName, PresetName, PriorityName, StateKept
 from handlers.snapshot import KeepTime, SnapshotName
@@ -203,7 +204,7 @@ def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG00
 
 def of_run(ctx: Context, value: str) -> str:
     """The team of the run that the value of a button begins with."""
-    return ctx.training.get(ctx.session, value.partition(" ")[0]).team
+    return ctx.training.get(ctx.session, row_of(value)).team
 
 
 @train.button("train.logs", right=Right.RUN_READ, team=of_run, repeats=True)

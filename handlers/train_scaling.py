@@ -6,6 +6,7 @@ from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
 from bot.training.card import requeue_button
 from bot.training.scaling import Offer
+from handlers.button_values import count_of, row_of
 from handlers.context import Context
 from handlers.train import of_run
 from handlers.train_sessions import train
@@ -37,10 +38,9 @@ def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply: 
 @train.button("train.requeue", right=Right.RUN_STOP, team=of_run)
 def click_requeue(ctx: Context, value: str) -> Reply:
     """Stops the run, and has it start again with the nodes of the button."""
-    run_id, _, nodes = value.partition(" ")
-    run = ctx.training.get(ctx.session, run_id)
-    ctx.scaling.requeue(ctx.session, ctx.caller, run, int(nodes), ctx.now)
-    said = f" is being stopped. Once it has ended it starts again on {_nodes(int(nodes))}."
+    run, nodes = ctx.training.get(ctx.session, row_of(value)), count_of(value)
+    ctx.scaling.requeue(ctx.session, ctx.caller, run, nodes, ctx.now)
+    said = f" is being stopped. Once it has ended it starts again on {_nodes(nodes)}."
     return Reply((join(code(run.reference), said),))
 
 

@@ -1,6 +1,6 @@
 """/train open and extend: interactive sessions are entered, and last longer."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -8,6 +8,7 @@ from bot.slack.markup import code, join, when
 from bot.slack.parameters import Duration, Reference, RunReference, TeamName
 from bot.training.answers import extended, opened
 from bot.training.tables import Run
+from handlers.button_values import moment_of, row_of
 from handlers.context import Context
 from handlers.train import of_run, train
 
@@ -50,9 +51,7 @@ def click_open(ctx: Context, run_id: str) -> Reply:
 @train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True, repeats=True)
 def click_extend(ctx: Context, value: str) -> Reply:
     """Has the session last until what the button meant when it was shown."""
-    run_id, _, moment = value.partition(" ")
-    run = ctx.training.get(ctx.session, run_id)
-    until = datetime.fromtimestamp(int(moment), UTC)
+    run, until = ctx.training.get(ctx.session, row_of(value)), moment_of(value)
     return Reply(extended(ctx.sessions.extend_until(ctx.session, ctx.caller, run, until, ctx.now)))
 
 

@@ -1,18 +1,37 @@
-"""The chance that simulated time begins with: another each time, and repeatable."""
+"""The chance that simulated time and random requests begin with: repeatable."""
 
 from random import SystemRandom
 
 import pytest
 
-_OPTION = "--world-seed"
+_WORLD, _FUZZ, _ACTS, _BATCH = "--world-seed", "--fuzz-seed", "--fuzz-acts", "--fuzz-batch"
+_IN_EVERY_RUN = 20_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option that repeats a failure: a story's report names its seed."""
-    parser.addoption(_OPTION, type=int, help="How late events of a story are seen, repeated.")
+    """Adds the options that repeat a failure: its report names them."""
+    parser.addoption(_WORLD, type=int, help="How late events of a story are seen, repeated.")
+    parser.addoption(_FUZZ, type=int, help="What random people say and click, repeated.")
+    parser.addoption(_ACTS, type=int, default=_IN_EVERY_RUN, help="How much they say and click.")
+    parser.addoption(_BATCH, type=int, help="Only this batch of it.")
 
 
 def world_seed(config: pytest.Config) -> int:
     """The seed that was asked for, or any."""
-    asked: int | None = config.getoption(_OPTION)
+    return _seed(config, _WORLD)
+
+
+def fuzz_seed(config: pytest.Config) -> int:
+    """The seed that was asked for, or any."""
+    return _seed(config, _FUZZ)
+
+
+def fuzz_batches(config: pytest.Config, size: int) -> range:
+    """The numbers of the batches that were asked for."""
+    only: int | None = config.getoption(_BATCH)
+    return range(-(-config.getoption(_ACTS) // size)) if only is None else range(only, only + 1)
+
+
+def _seed(config: pytest.Config, option: str) -> int:
+    asked: int | None = config.getoption(option)
     return SystemRandom().randrange(1_000_000) if asked is None else asked

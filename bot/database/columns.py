@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from sqlalchemy import Column, DateTime, Dialect, MetaData, Table, event
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
@@ -19,6 +20,9 @@ SQLModel.metadata.naming_convention = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s",
     "pk": "pk_%(table_name)s",
 }
+
+WholeNumber = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A number in what msgspec reads that a column of integers can hold."""
 
 _types: dict[tuple[type, str], TypeEngine[Any]] = {}
 

@@ -8,6 +8,7 @@ from bot.cluster.claims import PersistentVolumeClaim, StorageClass
 from bot.cluster.cluster import Cluster
 from bot.cluster.quantities import parse_quantity
 from bot.config import Anf
+from bot.database.columns import WholeNumber
 from bot.errors import ConflictError, LimitError, UsageError
 from bot.volumes.levels import estimated_throughput, monthly_price
 from bot.volumes.matching import Claimed, match
@@ -26,7 +27,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     team: str = msgspec.field(name="t")
     cluster: str = msgspec.field(name="c")
     claim: str = msgspec.field(name="p")
-    size_bytes: int = msgspec.field(name="s")
+    size_bytes: WholeNumber = msgspec.field(name="s")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from bot.database.columns import WholeNumber
 from bot.datasets.finding import Reference
 from bot.errors import UsageError
 
@@ -52,13 +53,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     version_id: str = msgspec.field(name="v")
     storage_class: str = msgspec.field(name="c")
-    capacity_bytes: int = msgspec.field(name="b")
+    capacity_bytes: WholeNumber = msgspec.field(name="b")
     team: str = msgspec.field(name="t")
     teams: tuple[str, ...] = msgspec.field(name="f", default=())
-    keep_seconds: int | None = msgspec.field(name="k", default=None)
+    keep_seconds: WholeNumber | None = msgspec.field(name="k", default=None)
     layout: str = msgspec.field(name="l", default="")
     is_boosted: bool = msgspec.field(name="o", default=False)
-    growth_bytes: int = msgspec.field(name="g", default=0)
+    growth_bytes: WholeNumber = msgspec.field(name="g", default=0)
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.

@@ -15,6 +15,7 @@ from bot.audit import record as record_audit
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Anf, AnfChanges
+from bot.database.columns import WholeNumber
 from bot.database.database import Database
 from bot.due import wake
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError, UsageError
@@ -42,9 +43,9 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     pool: str = msgspec.field(name="p", default="")
     mibps: float | None = msgspec.field(name="m", default=None)
     is_shrinking: bool = msgspec.field(name="s", default=False)
-    seconds: int | None = msgspec.field(name="f", default=None)
+    seconds: WholeNumber | None = msgspec.field(name="f", default=None)
     reason: str = msgspec.field(name="r", default="")
-    growth_bytes: int = msgspec.field(name="g", default=0)
+    growth_bytes: WholeNumber = msgspec.field(name="g", default=0)
 
     @property
     def wish(self) -> Wish:

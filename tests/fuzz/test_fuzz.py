@@ -1,0 +1,150 @@
+"""Whatever people say and click, they read a sentence of ours, and change what they may alone."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import Session
+from typing_extensions import override
+
+from bot.access import Access, Caller, Right
+from bot.slack.card import Reply
+from bot.slack.incoming import Incoming
+from bot.slack.markup import plain
+from handlers.desk import Asked as AskedFor
+from handlers.desk import Desk
+from tests.fuzz.acts import CANARY
+from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
+from tests.fuzz.judge import Asked, Change, wrongs
+from tests.handlers.furnished import furnished
+from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, FAY, MIA, Office
+from tests.playground.cluster.served import Runner, Served
+from tests.seeds import fuzz_batches, fuzz_seed
+
+
+@pytest.fixture
+def world(runner: Runner) -> Iterator[Served]:
+    with Served(runner).serving() as running:
+        yield running
+
+
+@pytest.mark.timeout(20_000)
+def test_random_acts_break_and_forge_nothing(
+    request: pytest.FixtureRequest, tmp_path: Path, world: Served
+) -> None:
+    batches = fuzz_batches(request.config, BATCH)
+    with fuzzed(tmp_path, world, fuzz_seed(request.config)) as desk:
+        for number in batches:
+            desk.batch(number)
+    figures = desk.figures
+    print(f"{figures}")  # noqa: T201  # shown by make fuzz
+    assert figures.acts == len(batches) * BATCH
+    if len(batches) > 1:
+        assert min(figures.clicks, figures.commands) > figures.acts / 4
+        assert figures.changes > figures.acts / 30
+
+
+# The judge itself can say no.
+
+
+class Lenient(Access):
+    """Lets everybody do everything."""
+
+    @override
+    def require(self, caller: Caller, right: Right) -> None:
+        """Nothing."""
+
+
+class Breaking(Desk):
+    """Breaks where somebody asks for their runs."""
+
+    @override
+    def _reply(self, session: Session, incoming: Incoming, asked: AskedFor) -> Reply:
+        if "list" in incoming.words:
+            raise RuntimeError("a mistake of ours")
+        return super()._reply(session, incoming, asked)
+
+
+class Parrot(Desk):
+    """Says what it was told, secret or not."""
+
+    @override
+    def _reply(self, session: Session, incoming: Incoming, asked: AskedFor) -> Reply:
+        return Reply((plain(f"{incoming.words} {CANARY}"),))
+
+
+class Silent(Desk):
+    """Has nothing to say where somebody asks for something to be done."""
+
+    @override
+    def _once(self, session: Session, question: Any) -> Reply | None:
+        return None
+
+
+def made(office: Office, kind: type[Desk] = Desk) -> Desk:
+    app = office.application
+    return kind(app.database, app.clock, app.registry, app.services)
+
+
+def lenient(office: Office) -> Desk:
+    app = office.application
+    services = replace(app.services, access=Lenient(app.settings))
+    return Desk(app.database, app.clock, app.registry, services)
+
+
+@pytest.mark.parametrize(
+    ("desk", "wrong"),
+    [
+        (lenient, "of no team|an admin's|a lead's"),
+        (lambda office: made(office, Breaking), "Something broke"),
+        (lambda office: made(office, Parrot), "it says ghp_"),
+        (lambda office: made(office, Silent), "no answer"),
+    ],
+)
+def test_desks_that_fail_people_are_found(
+    desk: Callable[[Office], Desk], wrong: str, tmp_path: Path, world: Served
+) -> None:
+    def all_batches(bad: Fuzzed) -> None:
+        for number in range(10):
+            bad.batch(number)
+
+    with (
+        furnished(tmp_path, world) as found,
+        closing(Fuzzed(found, 1, desk(found.office))) as bad,
+        pytest.raises(AssertionError, match=wrong),
+    ):
+        all_batches(bad)
+
+
+OWN = {"id": "1", "team": "team-a", "person": ALICE}
+
+
+@pytest.mark.parametrize(
+    ("person", "change", "wrong"),
+    [
+        (ALICE, Change("runs", OWN, OWN), ""),
+        (ERIN, Change("runs", OWN, OWN), ""),
+        (CAROL, Change("runs", OWN, OWN), ""),
+        (MIA, Change("runs", None, OWN), ""),
+        (MIA, Change("runs", OWN, OWN), "of {'U0ALICE'}"),
+        (MIA, Change("runs", OWN, None), "of {'U0ALICE'}"),
+        (BOB, Change("runs", OWN, OWN), "of {'team-a'}"),
+        (BOB, Change("dataset_caches", OWN, OWN), ""),
+        (BOB, Change("dataset_caches", OWN, {**OWN, "evict_by": BOB}), "of {'team-a'}"),
+        (DAN, Change("messages", None, {"id": "2"}), "of no team"),
+        (FAY, Change("notice_choices", None, {"person": FAY}), ""),
+        (FAY, Change("notice_choices", None, {"person": MIA}), "somebody else's choice"),
+        (ALICE, Change("volume_changes", None, OWN), "a lead's"),
+        (ERIN, Change("managed_quotas", {"id": "3"}, {"id": "3"}), "an admin's"),
+        (CAROL, Change("votes", None, {"approval_id": "4", "person": CAROL}), ""),
+        (ERIN, Change("votes", None, {"approval_id": "4", "person": ERIN}), "no approver's vote"),
+        (ALICE, Change("votes", None, {"approval_id": "4", "person": ALICE}), "own request"),
+    ],
+)
+def test_judge_knows_whose_each_change_is(person: str, change: Change, wrong: str) -> None:
+    said = wrongs(person, [change], lambda _id: Asked(ALICE, "quota_override", breaks_glass=False))
+    assert wrong in said
+    assert bool(wrong) == bool(said)

@@ -1,0 +1,65 @@
+"""Buttons of old messages, whose values say other things than today's."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.handlers.furnished import Furnished, furnished
+from tests.handlers.office import ALICE, CAROL, TEAM_A
+from tests.playground.cluster.served import Runner, Served
+
+OUT_OF_DATE = "This button is out of date."
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Furnished]:
+    folder = tmp_path_factory.mktemp("all")
+    with Served(runner).serving() as world, furnished(folder, world) as found:
+        yield found
+
+
+@pytest.mark.parametrize("action", ["dataset.pin", "dataset.extend", "train.extend"])
+@pytest.mark.parametrize("moment", ["", " ", " soon", " 1e9", f" {10**18}", f" {'9' * 5000}"])
+def test_moments_nobody_can_read_are_refused(
+    everything: Furnished, action: str, moment: str
+) -> None:
+    everything.put_back()
+    row = everything.values[action].partition(" ")[0]
+    said = everything.office.clicks(ALICE, TEAM_A, action, row + moment)
+    assert said.startswith(OUT_OF_DATE)
+
+
+@pytest.mark.parametrize("nodes", ["", " two", " -1", " ²", f" {10**30}", f" {'9' * 5000}"])
+def test_counts_nobody_can_read_are_refused(everything: Furnished, nodes: str) -> None:
+    everything.put_back()
+    row = everything.values["train.requeue"].partition(" ")[0]
+    said = everything.office.clicks(ALICE, TEAM_A, "train.requeue", row + nodes)
+    assert said.startswith(OUT_OF_DATE)
+
+
+@pytest.mark.parametrize(
+    ("action", "key"),
+    [
+        ("dataset.cache", "b"),
+        ("dataset.cache", "k"),
+        ("anf.grow", "s"),
+        ("anf.go", "g"),
+    ],
+)
+@pytest.mark.parametrize("number", [-1, 2**63, 10**30])
+def test_numbers_no_row_can_hold_are_refused(
+    everything: Furnished, action: str, key: str, number: int
+) -> None:
+    """Of two keys of one name the last one counts."""
+    everything.put_back()
+    value = everything.values[action].removesuffix("}") + f', "{key}": {number}}}'
+    said = everything.office.clicks(CAROL, TEAM_A, action, value)
+    assert said.startswith(OUT_OF_DATE)
+
+
+@pytest.mark.parametrize("at", [-1, 10**400])
+def test_doubts_of_no_time_are_refused(everything: Furnished, at: int) -> None:
+    everything.put_back()
+    value = everything.values["again"].removesuffix("}") + f', "at": {at}}}'
+    said = everything.office.clicks(ALICE, TEAM_A, "again", value)
+    assert said.startswith("This question is out of date.")
