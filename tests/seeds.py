@@ -5,7 +5,9 @@ from random import SystemRandom
 import pytest
 
 _WORLD, _FUZZ, _ACTS, _BATCH = "--world-seed", "--fuzz-seed", "--fuzz-acts", "--fuzz-batch"
+_KILLS = "--commit-kills"
 _IN_EVERY_RUN = 20_000
+_KILLS_IN_EVERY_RUN = 6
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,6 +16,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(_FUZZ, type=int, help="What random people say and click, repeated.")
     parser.addoption(_ACTS, type=int, default=_IN_EVERY_RUN, help="How much they say and click.")
     parser.addoption(_BATCH, type=int, help="Only this batch of it.")
+    often = "How often a bot is killed at a random commit."
+    parser.addoption(_KILLS, type=int, default=_KILLS_IN_EVERY_RUN, help=often)
 
 
 def world_seed(config: pytest.Config) -> int:
@@ -30,6 +34,11 @@ def fuzz_batches(config: pytest.Config, size: int) -> range:
     """The numbers of the batches that were asked for."""
     only: int | None = config.getoption(_BATCH)
     return range(-(-config.getoption(_ACTS) // size)) if only is None else range(only, only + 1)
+
+
+def commit_kills(config: pytest.Config) -> int:
+    """How often a bot is to be killed at a random commit."""
+    return int(config.getoption(_KILLS))
 
 
 def _seed(config: pytest.Config, option: str) -> int:

@@ -1,0 +1,50 @@
+"""The bot is killed at commits nobody chose, before or after each; nothing is lost or doubled."""
+
+import asyncio
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from playground.opening import opened
+from playground.scenarios import kill_matrix
+from playground.slack.rates import Rates
+from playground.story import Story
+from playground.world import Options
+from tests.seeds import commit_kills
+from tests.world.commits import Deaths
+from tests.world.telling import PATIENCE_SECONDS
+
+
+async def told_amid_deaths(options: Options, deaths: Deaths) -> None:
+    """Tells the story again and again until the bot has died as often as it was to."""
+    async with opened(options) as world:
+        world.pace.patience_seconds = 2 * PATIENCE_SECONDS
+        # A bot that is killed all the time does not remember what it asked of Slack before.
+        world.slack.rates = Rates(lambda: 20 * time.monotonic())
+        deaths.arrange(world)
+        await world.start_bots()
+        story = Story(world, unreliable=True)
+        rounds = 0
+        async with asyncio.TaskGroup() as together:
+            dying = together.create_task(deaths.happen(world))
+            while not (dying.done() and rounds):
+                rounds += 1
+                await kill_matrix.play_round(story, rounds)
+        await story.ends()
+        created = [each.about for each in world.ledger.requests if each.name == "create jobs"]
+        assert len(set(created)) == rounds
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(20_000)
+def test_kills_at_random_commits_lose_nothing(
+    options: Options, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    wanted = commit_kills(request.config)
+    deaths = Deaths(tmp_path, Random(options.seed), wanted)  # noqa: S311  # repeatable
+    asyncio.run(told_amid_deaths(options, deaths))
+    print(f"seed {options.seed}: died {', '.join(deaths.at)}")  # noqa: T201  # make kills shows it
+    assert len(deaths.at) == wanted
+    assert {each.split()[0] for each in deaths.at} <= {"before", "after"}
