@@ -188,15 +188,18 @@ def without_mentions(text: str) -> str:
 
 def mask_words(words: Sequence[str]) -> list[str]:
     """The words of a command without what looks like a secret."""
-    masked = [mask(word) for word in words]
+    masked = [hide_secrets(word) for word in words]
     for place, (word, following) in enumerate(pairwise(words)):
         if _in_pair(word, following, ()) is not None:
             masked[place + 1] = HIDDEN
     return masked
 
 
-def mask_lines(lines: Iterable[str]) -> list[str]:
-    """The lines without secrets: private keys of several lines, and what was wrapped, included."""
+def mask_lines(lines: Iterable[str], most: int = LONGEST_LINE) -> list[str]:
+    """The lines without secrets: private keys of several lines, and what was wrapped, included.
+
+    Longer ones are cut after that, with a mark.
+    """
     kept: list[str] = []
     in_key = False
     for line in _unwrapped(list(lines)):
@@ -208,7 +211,7 @@ def mask_lines(lines: Iterable[str]) -> list[str]:
             continue
         begins = _PEM_BEGINS.search(line)
         if begins or not in_key:
-            kept.append(mask(line))
+            kept.append(mask(line, most) + ("…" if len(line) > most else ""))
         in_key = (bool(begins) or in_key) and not _PEM_ENDS.search(line)
     return kept
 

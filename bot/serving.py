@@ -24,6 +24,7 @@ from bot.health import Health
 from bot.http import Pages, Server, application
 from bot.pulse import ClockFollower, pulse
 from bot.slack.client import SlackClient
+from bot.slack.filing import Filing
 from bot.slack.sender import Sender
 from bot.slack.transports import Transport
 from bot.threads import EssentialThread
@@ -96,8 +97,9 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.hear)
     sender = Sender(bot.database, client, bot.renderers(), bot.settings)
+    desk = Filing(bot.desk, bot.database, bot.clock)
     transport = Transport(
-        settings, secrets, client, bot.desk, _slash_names(bot), bot.database.courtesy.hurry
+        settings, secrets, client, desk, _slash_names(bot), bot.database.courtesy.hurry
     )
     parts: list[Part] = [wakeups, *bot.clusters.values(), loop, sender, bot.timetable, bot.settings]
     health = Health(

@@ -1,5 +1,6 @@
 """What a handler is given: who asks, where, and the services that answer."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,13 +71,17 @@ class Services:
 
 @dataclass(frozen=True)
 class Context:
-    """One request: everything it writes goes through `session` and is committed as a whole."""
+    """One request: everything it writes goes through `session` and is committed as a whole.
+
+    `said` are the words of its command, none of a click.
+    """
 
     session: Session
     caller: Caller
     now: datetime
     spelling: Spelling
     services: Services
+    said: tuple[str, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -219,3 +224,7 @@ class Context:
     def words(self, text: str) -> str:
         """How a command is typed here: `train list` as `/train list` or `@Quartermaster ...`."""
         return self.spelling.of(text)
+
+    def again(self, *more: str) -> str:
+        """How the same command is typed here, its options included, with `more` behind it."""
+        return self.words(shlex.join((*self.said, *more)))

@@ -183,7 +183,8 @@ class Desk:
                 self._registry, asked, lambda r: caller.may(Right(r)), defaults
             )
         spelling = asked.spelling if isinstance(asked, Parsed) else self._registry.slash
-        context = Context(session, caller, self._clock.now(), spelling, self._services)
+        said = asked.words if isinstance(asked, Parsed) else ()
+        context = Context(session, caller, self._clock.now(), spelling, self._services, said)
         if isinstance(asked, Parsed):
             self._services.access.require(caller, Right(asked.verb.right))
             if asked.verb.mutates:

@@ -60,7 +60,7 @@ class ReportOptions:
 @gpu.option("--from", "first", Day(), help="The first day; the first of this month otherwise")
 @gpu.option("--to", "last", Day(), help="The last day; today otherwise")
 @gpu.option("--by", Choice(*By), default=By.TEAM, help="What the lines are")
-@gpu.option("--csv", flag=True, help="As CSV, to copy")
+@gpu.option("--csv", flag=True, help="As CSV; a file where it is long")
 @gpu.option("--all", "everybody", flag=True, help="Every team; for admins")
 @gpu.option("--team", TeamName(), help="Another team than the channel's")
 def report(ctx: Context, asked: ReportOptions) -> Reply:
@@ -74,7 +74,7 @@ def report(ctx: Context, asked: ReportOptions) -> Reply:
     found = ctx.gpus.report(ctx.session, question, ctx.now)
     if asked.csv:
         return Reply(card=csv_card(found))
-    return Reply(card=report_card(found, ctx.words("gpu report --csv")))
+    return Reply(card=report_card(found, ctx.again("--csv")))
 
 
 def _refuse_bad(days: tuple[date, date], today: date) -> None:

@@ -1,6 +1,9 @@
 """/gpu status, nodes, top, idle and show: what the GPUs do, and whose they are."""
 
+import shlex
+from collections.abc import Iterator
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from bot.access import Right, Role
 from bot.errors import NotAllowedError
@@ -57,11 +60,12 @@ def nodes(ctx: Context) -> Reply:
 )
 @gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
 @gpu.option("--team", TeamName(), help="Another team than the channel's")
-def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:
     """Those of the team, or of all for admins."""
     mine = whose(ctx, everybody=everybody)
     found = ctx.gpus.top(ctx.session, mine, By(by), (ctx.now - length, ctx.now))
-    return Reply(card=top_card(found, f"GPU-hours of {mine or 'all teams'}", length))
+    whole = ctx.words(shlex.join(_whole(ctx, mine, length, everybody=everybody, team=team)))
+    return Reply(card=top_card(found, f"GPU-hours of {mine or 'all teams'}", length, whole))
 
 
 @gpu.verb(
@@ -123,3 +127,15 @@ def whose(ctx: Context, *, everybody: bool) -> str | None:
             "Admins alone see the runs of every team.", "Leave `--all` out to see your team's."
         )
     return None
+
+
+def _whole(
+    ctx: Context, mine: str | None, length: timedelta, *, everybody: bool, team: str | None
+) -> Iterator[str]:
+    """The report that has every run of the time, for the same teams."""
+    zone = ctx.settings.teams[mine].time_zone if mine else "UTC"
+    first = (ctx.now - length).astimezone(ZoneInfo(zone)).date()
+    yield from ("gpu", "report", "--by", "run", "--from", str(first))
+    yield from ("--all",) if everybody else ()
+    yield from ("--team", team) if team else ()
+    yield "--csv"

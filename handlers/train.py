@@ -137,7 +137,12 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
     examples=("logs lane --tail 50", "logs lane#2"),
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Which run")
-@train.option("--tail", WholeNumber(1, 500), default=BUTTON_TAIL, help="How many lines")
+@train.option(
+    "--tail",
+    WholeNumber(1, 10_000),
+    default=BUTTON_TAIL,
+    help="How many lines; of many you get a file",
+)
 @train.option("--team", TeamName(), help="Another team than the channel's")
 def logs(ctx: Context, run: Reference, tail: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """The log as it is now, or as it was kept."""

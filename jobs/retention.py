@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from bot import deliveries, due, holds, schedule
 from bot.database.database import Session
 from bot.schedule import ScheduledJob
-from bot.slack import messages
+from bot.slack import documents, messages
 from bot.training import logs, offers
 
 _RUNS_KEPT = timedelta(days=30)
@@ -19,6 +19,7 @@ def work(session: Session, now: datetime) -> None:
 
 def remove(session: Session, now: datetime, real_now: datetime) -> None:
     """Forgets what is too old at that moment; `real_now` is for what no playground shifts."""
+    documents.forget(session, real_now)
     messages.forget(session, now)
     deliveries.forget(session, real_now)
     due.forget(session)

@@ -15,7 +15,7 @@ from bot.cluster.answers import decode, sentence
 from bot.cluster.connection import JSON, Answer, Connection, Request
 from bot.cluster.discovery import Discovery
 from bot.cluster.listing import METADATA, Listing, read_all
-from bot.cluster.log_tail import READ_BYTES, read_tail
+from bot.cluster.log_tail import READ_BYTES, LastLines, Limits, read_tail
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PODS, Resource
 from bot.errors import ClusterError
@@ -162,11 +162,21 @@ class Client:
 
         Lines that are so long that they have more than `read_bytes` are not all read.
         """
-        doing = self._doing("Reading the log of", Target(PODS, pod, namespace))
         query = {"container": container} | ({"previous": "true"} if previous else {})
+        request = self._log_request(pod, namespace, query)
+        return read_tail(self._connection, request, tail_lines, Limits(read_bytes)).lines
+
+    def last_lines(
+        self, pod: str, namespace: str, *, container: str, tail_lines: int, limits: Limits
+    ) -> LastLines:
+        """The last lines of a container, and whether the limits left some of them out."""
+        request = self._log_request(pod, namespace, {"container": container})
+        return read_tail(self._connection, request, tail_lines, limits)
+
+    def _log_request(self, pod: str, namespace: str, query: dict[str, str]) -> Request:
+        doing = self._doing("Reading the log of", Target(PODS, pod, namespace))
         path = PODS.path("v1", namespace, pod) + "/log"
-        request = Request(doing, "GET", path, query, accept="text/plain, */*")
-        return read_tail(self._connection, request, tail_lines, read_bytes)
+        return Request(doing, "GET", path, query, accept="text/plain, */*")
 
     def served(self, group: str) -> builtins.list[str]:
         """The versions of an API group, the server's favourite first; empty when it has none."""

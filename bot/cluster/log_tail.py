@@ -19,6 +19,7 @@ READ_BYTES = 64 * RECORD_BYTES
 # For a log that is read once, not with every look.
 WHOLE_BYTES = 1024 * RECORD_BYTES
 KEPT_BYTES = 16 * RECORD_BYTES
+SHOWN_BYTES = 256 * RECORD_BYTES
 _BREAK = re.compile(rb"[\r\n]\s*(?=\S)")
 _GAP = re.compile(rb"\s+(?=\S)")
 _UNSEEN = re.compile(
@@ -31,6 +32,22 @@ _OVERWRITES = re.compile(r"[\r\b]+")
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much is read at most to find the last lines, and how much of that they may have."""
+
+    read_bytes: int = READ_BYTES
+    kept_bytes: int = KEPT_BYTES
+
+
+@dataclass(frozen=True)
+class LastLines:
+    """The last lines of a log; `is_cut` when there are fewer than asked for, and more to be had."""
+
+    lines: list[str]
+    is_cut: bool = False
+
+
+@dataclass(frozen=True)
 class _Tail:
     text: bytes
     is_whole: bool
@@ -39,22 +56,24 @@ class _Tail:
 
 
 def read_tail(
-    connection: Connection, request: Request, tail_lines: int, read_bytes: int
-) -> list[str]:
-    """The last lines, of `read_bytes` at most; fewer of them where they are that long.
+    connection: Connection, request: Request, tail_lines: int, limits: Limits
+) -> LastLines:
+    """The last lines, within the limits; fewer of them where they are that long.
 
     ClusterError "TooLong" when a single one is longer, "Timeout" when it all takes too long.
     """
     deadline = time.monotonic() + connection.timeouts.read
     # One more than wanted, as the first may be the end of a longer one.
-    wanted = tail_lines + 1
-    for count in sorted({wanted, min(wanted, read_bytes // (RECORD_BYTES + 1)), 1}, reverse=True):
+    wanted, fitting = tail_lines + 1, limits.read_bytes // (RECORD_BYTES + 1)
+    for count in sorted({wanted, min(wanted, fitting), 1}, reverse=True):
         asked = replace(request, query={**request.query, "tailLines": count})
-        tail = _read(connection, asked, read_bytes, deadline)
+        tail = _read(connection, asked, limits, deadline)
         if tail.is_whole:
             text = _untorn(tail, count).decode(errors="replace")
-            return lines_of(text)[-tail_lines:]
-    longest = f"its last line is longer than {read_bytes / 1e6:.0f} MB"
+            lines = lines_of(text)[-tail_lines:]
+            has_more = count < wanted or tail.size > limits.kept_bytes
+            return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
+    longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"
     raise ClusterError(sentence(request.doing, longest), reason="TooLong")
 
 
@@ -76,18 +95,19 @@ def _states(line: str) -> list[str]:
     return [state.rstrip() for state in states if state.strip()]
 
 
-def _read(connection: Connection, request: Request, most: int, deadline: float) -> _Tail:
-    """What it says last; it is not whole when there was more than `most` bytes to read."""
+def _read(connection: Connection, request: Request, limits: Limits, deadline: float) -> _Tail:
+    """What it says last; it is not whole when there was more to read than the limits allow."""
+    most, keep = limits.read_bytes, limits.kept_bytes
     kept: deque[bytes] = deque()
     size = held = lines = 0
     for chunk in connection.chunks(request, deadline):
         kept.append(chunk)
         size, held, lines = size + len(chunk), held + len(chunk), lines + chunk.count(b"\n")
-        while held - len(kept[0]) >= KEPT_BYTES:
+        while held - len(kept[0]) >= keep:
             held -= len(kept.popleft())
         if size > most:
             break
-    return _Tail(b"".join(kept)[-KEPT_BYTES:], size <= most, size, lines)
+    return _Tail(b"".join(kept)[-keep:], size <= most, size, lines)
 
 
 def _untorn(tail: _Tail, asked: int) -> bytes:

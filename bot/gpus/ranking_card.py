@@ -46,13 +46,13 @@ def share(value: float | None) -> str:
     return UNKNOWN if value is None else percent(value)
 
 
-def top_card(found: Sequence[Ranked], title: str, length: timedelta) -> Card:
-    """Who held, used or wasted the most."""
+def top_card(found: Sequence[Ranked], title: str, length: timedelta, words: str) -> Card:
+    """Who held, used or wasted the most; `words` is how the whole is had."""
     if not found:
         return Card(title, lines=(plain("Nobody held a GPU in that time, as far as was seen."),))
     rows = tuple(_top_row(each) for each in found[:_MOST_ROWS])
     rest = len(found) - len(rows)
-    more = (plain(f"And {rest} more; `/gpu report --by run` has them all."),) if rest else ()
+    more = (plain(f"And {rest} more; `{words}` has them all."),) if rest else ()
     said = f"What GPUs did for each in the last {format_duration(length)}."
     return Card(title, lines=(plain(said), *more), table=Table(_TOP_HEADER, rows))
 

@@ -9,7 +9,7 @@ from bot.durations import format_duration
 from bot.gpus.ranking_card import hours, share
 from bot.gpus.report import Line, Report
 from bot.gpus.status import UNKNOWN
-from bot.slack.card import Card, Table
+from bot.slack.card import AsFile, Card, Table
 from bot.slack.markup import Markup, plain
 from bot.slack.shortening import cut
 
@@ -22,7 +22,6 @@ _COLUMNS = (
 _ALL, _NEARLY_ALL = 0.9995, 0.95
 _LEAST_SHOWN = Decimal("0.01")
 _MOST_ROWS, _LONGEST_NAME = 40, 60
-LONGEST_CSV = 9_500
 
 
 def report_card(report: Report, words: str) -> Card:
@@ -47,18 +46,14 @@ def report_card(report: Report, words: str) -> Card:
 
 
 def csv_card(report: Report) -> Card:
-    """The same as CSV, to be copied; of too many lines the last are left out, and that is said."""
-    lines = list(_csv(report))
-    kept, length = 1, len(lines[0])
-    while kept < len(lines) and length + len(lines[kept]) <= LONGEST_CSV:
-        length += len(lines[kept])
-        kept += 1
-    rest = len(lines) - kept
-    said = f"{rest} of {len(lines) - 1} lines did not fit: ask for fewer days or another `--by`."
+    """The same as CSV, whole."""
+    first, last = report.days
+    name = f"gpu-report-{report.team or 'all'}-by-{report.by.value}-{first}-to-{last}.csv"
     return Card(
         _title(report),
-        lines=(*_honest(report), *((plain(said),) if rest else ())),
-        document="".join(lines[:kept]).rstrip("\n"),
+        lines=tuple(_honest(report)),
+        document="".join(_csv(report)).rstrip("\n"),
+        as_file=AsFile(name, "Ask for fewer days or another `--by`."),
     )
 
 

@@ -64,13 +64,26 @@ class Table:
 
 
 @dataclass(frozen=True)
+class AsFile:
+    """As which file an answer's document or code is brought where a message cannot hold all of it.
+
+    `less` says how to ask for less, for what is too large even for a file.
+    """
+
+    name: str
+    less: str = ""
+
+
+@dataclass(frozen=True)
 class Card:
     """One message about one subject; also the shape of a longer answer.
 
     `title` and `state` are plain text, `facts` are label and value, `code` is shown as it is
     in fixed width; of code that is too long the end is kept, as with logs. A `document` is shown
-    in fixed width too, but whole, in as many blocks as it takes; it has 10,000 characters at most.
-    `charts` are shown as Slack can: by itself, as pictures, or in words.
+    in fixed width too, but whole, in as many blocks as it takes. Of an answer that says `as_file`
+    both are brought whole, as a file where they are too long for a message; without that a document
+    has 9,000 characters at most. `charts` are shown as Slack can: by itself, as pictures, or in
+    words.
     """
 
     title: str
@@ -83,6 +96,7 @@ class Card:
     table: Table | None = None
     code: str = ""
     document: str = ""
+    as_file: AsFile | None = None
     buttons: tuple[Button, ...] = ()
     footer: tuple[Markup, ...] = ()
 

@@ -138,17 +138,32 @@ class SlackClient:
         `words` are its title and what it shows. Done again, there is one more, which nobody sees.
         """
         title, alt = words
-        given = self._api.call(
-            "files.getUploadURLExternal",
-            filename=name,
-            length=len(content),
-            alt_txt=alt[:_ALT],
-        )
-        file_id = str(given["file_id"])
-        send_bytes(given["upload_url"], content, self._api.proxy)
+        file_id = self.bring(name, content, alt[:_ALT])
         file = {"id": file_id, "title": title, "highlight_type": "png"}
         self._api.call("files.completeUploadExternal", files=[file])
         return file_id
+
+    def bring(self, name: str, content: bytes, alt: str | None = None) -> str:
+        """The id of a new file, which nobody sees and Slack soon forgets, unless it is shared."""
+        given = self._api.call(
+            "files.getUploadURLExternal", filename=name, length=len(content), alt_txt=alt
+        )
+        send_bytes(given["upload_url"], content, self._api.proxy)
+        return str(given["file_id"])
+
+    def share(self, place: Place, file: tuple[str, str], text: str) -> None:
+        """Posts a file that was brought, below `text`; `file` is its id and its title.
+
+        Slack does this once for a file, and does not say where its message stands.
+        """
+        file_id, title = file
+        self._api.call(
+            "files.completeUploadExternal",
+            files=[{"id": file_id, "title": title}],
+            channel_id=place.channel,
+            thread_ts=place.thread_ts,
+            initial_comment=text,
+        )
 
     def post_ephemeral(self, place: Place, person: str, draft: Draft) -> None:
         """Says something that only this person sees."""
@@ -191,11 +206,17 @@ class SlackClient:
 
     def find_by_metadata(self, place: Place, mark: str, since: datetime) -> str | None:
         """The `ts` of our message with this mark, if it was posted there after `since`."""
-        messages = self._replies(place, since) if place.thread_ts else self._history(place, since)
-        for message in messages:
+        for message in self._messages(place, since):
             metadata = message.get("metadata") or {}
             payload = metadata.get("event_payload") or {}
             if metadata.get("event_type") == EVENT_TYPE and payload.get("message") == mark:
+                return str(message["ts"])
+        return None
+
+    def find_by_file(self, place: Place, file_id: str, since: datetime) -> str | None:
+        """The `ts` of the message that shows the file, if it was shared there after `since`."""
+        for message in self._messages(place, since):
+            if any(file.get("id") == file_id for file in message.get("files") or ()):
                 return str(message["ts"])
         return None
 
@@ -224,6 +245,9 @@ class SlackClient:
             bool(seen.get("is_archived")),
             bool(seen.get("is_ext_shared") or seen.get("is_pending_ext_shared")),
         )
+
+    def _messages(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
+        return self._replies(place, since) if place.thread_ts else self._history(place, since)
 
     def _history(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
         return self._pages("conversations.history", since, channel=place.channel)

@@ -28,9 +28,18 @@ from bot.slack.delivery_rules import (
     call_of,
     is_of_token,
 )
+from bot.slack.file_rules import (
+    SHARE_AGAIN,
+    after_failed_file,
+    after_untold,
+    is_unreachable,
+    passes,
+    unreachable,
+)
+from bot.slack.files import Attached
 from bot.slack.messages import Message
 from bot.slack.outbox import Outbox
-from bot.slack.rendering import Rendered
+from bot.slack.rendering import Rendered, missed
 from bot.slack.web_api import RATE_LIMITED, TIMEOUT_SECONDS
 
 log = structlog.get_logger()
@@ -81,33 +90,44 @@ class Delivery:
         """Takes the step; a failure at Slack is noted on the row."""
         rendered = self._render(job.row.id)
         try:
-            match job.step:
-                case _ if rendered.draft is None:
-                    self._outbox.shown(job.row.id, rendered)
-                case Post() | Update() if rendered.missing:
-                    self._upload(job, rendered.missing[0])
-                case Post() if rendered.card is not None:
-                    self._link(job, rendered.card)
-                case Post(place):
-                    self._post(job, place, rendered, rendered.draft)
-                case Update(spot):
-                    self._update(job, spot, rendered, rendered.draft)
-                case Look(place, since):
-                    self._look(job, place, since, rendered)
+            if rendered.draft is None:
+                self._outbox.shown(job.row.id, rendered)
+            elif rendered.attached is not None:
+                self._attach(job, rendered, rendered.attached)
+            else:
+                self._say(job, rendered, rendered.draft)
         except ChatError as error:
             self.failed(job, error)
 
+    def _say(self, job: Job, rendered: Rendered, draft: Draft) -> None:
+        match job.step:
+            case Post() | Update() if rendered.missing:
+                self._upload(job, rendered.missing[0])
+            case Post() if rendered.card is not None:
+                self._link(job, rendered.card)
+            case Post(place):
+                self._post(job, place, rendered, draft)
+            case Update(spot):
+                self._update(job, spot, rendered, draft)
+            case Look(place, since):
+                self._look(job, place, since, rendered)
+
     def failed(self, job: Job, error: ChatError) -> None:
         """Notes a failed step on its row and in the budgets."""
+        world = self._counted(job, job.call, error)
+        self._outbox.failed(job.row.id, after_failure(job.row, job.step, error, world))
+
+    def _counted(self, job: Job, call: Call, error: ChatError) -> World:
+        """The world for deciding about a failure, which the budgets know of from now on."""
         log.warning(
             "a message could not be sent",
             message=job.row.id,
-            channel=job.call.channel,
+            channel=call.channel,
             code=error.code,
             error=error.message,
         )
         if error.code == RATE_LIMITED:
-            self._budgets.hold(job.call, error.retry_after_seconds)
+            self._budgets.hold(call, error.retry_after_seconds)
         elif error.code in OUTAGE:
             self._budgets.failed()
         elif is_of_token(job.row, error):
@@ -115,8 +135,7 @@ class Delivery:
             self.trouble = f"{error.message} {error.hint}"
         else:
             self._budgets.succeeded()
-        world = replace(job.world, jitter=_chance.random())
-        self._outbox.failed(job.row.id, after_failure(job.row, job.step, error, world))
+        return replace(job.world, jitter=_chance.random())
 
     def _post(self, job: Job, place: Place, rendered: Rendered, draft: Draft) -> None:
         there = self._reachable(place)
@@ -164,6 +183,90 @@ class Delivery:
             return
         self._answered()
         self._outbox.uploaded(job.row.id, name, file_id)
+
+    def _attach(self, job: Job, rendered: Rendered, file: Attached) -> None:
+        """Brings a file to Slack, shares it, or says why there is none; one of it at a time."""
+        call = Call(FILES, job.call.channel) if file.refused is None else job.call
+        try:
+            match job.step:
+                case Post(place) if file.refused is None and file.file_id is None:
+                    self._bring(job, call, file)
+                case Post(place):
+                    self._share(job, place, rendered, file)
+                case Look(place, since) if file.refused is None:
+                    self._look_for_file(job, place, since, rendered)
+                case Look(place, since):
+                    self._look(job, place, since, rendered)
+                case Update():
+                    self._outbox.shown(job.row.id, rendered)
+        except ChatError as error:
+            if file.refused is not None:
+                raise
+            world = self._counted(job, call, error)
+            changes = after_failed_file(job.row, job.step, error, world)
+            self._outbox.file_failed(job.row.id, *changes)
+
+    def _bring(self, job: Job, call: Call, file: Attached) -> None:
+        """Brings Slack the bytes, which nobody sees yet; so it may be done twice."""
+        if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
+            return
+        file_id = self._client.bring(file.name, self._outbox.content_of(job.row.id))
+        self._answered()
+        self._outbox.brought(job.row.id, file_id)
+
+    def _share(self, job: Job, place: Place, rendered: Rendered, file: Attached) -> None:
+        """Shows a person the file, or why there is none; where they cannot be written to, says so.
+
+        What nobody but they may see goes nowhere else.
+        """
+        try:
+            there = self._reachable(place)
+            if file.refused is not None or file.file_id is None:
+                self._post(job, there, rendered, Draft(rendered.text))
+            else:
+                self._share_once(job, there, rendered, (file.file_id, file.title))
+        except ChatError as error:
+            if not is_unreachable(job.row, error):
+                raise
+            self._tell_there(job, file, error)
+
+    def _share_once(
+        self, job: Job, there: Place, rendered: Rendered, file: tuple[str, str]
+    ) -> None:
+        if not self._may_call(job):
+            return
+        if self._outbox.begin_post(job.row.id, there.channel, rendered.digest) is None:
+            return
+        self._budgets.begins(job.call)
+        try:
+            self._client.share(there, file, rendered.text)
+        finally:
+            self._budgets.ends(job.call)
+        self._answered()
+        self._outbox.shared(job.row.id, rendered)
+
+    def _look_for_file(self, job: Job, place: Place, since: datetime, rendered: Rendered) -> None:
+        attached = rendered.attached
+        if not self._may_call(job) or attached is None:
+            return
+        ts = self._client.find_by_file(place, attached.file_id or "", since)
+        self._answered()
+        if ts is None:
+            self._outbox.failed(job.row.id, after_vain_look(job.row, job.world, SHARE_AGAIN))
+        else:
+            self._outbox.shared(job.row.id, rendered, ts)
+
+    def _tell_there(self, job: Job, file: Attached, error: ChatError) -> None:
+        """Tells a person who cannot be written to where they asked, so that only they see it."""
+        untold = replace(file, refused=f"{unreachable(error)} {file.refused or ''}".rstrip())
+        place = Place(file.asked_in, file.asked_thread)
+        try:
+            self._client.post_ephemeral(place, job.row.channel, Draft(missed(untold)))
+        except ChatError as second:
+            if passes(job.row, second):
+                raise
+            log.warning("a person could not be told", message=job.row.id, code=second.code)
+        self._outbox.file_failed(job.row.id, after_untold(error), {})
 
     def _link(self, job: Job, card: Spot) -> None:
         """Asks where people find the card that a direct message is about, in a step of its own."""

@@ -34,7 +34,7 @@ POST_AGAIN = timedelta(seconds=30)
 _CLOCKS_DIFFER = timedelta(minutes=5)
 _LONGEST_BACK_OFF_SECONDS = 60.0
 _TOKEN_SECONDS = 60.0
-_MOST_ATTEMPTS = 5
+MOST_ATTEMPTS = 5
 
 OUTAGE = {
     web_api.UNREACHABLE,
@@ -55,7 +55,7 @@ TOKEN = {
     "accesslimited",
 }
 BAD_BLOCKS = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
-_NO_WAY_IN = {
+NO_WAY_IN = {
     "is_archived",
     "is_inactive",
     "not_in_channel",
@@ -142,7 +142,7 @@ def after_failure(row: Message, step: Step, error: ChatError, world: World) -> C
         return not_sent | {"not_before": _in(error.retry_after_seconds, world)}
     if error.code in OUTAGE:
         unsure = {} if error.code != web_api.UNREACHABLE else not_sent
-        return unsure | _back_off(row, error, world)
+        return unsure | back_off(row, error, world)
     if isinstance(step, Look) and (error.code not in TOKEN or error.code == "missing_scope"):
         return {"posting_since": None}
     if is_of_token(row, error):
@@ -164,15 +164,15 @@ def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes
     if error.code == web_api.RATE_LIMITED:
         return {"not_before": _in(error.retry_after_seconds, world)}
     if error.code in OUTAGE:
-        return _back_off(row, error, world)
-    if error.code == web_api.UPLOAD_FAILED and row.attempts + 1 < _MOST_ATTEMPTS:
-        return _back_off(row, error, world)
+        return back_off(row, error, world)
+    if error.code == web_api.UPLOAD_FAILED and row.attempts + 1 < MOST_ATTEMPTS:
+        return back_off(row, error, world)
     return _in_words(row)
 
 
-def after_vain_look(row: Message, world: World) -> Changes:
+def after_vain_look(row: Message, world: World, patience: timedelta = POST_AGAIN) -> Changes:
     """What it changes that a post was not found: it is looked for again, then made again."""
-    if row.posting_since is not None and world.real_now - row.posting_since < POST_AGAIN:
+    if row.posting_since is not None and world.real_now - row.posting_since < patience:
         return {"not_before": world.real_now + LOOK_FIRST}
     return {"posting_since": None}
 
@@ -182,22 +182,22 @@ def _refused(row: Message, step: Step, error: ChatError, world: World) -> Change
         return _plainer(row, error, world)
     if row.is_direct and row.parent_id is not None and not row.detour:
         return _into_thread(error)
-    if error.code in _NO_WAY_IN:
+    if error.code in NO_WAY_IN:
         return _detour(row, error, world)
     if error.code in _NO_THREAD and row.parent_id is not None:
         return {"parent_id": None}
     if error.code in _GONE and isinstance(step, Update) and not row.is_reposted:
         return {"ts": None, "place": None, "digest": None, "is_reposted": True}
-    if error.code in _GONE or row.attempts + 1 >= _MOST_ATTEMPTS:
+    if error.code in _GONE or row.attempts + 1 >= MOST_ATTEMPTS:
         return {"is_dead": True, "trouble": f"It could not be shown. {error.message}"}
-    return _back_off(row, error, world)
+    return back_off(row, error, world)
 
 
 def _plainer(row: Message, error: ChatError, world: World) -> Changes:
     """The next plainer way to show charts; a picture that Slack still looks at is waited for."""
     if _FILE in error.detail:
-        waits = row.attempts + 1 < _MOST_ATTEMPTS
-        return _back_off(row, error, world) if waits else _in_words(row)
+        waits = row.attempts + 1 < MOST_ATTEMPTS
+        return back_off(row, error, world) if waits else _in_words(row)
     return {"plainness": Plainness(row.plainness + 1), "attempts": 0}
 
 
@@ -206,7 +206,8 @@ def _in_words(row: Message) -> Changes:
     return {"plainness": Plainness.WORDS, "attempts": 0, "not_before": None, "trouble": trouble}
 
 
-def _back_off(row: Message, error: ChatError, world: World) -> Changes:
+def back_off(row: Message, error: ChatError, world: World) -> Changes:
+    """Tries it again later, and later each time."""
     longest = min(_LONGEST_BACK_OFF_SECONDS, 2.0 ** min(row.attempts, 10))
     seconds = longest * (1 + world.jitter) / 2
     trouble = row.trouble if row.detour else error.message

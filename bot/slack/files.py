@@ -1,5 +1,6 @@
-"""Pictures that Slack has of the charts of a message, so that none is uploaded again."""
+"""Files that Slack has, or is to have: pictures of charts, and what people asked to have whole."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -18,6 +19,38 @@ class MessageFile(SQLModel, table=True):
     name: str = Field(primary_key=True)
     file_id: str
     uploaded_at: datetime = Field(sa_type=Moment)
+
+
+class MessageDocument(SQLModel, table=True):
+    """The file of one message; `file_id` is set once Slack has its bytes, which nobody sees yet.
+
+    `refused` says why it cannot be brought; the message then says that instead. Who asked did so in
+    `asked_in`, within a thread or not. The row goes once people have it; `created_at` is real time.
+    """
+
+    __tablename__: ClassVar[Any] = "message_documents"
+
+    message_id: str = Field(primary_key=True, foreign_key="messages.id")
+    name: str
+    title: str
+    content: bytes
+    asked_in: str
+    asked_thread: str | None = None
+    file_id: str | None = None
+    refused: str | None = None
+    created_at: datetime = Field(sa_type=Moment)
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A message's file without its bytes."""
+
+    name: str
+    title: str
+    asked_in: str
+    asked_thread: str | None
+    file_id: str | None
+    refused: str | None
 
 
 def files_of(session: Session, message_id: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ SCOPES = {
     "channels:read": "see whether the bot is in a public channel, and say which /invite helps",
     "chat:write": "post and edit cards",
     "commands": "receive slash commands",
-    "files:write": "show charts and long logs",
+    "files:write": "show charts, and bring what is too long for a message",
     "groups:history": "find its own post again in private channels",
     "groups:read": "see whether the bot is in a private channel",
     "im:history": "read what people write to it, and find its own post again there",

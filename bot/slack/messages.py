@@ -27,7 +27,7 @@ from bot.database.prepared import Prepared
 from bot.database.topics import touch
 from bot.database.upsert import Upsert
 from bot.slack.card import Button, Card
-from bot.slack.files import MessageFile
+from bot.slack.files import MessageDocument, MessageFile
 from bot.slack.markup import Markup
 
 TOPIC = "messages"
@@ -226,17 +226,25 @@ class Note:
 def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> bool:
     """Posts `note` once, after the card it belongs to; False where it was said before."""
     place = note.to or channel
-    if _find(session, subject, note.purpose, place):
+    if find(session, subject, note.purpose, place):
         return False
     message = _new(subject, note.purpose, place, now)
     message.content = list(note.lines)
     message.buttons = msgspec.to_builtins(note.buttons) or None
     message.broadcast = note.broadcast
     message.owner = note.owner
-    message.parent_id = _find(session, subject, CARD, channel) if note.in_thread else None
+    message.parent_id = find(session, subject, CARD, channel) if note.in_thread else None
     session.add(message)
     touch(session, TOPIC)
     return True
+
+
+def find(session: Session, subject: Subject, purpose: str, channel: str) -> str | None:
+    """The id of the message, None where there is none."""
+    session.flush()  # it may have been said a moment ago
+    sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
+    found = _FIND(session, sought).rows
+    return str(found[0][0]) if found else None
 
 
 def is_coming(session: Session, subject: Subject, purpose: str) -> bool:
@@ -281,16 +289,9 @@ def forget(session: Session, now: datetime) -> None:
         col(Message.purpose) != CARD, is_old, is_said, ~goes_on.exists()
     )
     ids = session.scalars(chosen.limit(MOST_ROWS)).all()
-    session.connection().execute(delete(MessageFile).where(col(MessageFile.message_id).in_(ids)))
+    for table in (MessageFile, MessageDocument):
+        session.connection().execute(delete(table).where(col(table.message_id).in_(ids)))
     session.connection().execute(delete(Message).where(col(Message.id).in_(ids)))
-
-
-def _find(session: Session, subject: Subject, purpose: str, channel: str) -> str | None:
-    """The id of the message, None where there is none."""
-    session.flush()  # it may have been said a moment ago
-    sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
-    found = _FIND(session, sought).rows
-    return str(found[0][0]) if found else None
 
 
 def _new(subject: Subject, purpose: str, channel: str, now: datetime) -> Message:

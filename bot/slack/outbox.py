@@ -11,9 +11,10 @@ from sqlmodel import Session, col
 from bot.database.columns import Moment
 from bot.database.database import Database
 from bot.database.leases import Lease
+from bot.slack import documents
 from bot.slack.client import Spot
 from bot.slack.delivery_rules import LOOK_FIRST, Changes
-from bot.slack.files import keep
+from bot.slack.files import MessageDocument, keep
 from bot.slack.messages import CARD, Message
 from bot.slack.rendering import Rendered
 
@@ -115,6 +116,39 @@ class Outbox:
 
         def work(session: Session) -> None:
             keep(session, message_id, name, file_id, self._database.real_now(session))
+
+        self._database.transaction(work)
+
+    def content_of(self, message_id: str) -> bytes:
+        """What the file of a message holds."""
+        return self._database.read(lambda session: documents.content_of(session, message_id))
+
+    def brought(self, message_id: str, file_id: str) -> None:
+        """Notes under which id Slack has the bytes of a message's file."""
+        self.file_failed(message_id, {}, {"file_id": file_id})
+
+    def shared(self, message_id: str, rendered: Rendered, ts: str | None = None) -> None:
+        """Notes that people have the file, which is kept no longer; Slack may not say where."""
+
+        def work(session: Session) -> None:
+            row = session.get_one(Message, message_id, with_for_update=True)
+            row.ts = ts
+            _now_shown(row, rendered, self._database.real_now(session))
+            documents.drop(session, message_id)
+
+        self._database.transaction(work)
+
+    def file_failed(self, message_id: str, changes: Changes, of_file: Changes) -> None:
+        """Notes what a failure changes in a message and in its file."""
+
+        def work(session: Session) -> None:
+            row = session.get_one(Message, message_id, with_for_update=True)
+            file = session.get(MessageDocument, message_id)
+            for target, changed in ((row, changes), (file, of_file)):
+                for name, value in changed.items() if target is not None else ():
+                    setattr(target, name, value)
+            if row.is_dead:
+                documents.drop(session, message_id)
 
         self._database.transaction(work)
 

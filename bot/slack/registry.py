@@ -23,12 +23,16 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A command that was understood; `text` is all that was said, tidied up."""
+    """A command that was understood; `text` is all that was said, tidied up.
+
+    `words` are its name, its verb and what followed these.
+    """
 
     command: Command
     verb: Verb
     values: Mapping[str, object]
     text: str
+    words: tuple[str, ...]
     spelling: Spelling
 
     def answer(self, ctx: object) -> Reply:
@@ -154,7 +158,8 @@ class Registry:
         if _asks_for_help(others):
             return HelpAsked(spelling, command, verb)
         values = read(verb, others, spelling.of(f"{command.name} {verb.name}"))
-        return Parsed(command, verb, values, text, spelling)
+        said = (command.name, verb.name, *others)
+        return Parsed(command, verb, values, text, said, spelling)
 
     def _command(self, word: str, spelling: Spelling) -> Command:
         command = self.commands.get(word.casefold())

@@ -12,8 +12,9 @@ from bot.slack.blocks import card_blocks, digest_of, reply_blocks
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, missing
 from bot.slack.client import Block, Draft, Spot
-from bot.slack.files import files_of
-from bot.slack.markup import Markup, join, person
+from bot.slack.documents import attached_to
+from bot.slack.files import Attached, files_of
+from bot.slack.markup import Markup, channel, join, person, plain, sentence
 from bot.slack.messages import CARD, Message, Renderer
 from bot.slack.shortening import cut_markup
 from bot.slack.text import text_of
@@ -31,7 +32,8 @@ class Rendered:
 
     `wants` is the row's counter that this rendering answers; of `missing` Slack needs pictures
     first, and one that `has_charts` can be shown more plainly where Slack refuses it. `card` is
-    what it is to have a link to, which is not known yet.
+    what it is to have a link to, which is not known yet. An `attached` file stands below
+    its text.
     """
 
     draft: Draft | None
@@ -40,11 +42,20 @@ class Rendered:
     missing: tuple[Chart, ...] = ()
     has_charts: bool = False
     card: Spot | None = None
+    attached: Attached | None = None
+
+    @property
+    def text(self) -> str:
+        """What readers without blocks see."""
+        return self.draft.text if self.draft is not None else ""
 
 
 def render(session: Session, renderers: Mapping[str, Renderer], message_id: str) -> Rendered:
     """What the message says now; raises what its renderer raises."""
     row = session.get_one(Message, message_id)
+    attached = attached_to(session, row)
+    if attached is not None:
+        return _with_file(row, attached)
     if row.purpose != CARD:
         spot = _card_of(session, row)
         return replace(_rendered(row, _note(session, row, spot)), card=_unlinked(row, spot))
@@ -82,6 +93,21 @@ def _note(session: Session, row: Message, card: Spot | None) -> Draft:
     buttons = msgspec.convert(row.buttons or (), _BUTTONS)
     shown = Reply(lines, buttons=buttons)
     return Draft(text, reply_blocks(shown, key=row.id) if buttons else [])
+
+
+def _with_file(row: Message, file: Attached) -> Rendered:
+    """The text above the file; where that cannot be brought, why and what to do."""
+    said = Markup("\n".join(row.content or ()))
+    draft = Draft(cut_markup(said if file.refused is None else missed(file), _LONGEST_TEXT))
+    return replace(_rendered(row, draft), attached=file)
+
+
+def missed(file: Attached) -> Markup:
+    """What somebody reads who asked for a file that cannot be brought to them."""
+    is_direct = file.asked_in.startswith("D")
+    where = () if is_direct else (", for which you asked in ", channel(file.asked_in))
+    said = (plain(f"I could not bring you {file.name} ({file.title})"), *where, ". ")
+    return join(*said, sentence(file.refused or ""))
 
 
 def _card_of(session: Session, row: Message) -> Spot | None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from math import inf
 
 from bot.durations import format_duration
-from bot.slack.card import Card, Reply, Table, Tone
+from bot.slack.card import AsFile, Card, Reply, Table, Tone
 from bot.slack.container_parameters import VolumeMount
 from bot.slack.markup import Markup, code, join, link, plain, sentence, when
 from bot.training.card import People, run_card
@@ -15,9 +15,10 @@ from bot.training.lasting import PORT, last_moment
 from bot.training.listing import Listed, Listing
 from bot.training.new_run import Submitted
 from bot.training.reads import Door, LogTail
+from bot.training.record import file_name
 from bot.training.spec import RunSpec, Volume, spec_of
 from bot.training.strangers import Stranger
-from bot.training.tables import NOT_ADMITTED, Phase, Run
+from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Phase, Run
 from bot.training.why import Why, explain_stranger
 from bot.training.wording import gpus, state_words
 
@@ -84,7 +85,8 @@ def stranger_card(stranger: Stranger, now: datetime) -> Card:
 def log_card(name: str, tail: LogTail) -> Card:
     """The last lines of a log, and when they were kept if they were not read just now."""
     said = tuple(_log_lines(tail))
-    return Card(f"Log of {name}", tail.pod or "", lines=said, code="\n".join(tail.lines))
+    text, file = "\n".join(tail.lines), AsFile(f"{file_name(name)}.log", "Use a smaller `--tail`.")
+    return Card(f"Log of {name}", tail.pod or "", lines=said, code=text, as_file=file)
 
 
 def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
@@ -173,8 +175,16 @@ def _log_lines(tail: LogTail) -> Iterator[Markup]:
         yield sentence(f"It could not be read just now: {tail.trouble}")
     if tail.kept_at is not None:
         yield join("These lines were kept ", when(tail.kept_at), ".")
+    if tail.is_cut:
+        yield plain(_cut(tail))
     if not tail.lines:
         yield plain("It has said nothing yet." if tail.pod else "There is no pod yet.")
+
+
+def _cut(tail: LogTail) -> str:
+    if tail.kept_at is not None:
+        return f"Of a pod that is gone only the last {KEPT_LINES} lines are kept."
+    return f"Its lines are so long that only the last {len(tail.lines):,} of them are here."
 
 
 def _age(age_seconds: float) -> tuple[Markup, ...]:

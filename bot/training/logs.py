@@ -97,15 +97,20 @@ def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
 
 def read_one(cluster: Cluster, pod: Pod, lines: int, *, is_last: bool) -> tuple[str, ...]:
     """The last lines of a pod's program, without secrets; more is read for those that are last."""
-    program = program_of(pod)
     found = cluster.logs(
         pod.name,
         pod.namespace,
-        container=program.name if program else MAIN,
+        container=container_of(pod),
         tail_lines=lines,
         read_bytes=WHOLE_BYTES if is_last else READ_BYTES,
     )
     return tuple(mask_lines(found))
+
+
+def container_of(pod: Pod) -> str:
+    """The container of a pod's program."""
+    program = program_of(pod)
+    return program.name if program else MAIN
 
 
 def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
-from bot.cluster.log_tail import WHOLE_BYTES
+from bot.cluster.log_tail import SHOWN_BYTES, WHOLE_BYTES, Limits
+from bot.cluster.objects import Pod
 from bot.cluster.resources import HOLDERS, OPEN_SECRETS, PODS
 from bot.database.database import Database
 from bot.errors import ClusterError
@@ -15,12 +16,17 @@ from bot.masking import mask_lines
 from bot.training import finding
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.interactive import TOKEN_KEY, base_path, door_name
-from bot.training.logs import read_one
+from bot.training.logs import container_of
 from bot.training.pods import main_container, newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started
 from bot.training.strangers import Stranger
-from bot.training.tables import KeptLog, Run
+from bot.training.tables import KEPT_LINES, KeptLog, Run
+
+LONGEST_SHOWN = 20_000
+"""What is shown of one line of a log, in characters."""
+
+_LIMITS = Limits(WHOLE_BYTES, SHOWN_BYTES)
 
 
 @dataclass(frozen=True)
@@ -28,13 +34,15 @@ class LogTail:
     """The last lines of a pod, without secrets.
 
     `kept_at` is None when they were read just now; `trouble` says why they could not be.
-    `pod` is None when there is no pod and never was one that said anything.
+    `pod` is None when there is no pod and never was one that said anything. Of those asked for
+    `is_cut` ones before these were left out, as too long or not kept.
     """
 
     pod: str | None
     lines: tuple[str, ...] = ()
     kept_at: datetime | None = None
     trouble: str = ""
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class TrainingReads:
             return self._kept(run, lines)
         try:
             pod = newest(kind_of_run(run).speakers(pods) or pods)
-            return LogTail(pod.name, read_one(cluster, pod, lines, is_last=True))
+            return _tail(cluster, pod, container_of(pod), lines)
         except ClusterError as error:
             # A pod that has yet to start says nothing; an earlier one may have.
             return self._kept(run, lines, "" if error.reason == "BadRequest" else error.message)
@@ -90,7 +98,8 @@ class TrainingReads:
         chosen = f"{labels.JOB_NAME}={stranger.name}"
         try:
             pods = cluster.list(HOLDERS, stranger.namespace, labels=chosen)
-            return _stranger_tail(cluster, newest(pods), lines) if pods else LogTail(None)
+            pod = newest(pods) if pods else None
+            return _tail(cluster, pod, main_container(pod), lines) if pod else LogTail(None)
         except ClusterError as error:
             return LogTail(None, trouble="" if error.reason == "BadRequest" else error.message)
 
@@ -101,7 +110,9 @@ class TrainingReads:
         if not kept:
             return LogTail(None, trouble=trouble)
         last = kept[-1]
-        return LogTail(last.pod, tuple(last.lines[-lines:]), last.kept_at, trouble)
+        shown = tuple(last.lines[-lines:])
+        is_cut = len(shown) < lines and len(last.lines) >= KEPT_LINES
+        return LogTail(last.pod, shown, last.kept_at, trouble, is_cut)
 
 
 def _token(cluster: Cluster, run: Run) -> str:
@@ -118,12 +129,9 @@ def _token(cluster: Cluster, run: Run) -> str:
     return token
 
 
-def _stranger_tail(cluster: Cluster, pod: Holder, lines: int) -> LogTail:
-    found = cluster.logs(
-        pod.name,
-        pod.namespace,
-        container=main_container(pod),
-        tail_lines=lines,
-        read_bytes=WHOLE_BYTES,
+def _tail(cluster: Cluster, pod: Pod | Holder, container: str, lines: int) -> LogTail:
+    found = cluster.last_lines(
+        pod.name, pod.namespace, container=container, tail_lines=lines, limits=_LIMITS
     )
-    return LogTail(pod.name, tuple(mask_lines(found)))
+    shown = tuple(mask_lines(found.lines, LONGEST_SHOWN))
+    return LogTail(pod.name, shown, is_cut=found.is_cut)

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from bot.durations import format_duration
-from bot.masking import HIDDEN, is_secret, mask, mask_words
-from bot.slack.card import Card
+from bot.masking import HIDDEN, hide_secrets, is_secret, mask_words
+from bot.slack.card import AsFile, Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
 from bot.training.artifacts import Kept, artifacts_of
@@ -21,10 +21,8 @@ from bot.training.spans import Times
 from bot.training.spec import Data, RunSpec, spec_of
 from bot.training.tables import Phase, Run
 
-LONGEST_EXPORT = 9_000
-_SHOWN_NODES, _EXPORTED_NODES = 4, 40
+_SHOWN_NODES = 4
 _LONGEST_FACT = 300
-_LONG_PARTS = ("command", "env", "metrics", "pvcs", "data", "artifacts")
 _SPENT = {
     Phase.DATA: "waited for data",
     Phase.PENDING: "waited",
@@ -63,22 +61,22 @@ def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[s
 
 
 def export_card(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> Card:
-    """The record as JSON, to be copied."""
-    return Card(f"Record of {run.reference}", document=export_text(run, times, now, lineage))
+    """The record as JSON, whole."""
+    return Card(
+        f"Record of {run.reference}",
+        document=export_text(run, times, now, lineage),
+        as_file=AsFile(f"{file_name(run.reference)}.json"),
+    )
+
+
+def file_name(reference: str) -> str:
+    """A run's name as files have it."""
+    return reference.replace("#", "-")
 
 
 def export_text(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> str:
-    """The record as JSON that fits a message: of more than 40 nodes the rest is only counted.
-
-    What is longer all the same goes without line breaks, then without its longest parts.
-    """
-    record = record_of(run, times, now, lineage)
-    text = json.dumps(record, indent=1, ensure_ascii=False)
-    for name in ("", *_LONG_PARTS):
-        if len(plain(text)) <= LONGEST_EXPORT:
-            break
-        record |= {name: "left out here, because it is too long"} if name else {}
-        text = json.dumps(record, ensure_ascii=False)
+    """All of the record as JSON."""
+    text = json.dumps(record_of(run, times, now, lineage), indent=1, ensure_ascii=False)
     # Within Slack's code blocks there can be none.
     return text.replace("`", "\\u0060")
 
@@ -174,7 +172,7 @@ def _where(run: Run) -> Record:
         "uid": run.job_uid,
         "queue": run.queue,
         "flavor": run.flavor or None,
-        "nodes": _few(run.ran_on),
+        "nodes": run.ran_on,
     }
 
 
@@ -205,11 +203,6 @@ def _moment(moment: datetime | None) -> str | None:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
 
 
-def _few(nodes: list[str]) -> list[str]:
-    more = len(nodes) - _EXPORTED_NODES
-    return nodes if more <= 0 else [*nodes[:_EXPORTED_NODES], f"and {more} more"]
-
-
 def _some(nodes: list[str], most: int) -> str:
     more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
     return ", ".join(nodes[:most]) + more
@@ -224,7 +217,7 @@ def _digest(data: Data) -> Markup:
 
 
 def _command(spec: RunSpec) -> str:
-    return mask(shlex.join(spec.command))
+    return hide_secrets(shlex.join(spec.command))
 
 
 def _variables(spec: RunSpec) -> str:
@@ -236,7 +229,7 @@ def _secrets(spec: RunSpec) -> list[str]:
 
 
 def _shown(name: str, value: str) -> str:
-    return HIDDEN if is_secret(name, value) else mask(value)
+    return HIDDEN if is_secret(name, value) else hide_secrets(value)
 
 
 def _code(text: str) -> Markup:

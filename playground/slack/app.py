@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
-from playground.slack import answers, web_api
+from playground.slack import answers, methods_files, web_api
 from playground.slack.arguments import Arguments
 from playground.slack.errors import SlackError
 from playground.slack.faults import Down
@@ -114,11 +114,9 @@ class SlackApp:
             return Answer({"ok": False, "error": error.code, **error.fields}, 400)
         return OK
 
-    def _upload(self, file_id: str, body: bytes) -> Answer:
-        file = self._state.files.get(file_id)
-        if file is None or file.content:
+    def _upload(self, path: str, body: bytes) -> Answer:
+        if not methods_files.take(self._state, path, body):
             return Answer({"ok": False, "error": "file_not_found"}, 404)
-        file.content = body
         return OK
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
+from playground.slack.files import File
 from playground.slack.page_blocks import blocks_html
 from playground.slack.page_style import STYLE
 from playground.slack.page_text import rich
@@ -110,9 +111,23 @@ def _when(message: Message) -> str:
 def _content(state: State, message: Message) -> str:
     if message.deleted:
         return '<div class="empty">This message was deleted.</div>'
+    files = "".join(map(_file, message.files))
     if message.blocks:
-        return blocks_html([_shown(state, block) for block in message.blocks], state)
-    return f"<div>{rich(message.text, state)}</div>"
+        return blocks_html([_shown(state, block) for block in message.blocks], state) + files
+    return f"<div>{rich(message.text, state)}</div>{files}"
+
+
+def _file(file: File) -> str:
+    """A file to look into and to keep: name, size, and what it holds."""
+    data = base64.b64encode(file.content).decode()
+    link = f'href="data:{file.mimetype};base64,{data}" download="{escape(file.name, quote=True)}"'
+    text = escape(file.content.decode("utf-8", errors="replace"))
+    inside = f"<pre>{text}</pre>" if file.kind is None else ""
+    return (
+        f"<details class=file><summary><b>{escape(file.name)}</b> {escape(file.title)}"
+        f' <span class="mark">{file.length:,} bytes</span> <a {link}>Download</a></summary>'
+        f"{inside}</details>"
+    )
 
 
 def _shown(state: State, block: Json) -> Json:

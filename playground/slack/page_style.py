@@ -48,6 +48,8 @@ h3 { font-size:17px; margin:4px 0 6px; line-height:1.3; }
 .button.primary { background:#007a5a; border-color:#007a5a; color:#fff; }
 .button.danger { background:#fff; border-color:#d01b4f; color:#d01b4f; }
 .button.menu { font-weight:400; color:var(--soft); }
+.file { border:1px solid var(--line); border-radius:6px; padding:8px 12px; margin:6px 0; }
+.file summary { cursor:pointer; } .file pre { max-height:340px; overflow:auto; }
 hr { border:0; border-top:1px solid var(--line); margin:10px 0; }
 a { color:var(--link); text-decoration:none; }
 .mention { color:var(--link); background:#e8f2fa; border-radius:3px; padding:0 3px; }

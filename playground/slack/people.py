@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from playground.slack.files import File
 from playground.slack.shapes import Json
 
 TEAM = "T0QM"
@@ -98,7 +99,7 @@ class Message:
     thread_ts: str | None = None
     broadcast: bool = False
     metadata: Json | None = None
-    files: list[str] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
     reactions: dict[str, list[str]] = field(default_factory=dict)
     edits: int = 0
     edited_at: str = ""
@@ -133,7 +134,9 @@ class Message:
     def _beside(self) -> Json:
         beside: Json = {}
         if self.files:
-            beside["files"] = [{"id": file_id} for file_id in self.files]
+            beside["files"] = [file.as_json() for file in self.files]
+        if self.files and not self.deleted:
+            beside["subtype"] = "file_share"
         if self.reactions:
             beside["reactions"] = [
                 {"name": name, "users": users, "count": len(users)}

@@ -72,10 +72,12 @@ def replies(channel: Channel, thread_ts: str) -> list[Message]:
 
 
 def text_of(state: State, message: Message) -> str:
-    """A message as plain text: its blocks where it has some, else its text."""
+    """A message as plain text: its blocks where it has some, else its text; then its files."""
+    files = [f"[file: {file.name}, {file.length:,} bytes]" for file in message.files]
     if not message.blocks:
-        return plain(message.text, state)
-    return "\n".join(line for block in message.blocks for line in block_lines(block, state))
+        return "\n".join([*filter(None, [plain(message.text, state)]), *files])
+    lines = [line for block in message.blocks for line in block_lines(block, state)]
+    return "\n".join([*lines, *files])
 
 
 def _parent(state: State, message: Message) -> Message | None:

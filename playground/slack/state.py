@@ -13,6 +13,7 @@ from playground.ledger import Ledger
 from playground.slack.delivery import Courier
 from playground.slack.errors import DeliveryError, PersonError, SlackError
 from playground.slack.faults import Faults
+from playground.slack.files import File
 from playground.slack.installed import Installed, installed
 from playground.slack.people import (
     BOT_USER,
@@ -35,8 +36,6 @@ T = TypeVar("T")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_PICTURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif"}
-
 
 @dataclass(frozen=True)
 class Credentials:
@@ -46,25 +45,6 @@ class Credentials:
     app_token: str = field(default_factory=lambda: f"xapp-1-A0QM-1-{secrets.token_hex(12)}")
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16))
     verification: str = field(default_factory=lambda: secrets.token_hex(12))
-
-
-@dataclass
-class File:
-    """An uploaded file; it can be shown by a block once `is_complete`, if it is a picture."""
-
-    id: str
-    name: str
-    length: int
-    content: bytes = b""
-    title: str = ""
-    alt: str = ""
-    is_complete: bool = False
-
-    @property
-    def kind(self) -> str | None:
-        """The kind of picture that it is, None for any other file."""
-        found = (name for start, name in _PICTURES.items() if self.content.startswith(start))
-        return next(found, None)
 
 
 class State:

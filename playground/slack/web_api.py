@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from playground.slack import methods_chat, methods_reading, methods_rest, methods_views
+from playground.slack import (
+    methods_chat,
+    methods_files,
+    methods_reading,
+    methods_rest,
+    methods_views,
+)
 from playground.slack.arguments import Arguments
 from playground.slack.errors import RateLimitedError, SlackError
 from playground.slack.methods import Method, require
@@ -14,6 +20,7 @@ from playground.slack.state import State
 METHODS: Mapping[str, Method] = {
     **methods_rest.METHODS,
     **methods_chat.METHODS,
+    **methods_files.METHODS,
     **methods_reading.METHODS,
     **methods_views.METHODS,
 }
@@ -30,7 +37,7 @@ class Answer:
 
 def about(args: Arguments) -> str:
     """A few words on what a call is about, for the ledger."""
-    names = ("channel", "ts", "thread_ts", "user", "user_id", "text", "filename")
+    names = ("channel", "channel_id", "ts", "thread_ts", "user", "user_id", "text", "filename")
     told = [str(args.values[name]) for name in names if args.values.get(name)]
     return " ".join(told)[:120]
 

@@ -169,7 +169,8 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert code == 1
     failed = {each["about"]: each for each in json.loads(out) if each["state"] == "failed"}
     assert failed["database"]["remedy"] == "Run `quartermaster migrate`."
-    assert failed["slack scopes"]["says"] == "missing: files:write (show charts and long logs)"
+    missing = "missing: files:write (show charts, and bring what is too long for a message)"
+    assert failed["slack scopes"]["says"] == missing
     assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
     assert "cluster default" in failed
     assert credentials.bot_token not in out

@@ -17,6 +17,7 @@ from bot.deliveries import Delivery
 from bot.due import Due
 from bot.holds import Hold
 from bot.schedule import ScheduleRun
+from bot.slack.files import MessageDocument
 from bot.slack.messages import Message
 from bot.training.tables import KeptLog, Run, RunOffer
 from jobs import retention
@@ -82,6 +83,13 @@ def fill_message(session: Session, name: str, at: datetime) -> None:
     session.add(Message(**about, **said, purpose="ended"))
 
 
+def fill_document(session: Session, name: str, at: datetime) -> None:
+    session.flush()
+    message = session.exec(select(Message).where(Message.subject_id == name)).one()
+    words: Any = dict.fromkeys(("name", "title", "asked_in"), name)
+    session.add(MessageDocument(**words, message_id=message.id, content=b"x", created_at=at))
+
+
 # A day's rows of each table from which the job removes some, and for how long each stays.
 REMOVED: dict[type[SQLModel], tuple[Fill, timedelta]] = {
     Delivery: (fill_delivery, timedelta(hours=24)),
@@ -89,6 +97,7 @@ REMOVED: dict[type[SQLModel], tuple[Fill, timedelta]] = {
     Hold: (fill_hold, timedelta(days=3)),
     KeptLog: (fill_log, timedelta(days=30)),
     Message: (fill_message, timedelta(days=30)),
+    MessageDocument: (fill_document, timedelta(0)),
     RunOffer: (fill_offer, timedelta(hours=24)),
     ScheduleRun: (fill_slot, timedelta(days=30)),
 }

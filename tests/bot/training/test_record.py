@@ -5,12 +5,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from sqlalchemy import delete
 from sqlmodel import select
 
+from bot.slack.card import AsFile
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
-from bot.training.record import LONGEST_EXPORT, details, export_text, record_of
+from bot.training.record import details, export_card, export_text, record_of
 from bot.training.spans import Times, times_of
 from bot.training.tables import Phase, Run, Span
 from playground.cluster.control.training import Training
@@ -154,13 +154,19 @@ def test_what_looks_like_a_secret_is_masked() -> None:
     assert said["Variables"] == "`API_KEY=[hidden] NOTE=\u02cba\u02cb`"
 
 
-@pytest.mark.parametrize(("words", "has_command"), [(150, True), (3000, False)])
-def test_a_long_record_stays_json_that_fits(words: int, has_command: bool) -> None:  # noqa: FBT001 - one of two
-    spec = finished("lane", 1).spec | {"command": ["--learning-rate"] * words}
+def test_a_long_record_has_all_of_it() -> None:
+    command = ["bash", "-c", "echo step; " * 500, *["--learning-rate"] * 3_000]
+    spec = finished("lane", 1).spec | {"command": command, "env": [["LAYERS", "12 " * 1_000]]}
     nodes = [f"node-{number}" for number in range(500)]
-    found = finished("lane", 1, spec=spec, ran_on=nodes)
-    text = export_text(found, took(timedelta(hours=1)), NOW)
-    record = json.loads(text)
-    assert len(text) <= LONGEST_EXPORT
-    assert isinstance(record["command"], list) == has_command
-    assert record["where"]["nodes"][-1] == "and 460 more"
+    card = export_card(finished("lane", 1, spec=spec, ran_on=nodes), took(timedelta(hours=1)), NOW)
+    record = json.loads(card.document)
+    assert card.as_file == AsFile("lane.json")
+    assert (record["command"], record["env"]) == (command, {"LAYERS": "12 " * 1_000})
+    assert record["where"]["nodes"] == nodes
+
+
+def test_a_secret_deep_in_a_word_is_masked() -> None:
+    script = "echo step; " * 500 + "export HF_TOKEN=hf_0123456789abcdefghij"
+    spec = finished("lane", 1).spec | {"command": ["bash", "-c", script]}
+    text = export_text(finished("lane", 1, spec=spec), took(timedelta(hours=1)), NOW)
+    assert json.loads(text)["command"][2].endswith("; export HF_TOKEN=[hidden]")

@@ -188,7 +188,7 @@ def test_picture_is_refused_while_looked_at(slack: Served) -> None:
 def test_alternative_text_of_files_is_limited(slack: Served) -> None:
     asked = {"filename": "chart.png", "length": 9, "alt_txt": "x" * 1001}
     assert refused(slack, "files.getUploadURLExternal", **asked).response["error"] == (
-        "invalid_arguments"
+        "alt_txt_too_large"
     )
 
 

@@ -1,0 +1,99 @@
+"""What becomes of a file that could not be brought to who asked for it: pure decisions."""
+
+from datetime import timedelta
+
+from bot.errors import ChatError
+from bot.slack import web_api
+from bot.slack.delivery_rules import (
+    MOST_ATTEMPTS,
+    NO_WAY_IN,
+    OUTAGE,
+    Changes,
+    Look,
+    Step,
+    World,
+    after_failure,
+    back_off,
+    is_of_token,
+)
+from bot.slack.messages import Message
+
+SHARE_AGAIN = timedelta(minutes=2)
+"""After this a file that is not found in history is shared again.
+
+Slack shares what it has looked through, some time after it answered; and each file only once.
+"""
+
+_AGAIN = "Then ask for it again."
+_ANEW = {
+    web_api.UPLOAD_FAILED: "Slack did not take it in five tries.",
+    "file_not_found": "Slack lost it five times.",
+    "file_update_failed": "Slack failed to take it five times.",
+    "access_denied": "Slack did not take it for the bot's own.",
+}
+_WHY = {
+    **{code: f"{said} Ask for it again later." for code, said in _ANEW.items()},
+    "missing_scope": (
+        "The bot may not write files: its Slack app has no scope `files:write`. Ask a platform"
+        f" admin to save the app's manifest anew and to install it again. {_AGAIN}"
+    ),
+    "file_uploads_disabled": (
+        f"Nobody may upload files in this workspace. Ask a workspace admin to allow it. {_AGAIN}"
+    ),
+    "file_upload_size_restricted": (
+        "It is larger than files may be in this workspace. Ask for less of it."
+    ),
+    "storage_limit_reached": (
+        f"The workspace has no room for files. Ask a workspace admin to make some. {_AGAIN}"
+    ),
+}
+
+
+def passes(row: Message, error: ChatError) -> bool:
+    """Whether it is tried again as it is, when Slack can be asked again."""
+    return error.code in {web_api.RATE_LIMITED, *OUTAGE} or is_of_token(row, error)
+
+
+def is_unreachable(row: Message, error: ChatError) -> bool:
+    """Whether Slack lets nobody, or not us, write to this person."""
+    if passes(row, error):
+        return False
+    opens = "conversations.open" in error.message
+    return opens or error.code in {*NO_WAY_IN, "invalid_channel", "posting_to_channel_denied"}
+
+
+def unreachable(error: ChatError) -> str:
+    """Why a person was not written to, and what to do about it."""
+    why = f"Slack does not let me write to you directly ({error.code})."
+    if error.code == "missing_scope":
+        return f"{why} Ask a platform admin to give the Slack app its scope `im:write`. {_AGAIN}"
+    return f"{why} {_AGAIN}" if error.code == "messages_tab_disabled" else why
+
+
+def after_failed_file(
+    row: Message, step: Step, error: ChatError, world: World
+) -> tuple[Changes, Changes]:
+    """What a failure changes in the message and in its file, which may be brought anew a few times.
+
+    What cannot be brought leaves nothing but why.
+    """
+    if passes(row, error):
+        return after_failure(row, step, error, world), {}
+    anew: Changes = {"posting_since": None}
+    if isinstance(step, Look):  # it may not look, so it shares the same file once more
+        return anew, {}
+    if error.code in _ANEW and row.attempts + 1 < MOST_ATTEMPTS:
+        return anew | back_off(row, error, world), {"file_id": None}
+    return anew | {"attempts": 0, "not_before": None}, refused(error)
+
+
+def refused(error: ChatError) -> Changes:
+    """What becomes of a file that is not to be had for good."""
+    why = _WHY.get(error.code, f"{error.message} {error.hint}".strip())
+    return {"refused": why, "file_id": None, "content": b""}
+
+
+def after_untold(error: ChatError) -> Changes:
+    """A person who cannot be written to has been told so where they asked, if that was possible."""
+    said = f"A file could not be brought: {error.message}"
+    return {"is_dead": True, "posting_since": None, "trouble": said}

@@ -1,0 +1,131 @@
+"""Answers that a message cannot hold: brought whole, as a file, to whoever asked."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from bot.clock import Clock
+from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
+from bot.errors import QuartermasterError
+from bot.slack.card import AsFile, Card, Reply
+from bot.slack.documents import DOCUMENT, MOST_BYTES, bring
+from bot.slack.files import MessageDocument
+from bot.slack.incoming import Desk, Incoming
+from bot.slack.markup import Markup, channel, join, plain, sentence
+from bot.slack.messages import Note, Subject
+
+log = structlog.get_logger()
+
+LONGEST_DOCUMENT = 9_000
+"""What a message can show of a document, in characters as Slack counts them."""
+
+LONGEST_CODE = 2_900
+"""What it can show of code."""
+
+_LONGEST_LINES = 1_500
+_ANSWER = "answer"
+
+
+class Filing:
+    """A desk before which what is too long for a message becomes a file.
+
+    Only who asked sees an answer, so only they are sent its file, by direct message; its row is
+    committed before the answer says so.
+    """
+
+    def __init__(self, desk: Desk, database: Database, clock: Clock) -> None:
+        self._desk = desk
+        self._database = database
+        self._clock = clock
+
+    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
+        """The reply to each, in order."""
+        asked: deque[Incoming] = deque()
+        for reply in self._desk.answers(_noted(incomings, asked)):
+            incoming = asked.popleft()
+            yield reply and self._filed(incoming, reply, incoming.received + ACKNOWLEDGE_SECONDS)
+
+    def _filed(self, incoming: Incoming, reply: Reply, deadline: float | None = None) -> Reply:
+        later, card = reply.later, reply.card
+        if later is not None:
+            return replace(reply, later=lambda: self._filed(incoming, later()))
+        if card is None or card.as_file is None or is_whole(card):
+            return reply
+        return replace(reply, card=self._brought(incoming, card, card.as_file, deadline))
+
+    def _brought(
+        self, incoming: Incoming, card: Card, file: AsFile, deadline: float | None
+    ) -> Card:
+        text = card.document or card.code
+        content = f"{text.rstrip()}\n".encode("utf-8", errors="replace")
+        shown = replace(card, document="")
+        if len(content) > MOST_BYTES:
+            return _told(shown, _too_large(content, file))
+        work = partial(self._keep, incoming=incoming, card=card, content=content)
+        try:
+            self._database.transaction(work, deadline=deadline)
+        except QuartermasterError as error:
+            log.warning("a file was not kept", person=incoming.person, error=error.message)
+            lost = f"All of it is too long for a message. {error.message} Ask for it again."
+            return _told(shown, sentence(lost))
+        return _told(shown, _coming(content, file))
+
+    def _keep(self, session: Session, incoming: Incoming, card: Card, content: bytes) -> None:
+        name = card.as_file.name if card.as_file else ""
+        subject = Subject(incoming.workspace_id, _ANSWER, incoming.delivery)
+        lines = (_above(incoming, name, card),)
+        note = Note(DOCUMENT, lines, in_thread=False, to=incoming.person)
+        document = MessageDocument(
+            message_id="",
+            name=name,
+            title=card.title,
+            content=content,
+            asked_in=incoming.channel,
+            asked_thread=incoming.thread_ts,
+            created_at=datetime.now(UTC),
+        )
+        bring(session, subject, note, document, self._clock.now())
+
+
+def is_whole(card: Card) -> bool:
+    """Whether a message shows all of the card's document and code."""
+    lines = sum(map(len, card.lines)) <= _LONGEST_LINES
+    document = len(plain(card.document)) <= LONGEST_DOCUMENT and lines
+    return document and len(plain(card.code.rstrip())) <= LONGEST_CODE
+
+
+def _noted(incomings: Iterable[Incoming], asked: "deque[Incoming]") -> Iterator[Incoming]:
+    for incoming in incomings:
+        asked.append(incoming)
+        yield incoming
+
+
+def _told(card: Card, line: Markup) -> Card:
+    return replace(card, lines=(*card.lines, line))
+
+
+def _coming(content: bytes, file: AsFile) -> Markup:
+    said = f"It is too long for a message. All of it ({_size(content)}) is the file {file.name}"
+    return plain(f"{said}, which comes in your messages with me.")
+
+
+def _too_large(content: bytes, file: AsFile) -> Markup:
+    most = f"a file has {MOST_BYTES / 1e6:.0f} MB at most"
+    said = f"All of it is too much: it has {len(content) / 1e6:,.1f} MB, and {most}."
+    return sentence(f"{said} {file.less}".rstrip())
+
+
+def _size(content: bytes) -> str:
+    lines, kilobytes = content.count(b"\n"), max(round(len(content) / 1000), 1)
+    return f"{lines:,} line{'' if lines == 1 else 's'}, {kilobytes:,} kB"
+
+
+def _above(incoming: Incoming, name: str, card: Card) -> Markup:
+    """What stands above the file: what it is, and where it was asked for."""
+    is_direct = incoming.channel.startswith("D")
+    where = () if is_direct else (", as you asked for it in ", channel(incoming.channel))
+    return join(plain(card.title), *where, plain(f": {name}"))

@@ -1,0 +1,156 @@
+"""What a message cannot hold comes as a file; what it can stays where it is."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from bot.clock import Clock
+from bot.slack.card import AsFile, Card, Reply
+from bot.slack.filing import LONGEST_CODE, LONGEST_DOCUMENT, Filing
+from bot.slack.incoming import Incoming
+from bot.slack.markup import plain
+from bot.slack.text import as_text
+from tests.bot.slack.desks import Desk
+from tests.bot.slack.senders import Office
+
+LOG = AsFile("lane.log", "Use a smaller `--tail`.")
+CSV = AsFile("report.csv", "Ask for fewer days.")
+
+
+def incoming(delivery: str = "delivery-1", channel: str = "C0TEAMA") -> Incoming:
+    return Incoming(
+        kind="command",
+        workspace_id="T0QM",
+        person="U0ALICE",
+        channel=channel,
+        thread_ts=None,
+        words="report --csv",
+        command="gpu",
+        value="",
+        delivery=delivery,
+        trigger_id=None,
+        response_url=None,
+        message_ts=None,
+        received=time.monotonic() + 60,
+        doubted=False,
+    )
+
+
+def answers(post: Office, reply: Reply, *asked: Incoming) -> Iterator[Reply | None]:
+    """What people read where a desk says `reply`."""
+    desk = Desk(reply=lambda _: reply)
+    return Filing(desk, post.database, Clock()).answers(asked or (incoming(),))
+
+
+def said(post: Office, card: Card, *asked: Incoming) -> list[str]:
+    return [as_text(reply) for reply in answers(post, Reply(card=card), *asked) if reply]
+
+
+def whole(post: Office) -> list[bytes]:
+    """The files that Slack has of it."""
+    for _ in range(3):
+        post.sender.send_due()
+        post.pass_time(1)
+    return [file.content for file in post.slack.workspace.files.values()]
+
+
+def test_what_fits_stays_in_the_message(post: Office) -> None:
+    document = "line\n" * (LONGEST_DOCUMENT // 5)
+    card = Card("Report", document=document, as_file=CSV)
+    assert said(post, card) == [f"Report\n{document}".rstrip()]
+    log = "step\n" * (LONGEST_CODE // 5)
+    assert said(post, Card("Log", code=log, as_file=LOG))[0].count("step") == LONGEST_CODE // 5
+    assert (post.rows(), whole(post)) == ([], [])
+
+
+def test_document_that_does_not_fit_is_a_file(post: Office) -> None:
+    document = "".join(f"team-{number},1.000\n" for number in range(1_000))
+    card = Card("Report", lines=(plain("No samples."),), document=document, as_file=CSV)
+    assert said(post, card) == [
+        (
+            "Report\nNo samples.\nIt is too long for a message. All of it (1,000 lines, 15 kB) is"
+            " the file report.csv, which comes in your messages with me."
+        )
+    ]
+    assert whole(post) == [document.encode()]
+    assert post.texts("D0ALICE") == [
+        "Report, as you asked for it in #team-a: report.csv\n[file: report.csv, 14,890 bytes]"
+    ]
+    assert (post.shown(), post.shown("C0TEAMB")) == ([], [])
+
+
+def test_escapes_and_lines_count_as_slack_counts(post: Office) -> None:
+    card = Card("Report", document="<" * (LONGEST_DOCUMENT // 4 + 1), as_file=CSV)
+    assert said(post, card)[0].endswith("which comes in your messages with me.")
+    crowded = Card("Report", lines=(plain("x" * 1_600),), document="a,b\n" * 2_000, as_file=CSV)
+    assert said(post, crowded, incoming("delivery-2"))[0].endswith("in your messages with me.")
+    assert len(whole(post)) == 2
+
+
+def test_end_of_a_log_stays_with_its_file(post: Office) -> None:
+    log = "\n".join(f"step {number}" for number in range(900))
+    reply = Reply(
+        lines=(plain("Looking."),), later=lambda: Reply(card=Card("Log", code=log, as_file=LOG))
+    )
+    [first] = answers(post, reply)
+    assert first is not None
+    assert first.later is not None
+    assert (as_text(first), post.rows()) == ("Looking.", [])
+    card = first.later().card
+    assert card is not None
+    assert card.code == log
+    assert card.lines == (
+        plain(
+            "It is too long for a message. All of it (900 lines, 8 kB) is the file lane.log,"
+            " which comes in your messages with me."
+        ),
+    )
+    assert whole(post) == [f"{log}\n".encode()]
+
+
+def test_delivered_twice_it_comes_once(post: Office) -> None:
+    card = Card("Report", document="x" * 10_000, as_file=CSV)
+    first, second = said(post, card, incoming(), incoming())
+    assert first == second
+    assert len(whole(post)) == 1
+    said(post, card, incoming("delivery-2"))
+    assert len(whole(post)) == 2
+
+
+def test_asked_in_direct_messages_it_comes_there(post: Office) -> None:
+    post.slack.call(lambda: post.slack.workspace.im("U0ALICE"))
+    card = Card("Report", document="x" * 10_000, as_file=CSV)
+    said(post, card, incoming(channel="D0ALICE"))
+    assert whole(post) == [b"x" * 10_000 + b"\n"]
+    assert post.texts("D0ALICE") == ["Report: report.csv\n[file: report.csv, 10,001 bytes]"]
+
+
+def test_too_much_is_said_with_what_to_do(post: Office) -> None:
+    card = Card("Report", document="x" * 12_340_000, as_file=CSV)
+    assert said(post, card) == [
+        (
+            "Report\nAll of it is too much: it has 12.3 MB, and a file has 10 MB at most."
+            " Ask for fewer days."
+        )
+    ]
+    assert (post.rows(), whole(post)) == ([], [])
+
+
+def test_what_cannot_be_kept_is_not_promised(post: Office) -> None:
+    card = Card("Report", document="x" * 10_000, as_file=CSV)
+    late = incoming()
+    object.__setattr__(late, "received", time.monotonic() - 60)
+    [told] = said(post, card, late)
+    assert told.startswith("Report\nAll of it is too long for a message. ")
+    assert told.endswith(" Ask for it again.")
+    assert (post.rows(), whole(post)) == ([], [])
+
+
+@pytest.mark.parametrize("card", [None, Card("Status"), Card("Repair", document="x" * 20_000)])
+def test_other_answers_are_left_alone(post: Office, card: Card | None) -> None:
+    reply = Reply(card=card)
+    assert list(answers(post, reply)) == [reply]
+    assert list(
+        Filing(Desk(reply=lambda _: None), post.database, Clock()).answers((incoming(),))
+    ) == [None]

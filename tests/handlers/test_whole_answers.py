@@ -1,0 +1,125 @@
+"""What people ask to have whole comes whole, to them alone; of what they may not see nothing."""
+
+import csv
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from sqlmodel import Session, select
+
+from bot.slack.files import MessageDocument
+from bot.slack.filing import Filing
+from bot.slack.messages import Message
+from bot.slack.text import as_text
+from bot.training.tables import KeptLog, Run
+from tests.handlers.gpu_past import HELD, held, sampled, submitted
+from tests.handlers.office import ALICE, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office
+
+COMES = "which comes in your messages with me."
+
+
+def says(office: Office, person: str, channel: str, text: str) -> list[str]:
+    """What a person reads in Slack, where a message has an end; what is looked up last."""
+    app = office.application
+    name, _, words = text.removeprefix("/").partition(" ")
+    incoming = office.incoming(person, channel, command=name, words=words)
+    [reply] = Filing(app.desk, app.database, app.clock).answers((incoming,))
+    assert reply is not None
+    return as_text(reply.later() if reply.later else reply).splitlines()
+
+
+def files(office: Office) -> list[tuple[str, str, str]]:
+    """To whom which file goes, and what is in it."""
+
+    def work(session: Session) -> Sequence[tuple[str, str, str]]:
+        found = session.exec(
+            select(Message, MessageDocument).where(Message.id == MessageDocument.message_id)
+        )
+        return [(m.channel, d.name, d.content.decode()) for m, d in found]
+
+    return list(office.application.database.read(work))
+
+
+def many(office: Office, count: int) -> None:
+    """So many things of team-a that hold GPUs."""
+    names = [held(office, f"pod-{number:03}-of-a-long-name") for number in range(count)]
+    sampled(office, 29, dict.fromkeys(names, HELD))
+
+
+def test_every_line_of_a_report_comes(office: Office) -> None:
+    many(office, 150)
+    today = datetime.now(UTC).date()
+    asked = f"/gpu report --from {today - timedelta(days=1)} --to {today} --by run"
+    shown = says(office, ALICE, TEAM_A, asked)
+    assert shown[3] == (f"110 more lines are in the total; `{asked} --csv` has them all.")
+    *_, last = says(office, ALICE, TEAM_A, f"{asked} --csv")
+    name = f"gpu-report-team-a-by-run-{today - timedelta(days=1)}-to-{today}.csv"
+    [(person, file, content)] = files(office)
+    size = f"152 lines, {round(len(content) / 1000)} kB"
+    assert last == f"It is too long for a message. All of it ({size}) is the file {name}, {COMES}"
+    assert (person, file) == (ALICE, name)
+    rows = list(csv.reader(StringIO(content)))
+    assert (len(rows), rows[0][0], rows[-1][:2]) == (152, "run", ["total", "300.000"])
+    assert rows[1][:2] == ["team-a/pod-000-of-a-long-name", "2.000"]
+
+
+@pytest.mark.parametrize(
+    ("person", "channel", "text"),
+    [
+        (BOB, TEAM_B, "/gpu report --by run --csv --team team-a"),
+        (DAN, TEAM_A, "/gpu report --by run --csv"),
+        (ALICE, TEAM_A, "/gpu report --by run --csv --all"),
+    ],
+)
+def test_who_may_not_ask_gets_no_file(office: Office, person: str, channel: str, text: str) -> None:
+    many(office, 150)
+    assert not any(COMES in line for line in says(office, person, channel, text))
+    assert files(office) == []
+
+
+def test_hint_of_the_top_asks_for_the_same(office: Office) -> None:
+    many(office, 25)
+    asked = "/gpu top --for 2d --all"
+    first = datetime.now(UTC).date() - timedelta(days=2)
+    whole = f"/gpu report --by run --from {first} --all --csv"
+    assert says(office, CAROL, TEAM_A, asked)[2] == f"And 5 more; `{whole}` has them all."
+    assert "Of that time" not in says(office, CAROL, TEAM_A, whole)[0]
+
+
+def test_all_of_a_record_comes(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    nodes = [f"gpu-node-{number:04}.eu-west.example" for number in range(400)]
+
+    def ran(session: Session) -> None:
+        session.get_one(Run, run_id).ran_on = nodes
+
+    office.application.database.transaction(ran)
+    title, told = says(office, ALICE, TEAM_A, "/train export lane")
+    assert (title, told.endswith(f"is the file lane.json, {COMES}")) == ("Record of lane", True)
+    [(person, name, content)] = files(office)
+    assert (person, name) == (ALICE, "lane.json")
+    assert json.loads(content)["where"]["nodes"] == nodes
+
+
+def test_all_lines_of_a_log_come(office: Office) -> None:
+    run_id = submitted(office, "lane")
+    lines = [f"step {number} of a run that says a lot of what it does" for number in range(200)]
+
+    def said(session: Session) -> None:
+        log = KeptLog(
+            run_id=run_id, pod_uid="u", pod="lane-x", lines=lines, kept_at=datetime.now(UTC)
+        )
+        session.add(log)
+
+    office.application.database.transaction(said)
+    shown = says(office, ALICE, TEAM_A, "/train logs lane --tail 10000")
+    kept = "Of a pod that is gone only the last 200 lines are kept."
+    assert shown[0] == "Log of lane · lane-x"
+    assert shown[2:4] == [
+        kept,
+        f"It is too long for a message. All of it (200 lines, 10 kB) is the file lane.log, {COMES}",
+    ]
+    assert files(office) == [(ALICE, "lane.log", "\n".join(lines) + "\n")]
+    assert COMES not in "".join(says(office, ALICE, TEAM_A, "/train logs lane --tail 20"))
