@@ -29,6 +29,7 @@ from playground.cluster.kueue.finalizers import Releases, hold_at_creation
 from playground.cluster.kueue.jobs import QueuedJobs
 from playground.cluster.kueue.joining import frameworks, suspend_at_creation
 from playground.cluster.kueue.status import QueueStatus
+from playground.cluster.kueue.webhooks import KueueWebhooks
 from playground.cluster.objects.conditions import set_condition
 from playground.cluster.objects.deletion import DeleteOptions, Deletion
 from playground.cluster.objects.kinds import (
@@ -86,16 +87,7 @@ class Inside:
         if engine == "kai":
             self._have_kai()
         self.store.listeners.append(self.loop.heard)
-        self.operations.admissions += [
-            StorageAdmission(self.store),
-            ServiceAddresses(self.store),
-            PodPriority(self.store),
-            ServiceAccountTokens(self.store),
-            *operator_webhooks(self.store),
-            self._webhook,
-            PodSecurity(self.store, self.warnings),
-            NamespaceQuotas(self.store),
-        ]
+        self._admit()
 
     def settle(self) -> None:
         """Brings everything to the present."""
@@ -112,6 +104,24 @@ class Inside:
         if not options.dry_run:
             self.world.change(POD, key, edit)
         self.deletion.delete(POD, key, options)
+
+    def _admit(self) -> None:
+        """Has those asked, in their order, that have a say in each write."""
+        self.operations.admissions += [
+            StorageAdmission(self.store),
+            ServiceAddresses(self.store),
+            PodPriority(self.store),
+            ServiceAccountTokens(self.store),
+            self._webhook,
+            PodSecurity(self.store, self.warnings),
+            NamespaceQuotas(self.store),
+        ]
+        self.operations.validations += [
+            *operator_webhooks(self.store),
+            KueueWebhooks(
+                self.store, self.frameworks, lambda: self.kueue if self.kueue_on else None
+            ),
+        ]
 
     def _employ(self) -> None:
         kueue: list[Controller] = [

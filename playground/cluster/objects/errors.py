@@ -84,22 +84,25 @@ def conflict(kind: Kind, name: str, why: str = "") -> ApiError:
 
 def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiError:
     """422: the object may not look like this."""
-    told = [f"{cause.field}: {cause.message}" for cause in causes]
-    listed = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
     rows = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
     details = {"name": name, "kind": kind.kind, "causes": rows}
     if kind.group:
         details["group"] = kind.group
-    message = f'{qualified} "{name}" is invalid: {listed}'
+    message = f'{qualified} "{name}" is invalid: {listed(causes)}'
     return ApiError(UNPROCESSABLE, "Invalid", message, details)
 
 
 def denied(hook: str, causes: Sequence[Cause]) -> ApiError:
     """403: a webhook does not let the object look like this."""
-    told = [f"{cause.field}: {cause.message}" for cause in causes]
-    listed = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
-    return ApiError(403, "Forbidden", f'admission webhook "{hook}" denied the request: {listed}')
+    told = f'admission webhook "{hook}" denied the request: {listed(causes)}'
+    return ApiError(403, "Forbidden", told)
+
+
+def listed(causes: Sequence[Cause]) -> str:
+    """What is wrong, each said once, in one line."""
+    told = dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes)
+    return next(iter(told)) if len(told) == 1 else f"[{', '.join(told)}]"
 
 
 def required(field: str, why: str = "") -> Cause:
@@ -117,6 +120,12 @@ def unsupported(field: str, value: Any, allowed: Sequence[str]) -> Cause:
     listed = ", ".join(f'"{choice}"' for choice in allowed)
     why = f"Unsupported value: {_shown(value)}: supported values: {listed}"
     return Cause(field, why, "FieldValueNotSupported")
+
+
+def duplicate(field: str, value: Any, why: str = "") -> Cause:
+    """A value that is there already."""
+    shown = f"Duplicate value: {_shown(value)}"
+    return Cause(field, f"{shown}: {why}" if why else shown, "FieldValueDuplicate")
 
 
 def not_allowed(field: str, why: str) -> Cause:

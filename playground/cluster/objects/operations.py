@@ -18,7 +18,8 @@ from playground.cluster.objects.errors import (
     not_found,
     required,
 )
-from playground.cluster.objects.kinds import NAMESPACE, Kind, Kinds, Object
+from playground.cluster.objects.expressions import broken_rules
+from playground.cluster.objects.kinds import NAMESPACE, WORKLOAD, Kind, Kinds, Object
 from playground.cluster.objects.merging import count_generation, decoded, merged_parts
 from playground.cluster.objects.ownership import applied, noted
 from playground.cluster.objects.rules import apply_defaults, check_change, check_new, complete
@@ -51,7 +52,11 @@ def stamp(moment: datetime) -> str:
 
 
 class Operations:
-    """Writes objects by the rules of the API server; `admissions` are the webhooks."""
+    """Writes objects by the rules of the API server; the others are asked in their order.
+
+    `admissions` may change what is written, and come before the API server's own checks;
+    `validations` come after these.
+    """
 
     def __init__(
         self, store: Store, kinds: Kinds, validator: Validator, present: Callable[[], datetime]
@@ -60,6 +65,7 @@ class Operations:
         self.kinds = kinds
         self.present = present
         self.admissions: list[Admission] = []
+        self.validations: list[Admission] = []
         # Seeded, so that the same story gives the same names.
         self.random = Random(20261121)  # noqa: S311 -- names, not secrets
         self._validator = validator
@@ -80,6 +86,7 @@ class Operations:
         for admit in self.admissions:
             admit(kind, obj, None)
         check_new(kind, obj)
+        self._judge(kind, obj, None, options)
         if self.store.get(kind, namespace, metadata["name"]) is not None:
             raise already_exists(kind, metadata["name"])
         if options.manager:
@@ -165,15 +172,13 @@ class Operations:
         self._guard(kind, old, body)
         if options.checked:
             self._validator.check(kind, new, kind.version, options.strictness)
-        if part != "status":
-            complete(kind, new)
-            check_new(kind, new)
-            check_change(kind, old, new)
-            for admit in self.admissions:
-                admit(kind, new, old)
+        if part == "status":
+            self._judge(kind, new, old, options, part)
+        else:
+            self._admit(kind, new, old, options)
             count_generation(kind, old, new)
-        if options.manager and part != "status":
-            noted(old, new, options.manager)
+            if options.manager:
+                noted(old, new, options.manager)
         if options.dry_run:
             return new
         if new["metadata"].get("deletionTimestamp") and not new["metadata"].get("finalizers"):
@@ -182,6 +187,24 @@ class Operations:
         if kept["metadata"]["name"] != name:
             raise bad_request("metadata.name: field is immutable")
         return kept
+
+    def _admit(self, kind: Kind, new: Object, old: Object, options: Options) -> None:
+        complete(kind, new)
+        check_new(kind, new)
+        check_change(kind, old, new)
+        for admit in self.admissions:
+            admit(kind, new, old)
+        self._judge(kind, new, old, options)
+
+    def _judge(
+        self, kind: Kind, new: Object, old: Object | None, options: Options, part: str = ""
+    ) -> None:
+        """Refuses what the rules of its definition, or a webhook, do not let be."""
+        if options.checked and (causes := broken_rules(kind, new, old)):
+            raise invalid(kind, new["metadata"]["name"], causes)
+        # Of all that watch, Kueue alone looks at a status, and only at that of its Workloads.
+        for judge in self.validations if part != "status" or kind == WORKLOAD else ():
+            judge(kind, new, old)
 
     def _let_go(self, kind: Kind, old: Object, new: Object) -> Object:
         """Removes an object that was being deleted, once its last finalizer is gone."""

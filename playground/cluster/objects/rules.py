@@ -15,7 +15,6 @@ from playground.cluster.objects.jobs import default_job
 from playground.cluster.objects.kinds import (
     CLAIM,
     CLUSTER_QUEUE,
-    COHORT,
     CONFIG_MAP,
     CRD,
     DEPLOYMENT,
@@ -45,7 +44,6 @@ from playground.cluster.objects.pods import (
     check_pod_spec,
     default_pod,
 )
-from playground.cluster.objects.queue_rules import check_cohort, check_queue
 from playground.cluster.objects.secrets import check_secret, check_secret_change, default_secret
 from playground.cluster.objects.storage_rules import (
     check_claim,
@@ -115,18 +113,6 @@ def _check_pod(obj: Object) -> None:
     check_pod_spec(POD, obj, obj.get("spec") or {}, "spec")
 
 
-def _fixed(
-    kind: Kind, field: str, words: str = "field is immutable"
-) -> Callable[[Object, Object], None]:
-    def check(old: Object, new: Object) -> None:
-        if (old.get("spec") or {}).get(field) != (new.get("spec") or {}).get(field):
-            value = (new.get("spec") or {}).get(field)
-            cause = Cause(f"spec.{field}", f'Invalid value: "{value}": {words}')
-            raise invalid(kind, new["metadata"]["name"], [cause])
-
-    return check
-
-
 def _check_kept_data(kind: Kind) -> Callable[[Object, Object], None]:
     def check(old: Object, new: Object) -> None:
         if old.get("immutable") and (old.get("data") != new.get("data")):
@@ -146,14 +132,6 @@ def _both(
         second(old, new)
 
     return check
-
-
-def _check_workload_change(old: Object, new: Object) -> None:
-    conditions = old.get("status", {}).get("conditions", ())
-    reserved = any(c["type"] == "QuotaReserved" and c["status"] == "True" for c in conditions)
-    if reserved:
-        _fixed(WORKLOAD, "podSets")(old, new)
-        _fixed(WORKLOAD, "queueName")(old, new)
 
 
 _DEFAULTS: dict[str, Callable[[Object], None]] = {
@@ -176,8 +154,6 @@ _DEFAULTS: dict[str, Callable[[Object], None]] = {
 _CHECKS: dict[str, Callable[[Object], None]] = {
     POD.qualified: _check_pod,
     JOB.qualified: check_job,
-    CLUSTER_QUEUE.qualified: check_queue,
-    COHORT.qualified: check_cohort,
     SECRET.qualified: check_secret,
     CLAIM.qualified: check_claim,
     SERVICE.qualified: check_service,
@@ -193,8 +169,6 @@ _CHANGES: dict[str, Callable[[Object, Object], None]] = {
     SERVICE.qualified: check_service_change,
     DEPLOYMENT.qualified: check_selector_kept,
     REPLICA_SET.qualified: check_selector_kept,
-    LOCAL_QUEUE.qualified: _fixed(LOCAL_QUEUE, "clusterQueue"),
-    WORKLOAD.qualified: _check_workload_change,
     SECRET.qualified: _both(_check_kept_data(SECRET), check_secret_change),
     CONFIG_MAP.qualified: _check_kept_data(CONFIG_MAP),
 }

@@ -1,12 +1,22 @@
 """Checks objects against their schemas: unknown fields, missing fields, wrong types."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from playground.cluster.objects import schemas
-from playground.cluster.objects.errors import ApiError, Cause, bad_request, invalid, required
+from playground.cluster.objects.errors import (
+    ApiError,
+    Cause,
+    bad_request,
+    duplicate,
+    invalid,
+    required,
+    unsupported,
+    wrong,
+)
+from playground.cluster.objects.expressions import has_rules
 from playground.cluster.objects.kinds import Kind, Object
 from playground.cluster.objects.quantities import parse_quantity
 from playground.cluster.objects.schemas import Schema
@@ -47,6 +57,8 @@ class Validator:
         if problems and strictness == "Strict":
             raise bad_request(_strict_message(kind, version, problems))
         found.causes.extend(_metadata_causes(obj))
+        if has_rules(kind) and any(cause.reason in _BLOCKING for cause in found.causes):
+            found.causes.append(Cause("<nil>", f"Invalid value: null: {_NOT_CHECKED}"))
         if found.causes:
             raise invalid(kind, obj["metadata"].get("name", ""), found.causes)
         return problems if strictness == "Warn" else []
@@ -111,6 +123,18 @@ class Validator:
 
 
 _ALWAYS = {"apiVersion", "kind", "metadata"}
+_BLOCKING = frozenset(
+    {
+        "FieldValueRequired",
+        "FieldValueNotSupported",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+    }
+)
+_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing "
+    "errors to complete validation"
+)
 
 
 def _open(schema: Schema) -> bool:
@@ -136,41 +160,52 @@ def _json_type(value: Any) -> str:
 
 def _limits(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
     if "enum" in schema and value not in schema["enum"]:
-        allowed = ", ".join(f'"{choice}"' for choice in schema["enum"])
-        yield Cause(
-            path,
-            f'Unsupported value: "{value}": supported values: {allowed}',
-            "FieldValueNotSupported",
-        )
-    for name, broken, words in _BOUNDS:
-        if name in schema and isinstance(value, int | float | str | list):
-            bound = schema[name]
-            if broken(value, bound):
-                shown = f'"{value}"' if isinstance(value, str) else value
-                yield Cause(path, f"Invalid value: {shown}: {path} in body {words} {bound}")
+        yield unsupported(path, value, schema["enum"])
+    if isinstance(value, str):
+        yield from _of_text(schema, value, path)
+    elif isinstance(value, list):
+        yield from _of_list(schema, value, path)
+    elif isinstance(value, int | float):
+        if value < schema.get("minimum", value):
+            words = f"{path} in body should be greater than or equal to {schema['minimum']}"
+            yield wrong(path, value, words)
+        if value > schema.get("maximum", value):
+            words = f"{path} in body should be less than or equal to {schema['maximum']}"
+            yield wrong(path, value, words)
 
 
-def _pattern_broken(value: Any, bound: Any) -> bool:
-    return isinstance(value, str) and re.search(bound, value) is None
+def _of_text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
+    if len(value) < schema.get("minLength", 0):
+        words = f"{path} in body should be at least {schema['minLength']} chars long"
+        yield wrong(path, value, words)
+    if len(value) > schema.get("maxLength", len(value)):
+        words = f"Too long: may not be more than {schema['maxLength']} bytes"
+        yield Cause(path, words, "FieldValueTooLong")
+    if "pattern" in schema and re.search(schema["pattern"], value) is None:
+        yield wrong(path, value, f"{path} in body should match '{schema['pattern']}'")
 
 
-_BOUNDS: tuple[tuple[str, Callable[[Any, Any], bool], str], ...] = (
-    (
-        "minimum",
-        lambda v, b: isinstance(v, int | float) and v < b,
-        "should be greater than or equal to",
-    ),
-    (
-        "maximum",
-        lambda v, b: isinstance(v, int | float) and v > b,
-        "should be less than or equal to",
-    ),
-    ("minItems", lambda v, b: isinstance(v, list) and len(v) < b, "should have at least items:"),
-    ("maxItems", lambda v, b: isinstance(v, list) and len(v) > b, "must have at most items:"),
-    ("minLength", lambda v, b: isinstance(v, str) and len(v) < b, "should be at least chars long:"),
-    ("maxLength", lambda v, b: isinstance(v, str) and len(v) > b, "may not be longer than"),
-    ("pattern", _pattern_broken, "should match"),
-)
+def _of_list(schema: Schema, value: list[Any], path: str) -> Iterator[Cause]:
+    if len(value) < schema.get("minItems", 0):
+        words = f"{path} in body should have at least {schema['minItems']} items"
+        yield wrong(path, len(value), words)
+    if len(value) > schema.get("maxItems", len(value)):
+        words = f"Too many: {len(value)}: must have at most {schema['maxItems']} items"
+        yield Cause(path, words, "FieldValueTooMany")
+    known: list[Any] = []
+    for number, item in enumerate(value):
+        key = _key_of(schema, item)
+        if key is not None and key in known:
+            yield duplicate(f"{path}[{number}]", key)
+        known.append(key)
+
+
+def _key_of(schema: Schema, item: Any) -> Any:
+    """What no two items of a list may share, if anything."""
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "map" and isinstance(item, dict):
+        return {name: item.get(name) for name in schema.get("x-kubernetes-list-map-keys", ())}
+    return item if kind == "set" else None
 
 
 def _strict_message(kind: Kind, version: str, problems: list[str]) -> str:

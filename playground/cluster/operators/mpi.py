@@ -6,7 +6,7 @@ from typing import Any
 from playground.cluster.control.job_counts import is_ready
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
-from playground.cluster.objects.errors import wrong
+from playground.cluster.objects.errors import listed
 from playground.cluster.objects.jobs import finished
 from playground.cluster.objects.kinds import (
     CONFIG_MAP,
@@ -17,9 +17,9 @@ from playground.cluster.objects.kinds import (
     SERVICE,
     Object,
 )
-from playground.cluster.objects.names import label_faults
 from playground.cluster.objects.operations import stamp
 from playground.cluster.objects.store import Change, Key, key_of
+from playground.cluster.operators.job_rules import mpi_causes
 from playground.cluster.operators.mpi_pods import (
     headless_service,
     host_list,
@@ -68,9 +68,9 @@ class MpiJobs:
         job = self._world.store.edit(MPI_JOB, *key)
         if job is None or job["metadata"].get("deletionTimestamp"):
             return
-        problem = _problem(job)
-        if problem:
-            words = f"Found validation errors: {problem}"
+        causes = mpi_causes(job)
+        if causes:
+            words = f"Found validation errors: {listed(causes)}"
             self._world.record(MPI_JOB, job, ("ValidationError", words), SOURCE, warning=True)
             return
         status = job.setdefault("status", {})
@@ -205,20 +205,3 @@ def _no_workers(job: Object) -> None:
 
 def _keeps_ended(job: Object) -> bool:
     return bool(policy_of(job).get("cleanPodPolicy") == "Running")
-
-
-def _problem(job: Object) -> str:
-    specs = job["spec"].get("mpiReplicaSpecs") or {}
-    count = (specs.get("Worker") or {}).get("replicas") or 1
-    host = f"{job['metadata']['name']}-worker-{count - 1}"
-    if faults := label_faults(host):
-        told = f'will not able to create pod and service with invalid DNS label "{host}": '
-        cause = wrong("metadata.name", job["metadata"]["name"], told + ", ".join(faults))
-        return f"{cause.field}: {cause.message}"
-    if not specs.get("Launcher"):
-        return "spec.mpiReplicaSpecs[Launcher]: Required value: must have Launcher replica spec"
-    worker = specs.get("Worker")
-    if worker and worker.get("replicas", 0) < 1:
-        path, number = "spec.mpiReplicaSpecs[Worker].replicas", worker.get("replicas", 0)
-        return f"{path}: Invalid value: {number}: must be greater than or equal to 1"
-    return ""

@@ -1,13 +1,14 @@
-"""What the operators refuse of names: they make Services and hosts of them."""
+"""What the operators' webhooks refuse, names among it: they make Services and hosts of them."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from playground.cluster.objects.errors import Cause, denied, invalid, wrong
-from playground.cluster.objects.kinds import JOB_SET, PYTORCH_JOB, TRAIN_JOB, Kind, Object
+from playground.cluster.objects.errors import Cause, denied, wrong
+from playground.cluster.objects.kinds import JOB_SET, PYTORCH_JOB, Kind, Object
 from playground.cluster.objects.names import LONGEST, label_faults
 from playground.cluster.objects.operations import Admission
 from playground.cluster.objects.store import Store
+from playground.cluster.operators.job_rules import torch_causes
 from playground.cluster.operators.trainer import TrainJobCheck
 
 _TOO_LONG = f"must be no more than {LONGEST} characters"
@@ -21,29 +22,15 @@ _POD_NAMES = (
 
 def operator_webhooks(store: Store) -> tuple[Admission, ...]:
     """What looks at writes of the operators' kinds, in order."""
-    return _check_names, TrainJobCheck(store)
+    return _check, TrainJobCheck(store)
 
 
-def _check_names(kind: Kind, obj: Object, _old: Object | None) -> None:
-    """Looks at one write, as the webhooks and the CRD of Trainer do."""
-    name = obj["metadata"]["name"]
-    if kind.qualified == PYTORCH_JOB.qualified:
-        if faults := label_faults(name):
-            cause = wrong("metadata.name", name, f"should match: {','.join(faults)}")
-            raise denied("validator.pytorchjob.training-operator.kubeflow.org", [cause])
-    elif kind.qualified == JOB_SET.qualified:
-        if causes := list(_of_job_set(obj)):
-            raise denied("vjobset.kb.io", causes)
-    elif kind.qualified == TRAIN_JOB.qualified and (causes := list(_of_train_job(name))):
-        raise invalid(TRAIN_JOB, name, causes)
-
-
-def _of_train_job(name: str) -> Iterator[Cause]:
-    faults = label_faults(name)
-    if any(fault != _TOO_LONG for fault in faults):
-        yield wrong("<nil>", "object", "metadata.name must match RFC 1035 DNS label format")
-    if _TOO_LONG in faults:
-        yield wrong("<nil>", "object", f"metadata.name must be no more than {LONGEST} characters")
+def _check(kind: Kind, obj: Object, _old: Object | None) -> None:
+    """Looks at one write, as the webhooks do."""
+    if kind.qualified == PYTORCH_JOB.qualified and (causes := torch_causes(obj)):
+        raise denied("validator.pytorchjob.training-operator.kubeflow.org", causes)
+    if kind.qualified == JOB_SET.qualified and (causes := list(_of_job_set(obj))):
+        raise denied("vjobset.kb.io", causes)
 
 
 def _of_job_set(jobs: Object) -> Iterator[Cause]:

@@ -11,9 +11,9 @@ from bot.cluster.resources import WORKLOADS, Resource
 from bot.database.database import Session
 from bot.quotas.managed import ANNOTATION
 from bot.quotas.standing import Item
-from playground.cluster.objects.errors import ApiError
+from playground.cluster.kueue.queue_rules import queue_causes
+from playground.cluster.objects.errors import ApiError, denied
 from playground.cluster.objects.patches import json_patch
-from playground.cluster.objects.queue_rules import check_queue
 from tests.bot.cluster.api_server import ApiServer, Asked, Wire, status
 
 Object = dict[str, Any]
@@ -138,10 +138,9 @@ class Kueue:
         except ApiError as error:
             wire.send(422, status(422, "Invalid", str(error), name))
             return
-        try:
-            check_queue(changed)
-        except ApiError as error:
-            wire.send(error.code, status(error.code, error.reason, error.message, name))
+        if causes := queue_causes(changed):
+            refused = denied("vclusterqueue.kb.io", causes)
+            wire.send(refused.code, status(refused.code, refused.reason, refused.message, name))
             return
         self.queues[name] = changed
         self.patches.append(f"{name} {self.value(name)}")

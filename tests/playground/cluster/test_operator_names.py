@@ -50,7 +50,7 @@ def test_train_job_with_another_name_is_invalid(served: Served, name: str, words
     served.cluster.install("trainer")
     code, reason, said = refusal(served.admin.post(TRAIN, json=named(train_job(), name)))
     assert (code, reason) == (422, "Invalid")
-    told = f'TrainJob.trainer.kubeflow.org "{name}" is invalid: <nil>: Invalid value: "object": '
+    told = f'TrainJob.trainer.kubeflow.org "{name}" is invalid: <nil>: Invalid value: '
     assert said == told + words
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from playground.cluster.control.training import Training
+from playground.cluster.objects.expressions import broken_rules
 from playground.cluster.objects.kinds import Kinds
 from playground.cluster.objects.schemas import find
 from playground.cluster.story import training_job
@@ -87,8 +88,10 @@ def test_enum_of_custom_object_is_kept(served: Served) -> None:
         422,
         "Invalid",
         (
-            'ClusterQueue.kueue.x-k8s.io "team-a" is invalid: spec.stopPolicy: Unsupported value: '
-            '"Maybe": supported values: "None", "Hold", "HoldAndDrain"'
+            'ClusterQueue.kueue.x-k8s.io "team-a" is invalid: [spec.stopPolicy: Unsupported '
+            'value: "Maybe": supported values: "None", "Hold", "HoldAndDrain", <nil>: Invalid '
+            "value: null: some validation rules were not checked because the object was invalid; "
+            "correct the existing errors to complete validation]"
         ),
     )
 
@@ -124,4 +127,5 @@ def problems(served: Served) -> list[object]:
             told = inside.validator.findings(kind, obj, kind.version)
             found += [(kind.kind, *row) for row in told.wrong_types]
             found += [(kind.kind, row) for row in (*told.unknown, *told.causes)]
+            found += [(kind.kind, row) for row in broken_rules(kind, obj, None)]
     return found
