@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import TRAINJOBS, Resource
-from bot.errors import ConflictError
+from bot.errors import ConflictError, UsageError
 from bot.training.kinds.elastic import ELASTIC, launch_command, processes
 from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
@@ -21,6 +21,10 @@ PATCHES = "runtimePatches"
 RUNTIME = "torch-distributed"
 # What the runtime calls its Job, and the container in that.
 _NODE = "node"
+# What the trainer sets itself; its webhook refuses a TrainJob that sets them.
+_RESERVED = frozenset(
+    {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
+)
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,17 @@ class TrainJobKind:
     )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """ConflictError under KAI, whose scheduler a TrainJob has no field to name."""
-        del spec
+        """ConflictError under KAI, whose scheduler a TrainJob has no field to name.
+
+        UsageError for variables that the trainer keeps to itself.
+        """
+        set_by_run = {each.name for each in spec.env} | {each.name for each in spec.secrets}
+        if taken := sorted(set_by_run & _RESERVED):
+            raise UsageError(
+                f"A TrainJob may not set {', '.join(taken)}: Kubeflow Trainer sets it itself.",
+                "Leave it out, and say how many with `--nodes` and `--processes`, for example"
+                " `--nodes 2 --processes 8`.",
+            )
         if site.cluster.engine == "kai":
             raise ConflictError(
                 "A TrainJob cannot name the scheduler of its pods, so KAI would not see them.",
@@ -112,4 +125,5 @@ def _patch(template: Manifest) -> Manifest:
     pods = {"metadata": template["metadata"], "spec": spec}
     job = {"name": _NODE, "template": {"spec": {"template": pods}}}
     runtime = {"template": {"spec": {"replicatedJobs": [job]}}}
-    return {"manager": labels.PREFIX.rstrip("/"), "trainingRuntimeSpec": runtime}
+    # The trainer's webhook takes nothing without a path behind the domain.
+    return {"manager": f"{labels.PREFIX}manager", "trainingRuntimeSpec": runtime}

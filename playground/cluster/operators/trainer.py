@@ -6,13 +6,11 @@ from typing import Any
 from playground.cluster.control.loop import moment_of, seconds
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition, is_true, set_condition
-from playground.cluster.objects.errors import ApiError, wrong
 from playground.cluster.objects.kinds import (
     CLUSTER_RUNTIME,
     JOB_SET,
     RUNTIME,
     TRAIN_JOB,
-    Kind,
     Object,
 )
 from playground.cluster.objects.ownership import overlay
@@ -175,28 +173,3 @@ def _container(job: Object, trainer: Any, container: Any, nodes: int) -> Any:
         {"name": "PET_MASTER_PORT", "value": str(PORT)},
     ]
     return {**container, **given, "env": env, "ports": [{"containerPort": PORT}]}
-
-
-class TrainJobCheck:
-    """The webhook of the trainer: refuses what names a runtime that is not there."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __call__(self, kind: Kind, obj: Object, old: Object | None) -> None:
-        """Looks at one write."""
-        if kind.qualified != TRAIN_JOB.qualified or old is not None:
-            return
-        if runtime_of(self._store, obj) is None:
-            wanted = obj["spec"]["runtimeRef"]
-            kind_of = wanted.get("kind", CLUSTER_RUNTIME.kind)
-            reference = {"name": wanted["name"], "apiGroup": TRAIN_JOB.group, "kind": kind_of}
-            words = (
-                f'{kind_of}.{TRAIN_JOB.group} "{wanted["name"]}" not found: specified '
-                f"{kind_of[0].lower()}{kind_of[1:]} must be created before the TrainJob is created"
-            )
-            field = "RuntimeRef" if kind_of == CLUSTER_RUNTIME.kind else "runtimeRef"
-            cause = wrong(f"spec.{field}", reference, words)
-            hook = "validator.trainjob.trainer.kubeflow.org"
-            denied = f'admission webhook "{hook}" denied the request: '
-            raise ApiError(403, "Forbidden", f"{denied}{cause.field}: {cause.message}")

@@ -9,7 +9,7 @@ from playground.cluster.objects.names import LONGEST, label_faults
 from playground.cluster.objects.operations import Admission
 from playground.cluster.objects.store import Store
 from playground.cluster.operators.job_rules import torch_causes
-from playground.cluster.operators.trainer import TrainJobCheck
+from playground.cluster.operators.train_job_rules import TrainJobCheck
 
 _TOO_LONG = f"must be no more than {LONGEST} characters"
 _JOB_NAMES = (

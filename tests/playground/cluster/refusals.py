@@ -77,8 +77,8 @@ def answer_to(case: Case, client: httpx.Client) -> Answer:
 
 
 def shown(message: str) -> str:
-    """A message without whole objects, which are written in an order of their own."""
-    return re.sub(r"Invalid value: \{.*?\}: ", "Invalid value: {...}: ", message)
+    """A message without whole objects and lists, which are written in an order of their own."""
+    return re.sub(r"Invalid value: [\[{].*?[\]}]: ", "Invalid value: ...: ", message)
 
 
 def _whole(path: str, body: Object) -> Object:

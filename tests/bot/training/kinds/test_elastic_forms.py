@@ -3,13 +3,21 @@
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
+from bot.cluster.view import View
+from bot.config import ClusterSettings, Team
+from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds.fate import with_nodes
+from bot.training.kinds.kind import Site
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.trainjob import TrainJobKind, as_before
 from bot.training.spec import SHM_PATH, RunSpec, to_row
+from playground.cluster.operators.catalogue import torch_runtime
+from playground.cluster.operators.job_rules import torch_causes
+from playground.cluster.operators.train_job_rules import train_causes
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
@@ -136,7 +144,7 @@ def test_a_run_becomes_a_train_job() -> None:
                 "resourcesPerNode": RESOURCES,
             },
             "runtimePatches": [
-                {"manager": "quartermaster.dev", "trainingRuntimeSpec": runtime},
+                {"manager": "quartermaster.dev/manager", "trainingRuntimeSpec": runtime},
             ],
             "activeDeadlineSeconds": 7200,
         },
@@ -155,6 +163,21 @@ def test_both_fit_the_operators_schemas() -> None:
     fits_custom(
         train_job(command=(), shm="0", mounts=()), "trainjobs.trainer.kubeflow.org", "v1alpha1"
     )
+
+
+def test_the_operators_webhooks_take_both() -> None:
+    assert torch_causes(pytorch_job()) == []
+    assert train_causes(train_job(), None, torch_runtime()) == []
+
+
+def test_trainers_own_variables_are_refused() -> None:
+    team = Team.model_validate({"namespace": "team-a", "queue": "team-a", "channels": ["C0TEAMA"]})
+    site = Site(team, View(()), ClusterSettings(), "team-a")
+    env = (EnvironmentVariable("PET_NNODES", "4"), EnvironmentVariable("BATCH_SIZE", "33"))
+    with pytest.raises(UsageError) as refused:
+        TrainJobKind().refuse(replace(SPEC, form="trainjob", env=env), site)
+    assert "may not set PET_NNODES: Kubeflow Trainer" in refused.value.message
+    assert "--nodes 2 --processes 8" in refused.value.hint
 
 
 def test_a_patch_changes_the_workers() -> None:

@@ -12,6 +12,7 @@ from bot.training.kinds import gpus_of
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.mpirun import launch_command
 from bot.training.spec import RunSpec, to_row
+from playground.cluster.operators.job_rules import mpi_causes
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
@@ -149,3 +150,7 @@ def test_only_the_launcher_speaks_for_it() -> None:
 
 def test_it_fits_the_operators_schema() -> None:
     fits_custom(manifest(SPEC), "mpijobs.kubeflow.org", "v2beta1")
+
+
+def test_the_operator_takes_the_job() -> None:
+    assert mpi_causes(manifest(SPEC)) == []
