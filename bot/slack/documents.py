@@ -1,6 +1,6 @@
 """Files that people asked for, kept until Slack has them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, or_, select, update
@@ -48,6 +48,12 @@ def attached_to(session: Session, message: Message) -> Attached | None:
 def content_of(session: Session, message_id: str) -> bytes:
     """What the file of a message holds."""
     return session.get_one(MessageDocument, message_id).content
+
+
+def change(session: Session, message_id: str, values: Mapping[str, object]) -> None:
+    """Changes the file of a message without reading its bytes."""
+    its = update(MessageDocument).where(col(MessageDocument.message_id) == message_id)
+    session.connection().execute(its.values(**values))
 
 
 def drop(session: Session, message_id: str) -> None:

@@ -14,7 +14,7 @@ from bot.database.leases import Lease
 from bot.slack import documents
 from bot.slack.client import Spot
 from bot.slack.delivery_rules import LOOK_FIRST, Changes
-from bot.slack.files import MessageDocument, keep
+from bot.slack.files import keep
 from bot.slack.messages import CARD, Message
 from bot.slack.rendering import Rendered
 
@@ -143,12 +143,12 @@ class Outbox:
 
         def work(session: Session) -> None:
             row = session.get_one(Message, message_id, with_for_update=True)
-            file = session.get(MessageDocument, message_id)
-            for target, changed in ((row, changes), (file, of_file)):
-                for name, value in changed.items() if target is not None else ():
-                    setattr(target, name, value)
+            for name, value in changes.items():
+                setattr(row, name, value)
             if row.is_dead:
                 documents.drop(session, message_id)
+            elif of_file:
+                documents.change(session, message_id, of_file)
 
         self._database.transaction(work)
 

@@ -92,6 +92,9 @@ async def play(story: Story) -> None:
     for text in ("/train logs leaky", "/train show leaky", "/train export leaky", "/train list"):
         await alice.types("#team-a", text)
         await alice.is_told("")
+    await alice.types("#team-a", "/train logs leaky --tail 5000")
+    await alice.is_told("is the file leaky.log, which comes in your messages with me.")
+    await alice.is_written_to("[file: leaky.log, ")
 
 
 def traces(world: World, out: Path) -> list[str]:
@@ -132,6 +135,8 @@ def test_a_secret_is_found_nowhere(options: Options) -> None:
                 for channel in world.slack.channels.values()
                 for message in channel.messages
             )
+            [log] = world.slack.files.values()
+            assert log.content.count(b"[hidden]") > shown, "the file hides nothing"
             return traces(world, options.out), shown
 
     found, shown = asyncio.run(followed())
