@@ -29,9 +29,9 @@ from bot.slack.delivery_rules import (
     is_of_token,
 )
 from bot.slack.file_rules import (
-    SHARE_AGAIN,
     after_failed_file,
     after_untold,
+    after_vain_look_for_file,
     is_unreachable,
     passes,
     unreachable,
@@ -252,7 +252,7 @@ class Delivery:
         ts = self._client.find_by_file(place, attached.file_id or "", since)
         self._answered()
         if ts is None:
-            self._outbox.failed(job.row.id, after_vain_look(job.row, job.world, SHARE_AGAIN))
+            self._outbox.failed(job.row.id, after_vain_look_for_file(job.row, job.world))
         else:
             self._outbox.shared(job.row.id, rendered, ts)
 

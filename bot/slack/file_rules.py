@@ -13,9 +13,11 @@ from bot.slack.delivery_rules import (
     Step,
     World,
     after_failure,
+    after_vain_look,
     back_off,
     is_of_token,
 )
+from bot.slack.documents import UNSURE
 from bot.slack.messages import Message
 
 SHARE_AGAIN = timedelta(minutes=2)
@@ -24,6 +26,8 @@ SHARE_AGAIN = timedelta(minutes=2)
 Slack shares what it has looked through, some time after it answered; and each file only once.
 """
 
+# Slack refuses a file that it has shared already as it does one that it has forgotten.
+_ONCE_MORE: Changes = {"posting_since": None, "is_reposted": True}
 _AGAIN = "Then ask for it again."
 _ANEW = {
     web_api.UPLOAD_FAILED: "Slack did not take it in five tries.",
@@ -79,9 +83,11 @@ def after_failed_file(
     """
     if passes(row, error):
         return after_failure(row, step, error, world), {}
+    if isinstance(step, Look):
+        return dict(_ONCE_MORE), {}
     anew: Changes = {"posting_since": None}
-    if isinstance(step, Look):  # it may not look, so it shares the same file once more
-        return anew, {}
+    if error.code in _ANEW and row.is_reposted:
+        return anew | {"attempts": 0, "not_before": None}, _given_up(UNSURE)
     if error.code in _ANEW and row.attempts + 1 < MOST_ATTEMPTS:
         return anew | back_off(row, error, world), {"file_id": None}
     return anew | {"attempts": 0, "not_before": None}, refused(error)
@@ -89,11 +95,20 @@ def after_failed_file(
 
 def refused(error: ChatError) -> Changes:
     """What becomes of a file that is not to be had for good."""
-    why = _WHY.get(error.code, f"{error.message} {error.hint}".strip())
-    return {"refused": why, "file_id": None, "content": b""}
+    return _given_up(_WHY.get(error.code, f"{error.message} {error.hint}".strip()))
+
+
+def after_vain_look_for_file(row: Message, world: World) -> Changes:
+    """What it changes that a file is not seen: the same one is shared once more, in the end."""
+    changes = after_vain_look(row, world, SHARE_AGAIN)
+    return changes if "not_before" in changes else dict(_ONCE_MORE)
 
 
 def after_untold(error: ChatError) -> Changes:
     """A person who cannot be written to has been told so where they asked, if that was possible."""
     said = f"A file could not be brought: {error.message}"
     return {"is_dead": True, "posting_since": None, "trouble": said}
+
+
+def _given_up(why: str) -> Changes:
+    return {"refused": why, "file_id": None, "content": b""}

@@ -12,7 +12,7 @@ from bot.slack.blocks import card_blocks, digest_of, reply_blocks
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, missing
 from bot.slack.client import Block, Draft, Spot
-from bot.slack.documents import attached_to
+from bot.slack.documents import UNSURE, attached_to
 from bot.slack.files import Attached, files_of
 from bot.slack.markup import Markup, channel, join, person, plain, sentence
 from bot.slack.messages import CARD, Message, Renderer
@@ -106,7 +106,8 @@ def missed(file: Attached) -> Markup:
     """What somebody reads who asked for a file that cannot be brought to them."""
     is_direct = file.asked_in.startswith("D")
     where = () if is_direct else (", for which you asked in ", channel(file.asked_in))
-    said = (plain(f"I could not bring you {file.name} ({file.title})"), *where, ". ")
+    begin = "I may have brought you" if file.refused == UNSURE else "I could not bring you"
+    said = (plain(f"{begin} {file.name} ({file.title})"), *where, ". ")
     return join(*said, sentence(file.refused or ""))
 
 

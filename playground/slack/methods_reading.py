@@ -33,7 +33,7 @@ def history(state: State, args: Arguments) -> Json:
     """conversations.history: newest first, without replies that were not broadcast."""
     channel = _readable(state, args)
     shown = [m for m in channel.messages if not m.viewer and (not m.is_reply or m.broadcast)]
-    return _messages(channel, list(reversed(shown)), args)
+    return _messages(state, channel, list(reversed(shown)), args)
 
 
 def thread(state: State, args: Arguments) -> Json:
@@ -43,7 +43,9 @@ def thread(state: State, args: Arguments) -> Json:
     parent = next((m for m in channel.messages if m.ts == wanted and not m.viewer), None)
     if parent is None:
         raise SlackError("thread_not_found")
-    return _messages(channel, [parent, *replies(channel, parent.thread_ts or parent.ts)], args)
+    return _messages(
+        state, channel, [parent, *replies(channel, parent.thread_ts or parent.ts)], args
+    )
 
 
 def members(state: State, args: Arguments) -> Json:
@@ -137,10 +139,13 @@ def _readable(state: State, args: Arguments) -> Channel:
     return channel
 
 
-def _messages(channel: Channel, found: list[Message], args: Arguments) -> Json:
+def _messages(state: State, channel: Channel, found: list[Message], args: Arguments) -> Json:
     metadata = args.flag("include_all_metadata")
     within = [m for m in found if _between(m.ts, args)]
-    shown, following = page([_seen(channel, m, metadata=metadata) for m in within], args, 100)
+    seen = [_seen(channel, m, metadata=metadata) for m in within]
+    if state.faults.hides_files:
+        seen = [{name: each[name] for name in each if name != "files"} for each in seen]
+    shown, following = page(seen, args, 100)
     more = bool(following["next_cursor"])
     answer: Json = {"messages": shown, "has_more": more}
     return {**answer, "response_metadata": following} if more else answer

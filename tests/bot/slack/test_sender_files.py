@@ -42,10 +42,12 @@ def bring(post: Office, content: bytes = CSV) -> None:
 
 
 def send(post: Office, seconds: int = 60) -> None:
-    """Lets the sender do all that it can within some time."""
+    """Lets the sender do all that it can within some time, until nothing waits any more."""
     for _ in range(seconds):
         post.sender.send_due()
         post.pass_time(1)
+        if not post.sender.depth():
+            return
 
 
 def kept(post: Office) -> list[MessageDocument]:
@@ -98,9 +100,32 @@ def test_restart_between_steps_leaves_one_file(post: Office, fault: Fault) -> No
     for _ in range(200):
         other.send_due()
         post.pass_time(1)
+        if not other.depth():
+            break
     other.stop()
     assert post.texts(DIRECT) == [SHOWN]
     assert (post.calls(UPLOAD), kept(post)) == (1, [])
+
+
+def test_file_in_doubt_is_not_brought_twice(post: Office) -> None:
+    post.slack.workspace.faults.hides_files = True
+    post.slack.workspace.ledger.by_name[COMPLETE] = [Fault.LOSE_ANSWER]
+    bring(post)
+    send(post, 200)
+    said = "Slack did not say whether it is shown. If you do not see it, ask for it again."
+    maybe = REFUSED.replace("could not bring", "may have brought")
+    assert post.texts(DIRECT) == [SHOWN, maybe + said]
+    assert (post.calls(UPLOAD), post.calls(COMPLETE), post.sender.depth()) == (1, 2, 0)
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
+def test_history_that_is_closed_leaves_one_file(post: Office, fault: Fault) -> None:
+    post.slack.workspace.scopes.remove("im:history")
+    post.slack.workspace.ledger.by_name[COMPLETE] = [fault]
+    bring(post)
+    send(post, 200)
+    assert [text for text in post.texts(DIRECT) if text == SHOWN] == [SHOWN]
+    assert (post.calls(UPLOAD), post.calls(COMPLETE), post.sender.depth()) == (1, 2, 0)
 
 
 def test_file_that_slack_forgot_is_brought_anew(post: Office) -> None:
