@@ -63,3 +63,10 @@ def test_doubts_of_no_time_are_refused(everything: Furnished, at: int) -> None:
     value = everything.values["again"].removesuffix("}") + f', "at": {at}}}'
     said = everything.office.clicks(ALICE, TEAM_A, "again", value)
     assert said.startswith("This question is out of date.")
+
+
+def test_no_class_in_a_button_is_the_usual(everything: Furnished) -> None:
+    everything.put_back()
+    value = everything.values["dataset.cache"].removesuffix("}") + ', "c": ""}'
+    said = everything.office.clicks(CAROL, TEAM_A, "dataset.cache", value)
+    assert said.startswith("retina@v1 is being cached")

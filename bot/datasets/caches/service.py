@@ -133,7 +133,7 @@ class CacheService:
         if there is not None:
             told = Keeping(plan.keep_seconds, is_told=False)
             return self._join(session, caller, (there, teams, told), now)
-        self._classes.chosen(plan.storage_class)
+        plan = replace(plan, storage_class=self._classes.chosen(plan.storage_class))
         refuse_crowded(self._estimate(session, version, plan, now), self._words("dataset usage"))
         if plan.is_boosted:
             self._boosts().offered(session, plan, now)
