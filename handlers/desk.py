@@ -285,7 +285,7 @@ def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
 
 def _refuse_secrets(incoming: Incoming) -> None:
     """UsageError before anything of it is read, stored or shown."""
-    if incoming.kind != "button" and holds_a_secret(incoming.words):
+    if holds_a_secret(incoming.value if incoming.kind == "button" else incoming.words):
         raise UsageError(
             "Something in that looks like a secret. Nothing of it was stored.",
             "Say it without. A program is given a secret of the team's namespace by"
