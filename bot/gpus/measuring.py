@@ -30,7 +30,6 @@ from bot.gpus.tables import Sampling
 KIND = "gpu-measure"
 # So many minutes of a large cluster are a few megabytes of figures.
 _AT_ONCE = 60
-_SECOND_TOGETHER = 10
 _SOON = timedelta(seconds=1)
 _FARTHEST = timedelta(days=7)
 
@@ -167,7 +166,7 @@ def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Lo
     if found and len(found) >= pace.together:
         return _Look(found[:_AT_ONCE])
     known = range(max(state.settled, floor), min(state.measured, minute_of(now) - pace.again))
-    if not pace.again or len(known) < _SECOND_TOGETHER:
+    if len(known) < pace.again_together:
         return None
     chunk = known[:_AT_ONCE]
     return _Look(_lacking(session, cluster, chunk), chunk.stop)

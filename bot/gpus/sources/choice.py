@@ -13,7 +13,7 @@ from bot.gpus.sources.source import Pace, Source
 # Agents send to these what they scraped, which takes a moment longer.
 _MANAGED = Pace(late=3)
 # It lists a metric that is new after a quarter of an hour, and each one that is asked for costs.
-_CLOUDWATCH = Pace(late=15, together=5, again=0)
+_CLOUDWATCH = Pace(late=15, together=5, again=45, again_together=60)
 
 
 class Sources:

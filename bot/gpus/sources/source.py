@@ -81,12 +81,14 @@ class Fault(NamedTuple):
 class Pace(NamedTuple):
     """How a source is asked: `late` minutes after a minute has ended, `together` at a time.
 
-    What it did not know then it is asked once more, after `again` minutes; 0 is never.
+    What it did not know then it is asked once more, after `again` minutes, `again_together` at a
+    time.
     """
 
     late: int = 1
     together: int = 1
     again: int = 30
+    again_together: int = 10
 
 
 class Source(Protocol):

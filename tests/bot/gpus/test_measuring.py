@@ -1,5 +1,6 @@
 """What becomes of a source that cannot answer, and of time that nobody saw."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from bot.config import ClusterSettings
@@ -8,9 +9,9 @@ from bot.gpus.sampling import sample_all
 from bot.gpus.usage import latest, series_of
 from tests.bot.gpus.notebook import MINUTE, begin, scrape, share
 from tests.bot.gpus.rig import ACTIVE, Sampled
-from tests.bot.gpus.sources.amazon import cloudwatch
+from tests.bot.gpus.sources.amazon import CloudWatchPlayed, cloudwatch
 from tests.bot.gpus.sources.gate import gate_before
-from tests.prometheus import Scraped, prometheus
+from tests.prometheus import Scraped, Span, prometheus
 
 
 def test_a_busy_source_is_let_be(sampled: Sampled, tmp_path: Path) -> None:
@@ -93,3 +94,33 @@ def test_figures_that_come_late_are_awaited(sampled: Sampled, tmp_path: Path) ->
     assert (held.allocated, held.measured, held.busy, held.idle) == (10_000, 10_000, 7_500, 0)
     assert held.memory == 3_000 / 160_000
     assert sampled.held(4, sampled.clock.now())["team-a/nb"] == Amounts(8_000)
+
+
+def test_late_cloudwatch_figures_are_asked_for(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = begin(sampled)
+    machine = {"spec": {"providerID": "aws:///eu-central-1a/i-0a"}}
+    sampled.world.patch("nodes", sampled.get(run_id).nodes[0], machine)
+    begun, late = sampled.clock.now(), timedelta(minutes=5)
+    window = (10, begun + late + 10 * MINUTE)
+    with cloudwatch(tmp_path) as played:
+        report(played, (begun, begun + late))
+        here = {"default": ClusterSettings(cloudwatch=played.settings)}
+        sampled.policy = sampled.policy.model_copy(update={"clusters": here})
+        sampled.sample(16)
+        sampled.outside.clock.moment = begun + 40 * MINUTE
+        sampled.sample(1)
+        early = sampled.held(*window)["team-a/nb"]
+        report(played, (begun + late, begun + 110 * MINUTE))
+        sampled.outside.clock.moment = begun + 103 * MINUTE
+        sampled.sample(1)
+        assert sampled.held(*window)["team-a/nb"] == early
+        sampled.sample(2)
+    found = sampled.held(*window)["team-a/nb"]
+    assert (early.allocated, early.measured) == (20_000, 0)
+    assert (found.allocated, found.measured, found.busy) == (20_000, 20_000, 15_000)
+
+
+def report(played: CloudWatchPlayed, span: Span) -> None:
+    """What the agent of a node with two GPUs says of them."""
+    for index, percent in enumerate((100, 50)):
+        played.instance("i-0a", index, span, percent)
