@@ -14,11 +14,15 @@ from bot.database.database import Database
 from bot.errors import ChatError
 from bot.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.slack.client import SlackClient, User
+from bot.slack.delivery_rules import OUTAGE, SHARED_OUTSIDE
 
 _PERSON_AGAIN = timedelta(hours=6)
 _GROUP_AGAIN = timedelta(minutes=10)
-# Slack answers 50 such questions a minute, and installations have hundreds of channels.
+# Slack tells when another company comes; that one is invited, and what it told while we were away,
+# is asked for. It answers 50 such questions a minute, and installations have hundreds of channels.
 _CHANNEL_AGAIN = timedelta(hours=6)
+_CHANNEL_KNOWN = timedelta(days=1)
+_CHANNELS = ("C", "G")
 _NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)
 _chance = SystemRandom()
 
@@ -100,16 +104,60 @@ class ChannelController:
             if error.code == "channel_not_found":
                 return Step(now + _spread(_CHANNEL_AGAIN))
             return _later(error, now)
-        channel = Channel(
-            workspace_id=workspace_id,
-            channel_id=channel_id,
-            is_shared_outside=is_shared,
-            refreshed_at=now,
-        )
+        channel = _channel(workspace_id, channel_id, is_shared, now)
         return Step(now + _spread(_CHANNEL_AGAIN), lambda session: _note_channel(session, channel))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """What was known stays; the log has the rest."""
+
+
+class SharedChannels:
+    """Keeps what is shown out of channels that another company is in, unless they are allowed."""
+
+    def __init__(
+        self,
+        client: SlackClient,
+        database: Database,
+        clock: Clock,
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._client = client
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+
+    def refuse(self, channel_id: str) -> None:
+        """ChatError where another company would see what is shown.
+
+        Slack is asked at once about a channel of which nothing is known, or nothing new for a day.
+        """
+        allowed = self._settings().slack.shared_channels
+        if channel_id in allowed or not channel_id.startswith(_CHANNELS):
+            return
+        if self._is_shared(channel_id):
+            raise ChatError(
+                f"Channel {channel_id} is shared with another company.",
+                "Name another channel, or allow it: `slack.shared_channels` in quartermaster.yaml.",
+                code=SHARED_OUTSIDE,
+            )
+
+    def _is_shared(self, channel_id: str) -> bool:
+        key, now = (self._settings().workspace, channel_id), self._clock.now()
+        known = self._database.read(lambda session: session.get(Channel, key))
+        asked_at = known.refreshed_at if known is not None else None
+        was_shared = known is not None and known.is_shared_outside
+        if asked_at is not None and now - asked_at < _CHANNEL_KNOWN:
+            return was_shared
+        try:
+            is_shared = self._client.conversation_info(channel_id).is_shared_outside
+        except ChatError as error:
+            if error.retry_after_seconds > 0 or error.code in OUTAGE:
+                raise
+            # To post there fails for the same reason, and says it.
+            return was_shared
+        channel = _channel(*key, is_shared, now)
+        self._database.transaction(lambda session: _note_channel(session, channel))
+        return is_shared
 
 
 class Directory:
@@ -163,6 +211,15 @@ def _later(error: ChatError, now: datetime) -> Step:
 def _spread(interval: timedelta) -> timedelta:
     """A little less than the interval, so that not all are asked at once."""
     return interval * _chance.uniform(0.9, 1.0)
+
+
+def _channel(workspace_id: str, channel_id: str, is_shared: bool, now: datetime) -> Channel:  # noqa: FBT001  # private
+    return Channel(
+        workspace_id=workspace_id,
+        channel_id=channel_id,
+        is_shared_outside=is_shared,
+        refreshed_at=now,
+    )
 
 
 def _note_channel(session: Session, channel: Channel) -> None:

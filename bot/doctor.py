@@ -139,7 +139,7 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
         if found.is_archived:
             yield Finding(about, "failed", f"#{found.name} is archived", "Name another channel.")
         elif found.is_shared_outside and channel not in settings.slack.shared_channels:
-            says = f"#{found.name} is shared with another company; commands with cards are refused"
+            says = f"#{found.name} is shared with another company; no card is shown there"
             remedy = "Name another channel, or allow this one in slack.shared_channels."
             yield Finding(about, "warning", says, remedy)
         elif not found.is_member:

@@ -110,6 +110,11 @@ def get_to_know(session: Session, workspace_id: str, user_id: str, now: datetime
     wake(session, PERSON, row_id(workspace_id, user_id), LANE, now)
 
 
+def look_at_channel(session: Session, workspace_id: str, channel_id: str, now: datetime) -> None:
+    """Has Slack asked how a channel is, in the background."""
+    wake(session, CHANNEL, row_id(workspace_id, channel_id), LANE, now)
+
+
 def is_shared_outside(session: Session, workspace_id: str, channel_id: str) -> bool:
     """Whether another company is known to be in a channel, or to be invited to it."""
     channel = session.get(Channel, (workspace_id, channel_id))

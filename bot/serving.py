@@ -18,7 +18,13 @@ from bot.controller import Loop
 from bot.current import CurrentSettings
 from bot.database.database import Session
 from bot.database.exclusive import alone
-from bot.directory import ChannelController, Directory, GroupController, PersonController
+from bot.directory import (
+    ChannelController,
+    Directory,
+    GroupController,
+    PersonController,
+    SharedChannels,
+)
 from bot.errors import DatabaseError
 from bot.health import Health
 from bot.http import Pages, Server, application
@@ -96,7 +102,8 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
     wakeups = Wakeups(bot.database, bot.clock, bot.ears())
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.hear)
-    sender = Sender(bot.database, client, bot.renderers(), bot.settings)
+    shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
+    sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
     desk = Filing(bot.desk, bot.database, bot.clock)
     transport = Transport(
         settings, secrets, client, desk, _slash_names(bot), bot.database.courtesy.hurry
@@ -175,8 +182,7 @@ def _get_to_know(bot: Application) -> None:
             row = people.row_id(settings.workspace, group)
             due.wake(session, people.GROUP, row, people.LANE, now)
         for channel in sorted(settings.named_channels()):
-            row = people.row_id(settings.workspace, channel)
-            due.wake(session, people.CHANNEL, row, people.LANE, now)
+            people.look_at_channel(session, settings.workspace, channel, now)
 
     try:
         bot.database.transaction(work)

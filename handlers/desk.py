@@ -1,6 +1,7 @@
 """Where every request is answered: parsed, allowed, done in one transaction, never left open."""
 
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -37,6 +38,8 @@ from handlers.context import Context, Services
 log = structlog.get_logger()
 
 AGAIN = "again"
+# Buttons with these show something to whoever clicks, and change no card.
+_READING = {Right.RUN_READ}
 _BUTTON_VALUE = 1900
 
 Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
@@ -101,6 +104,14 @@ class Desk:
             writes = []
             yield self._guarded(incoming, partial(self._read, question))
         yield from self._written(writes)
+
+    def channel_changed(self, channel_id: str) -> None:
+        """Has Slack asked about a channel that another company came into or left."""
+        workspace_id, now = self._services.settings().workspace, self._clock.now()
+        self._database.transaction(
+            lambda session: people.look_at_channel(session, workspace_id, channel_id, now),
+            deadline=time.monotonic() + ACKNOWLEDGE_SECONDS,
+        )
 
     def _written(self, questions: Sequence[_Question]) -> Iterator[Reply | None]:
         outcomes = self._database.together(
@@ -191,7 +202,10 @@ class Desk:
                 self._refuse_shared(session, incoming.channel)
             return partial(asked.answer, context)
         button, value = asked
-        return partial(button.answer, self._clicked(context, button, value), value)
+        context = self._clicked(context, button, value)
+        if button.right not in _READING:
+            self._refuse_shared(session, incoming.channel)
+        return partial(button.answer, context, value)
 
     def _refuse_shared(self, session: Session, channel: str) -> None:
         """NotAllowedError where another company would see the card."""

@@ -52,7 +52,7 @@ class Slack(Section):
     """Where admins are told what needs them; without it they get direct messages."""
 
     shared_channels: tuple[ChannelId, ...] = ()
-    """Channels shared with another company in which commands that show a card are taken."""
+    """Channels shared with another company in which cards are shown all the same."""
 
 
 class Http(Section):

@@ -68,7 +68,10 @@ class Job:
 
 
 class Delivery:
-    """Carries out steps; `render` says what a message shows, `lease_seconds` how long we may."""
+    """Carries out steps; `render` says what a message shows, `lease_seconds` how long we may.
+
+    `refuse` raises ChatError for a channel in which nothing may be shown.
+    """
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class Delivery:
         budgets: Budgets,
         render: Callable[[str], Rendered],
         lease_seconds: Callable[[], float],
+        refuse: Callable[[str], None],
     ) -> None:
         self.trouble: str | None = None
         self._outbox = outbox
@@ -84,6 +88,7 @@ class Delivery:
         self._budgets = budgets
         self._render = render
         self._lease_seconds = lease_seconds
+        self._refuse = refuse
         self._direct: dict[str, str] = {}
 
     def carry_out(self, job: Job) -> None:
@@ -301,7 +306,12 @@ class Delivery:
         return replace(place, channel=self._direct[person])
 
     def _may_call(self, job: Job) -> bool:
-        """Whether the call fits the budget, and what is left of the lease."""
+        """Whether the call fits the budget, and what is left of the lease.
+
+        ChatError where it would show something in a channel in which nothing may be shown.
+        """
+        if not isinstance(job.step, Look):
+            self._refuse(job.call.channel)
         return self._lease_seconds() > CALL_SECONDS and self._budgets.take(job.call)
 
     def _spoken(self, say: Callable[[Draft], T], draft: Draft, rendered: Rendered) -> T:

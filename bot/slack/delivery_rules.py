@@ -55,7 +55,11 @@ TOKEN = {
     "accesslimited",
 }
 BAD_BLOCKS = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
+SHARED_OUTSIDE = "shared_outside"
+"""Our own code for a channel that another company is in, and that the settings do not allow."""
+
 NO_WAY_IN = {
+    SHARED_OUTSIDE,
     "is_archived",
     "is_inactive",
     "not_in_channel",
@@ -243,6 +247,8 @@ def _into_thread(error: ChatError) -> Changes:
 
 def _reason(row: Message, error: ChatError) -> str:
     said = f"<#{row.channel}> could not be reached ({error.code})."
+    if error.code == SHARED_OUTSIDE:
+        said = f"<#{row.channel}> is shared with another company, which would see this."
     return f"{said} {error.hint}".rstrip()
 
 

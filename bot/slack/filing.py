@@ -49,6 +49,10 @@ class Filing:
             incoming = asked.popleft()
             yield reply and self._filed(incoming, reply, incoming.received + ACKNOWLEDGE_SECONDS)
 
+    def channel_changed(self, channel_id: str) -> None:
+        """Tells the desk."""
+        self._desk.channel_changed(channel_id)
+
     def _filed(self, incoming: Incoming, reply: Reply, deadline: float | None = None) -> Reply:
         later, card = reply.later, reply.card
         if later is not None:

@@ -67,6 +67,10 @@ class Desk(Protocol):
         """
         ...
 
+    def channel_changed(self, channel_id: str) -> None:
+        """Notes that another company came into a channel or left it; Slack repeats what raises."""
+        ...
+
 
 def command_from(payload: Payload, arrival: Arrival) -> Incoming:
     """A slash command; Slack does not say in which thread it was typed."""

@@ -56,12 +56,22 @@ def _event(body: Body, context: BoltContext, ack: Ack) -> None:
     ack()
 
 
-def bolt_app(commands: Sequence[str], signing_secret: str | None) -> App:
+def bolt_app(
+    commands: Sequence[str],
+    signing_secret: str | None,
+    channel_changed: Callable[[str], None] = lambda _channel: None,
+) -> App:
     """Bolt that leaves what a request says with its Arrival, which the request's context holds.
 
     Without a signing secret it only takes Socket Mode payloads. `commands` are the slash names
-    that Slack may send, with or without their slash.
+    that Slack may send, with or without their slash. `channel_changed` hears the ids of channels
+    that another company came into or left; Slack tells it again if that raises.
     """
+
+    def _changed(body: Body, ack: Ack) -> None:
+        channel_changed(str(body["event"]["channel"]))
+        ack()
+
     app = App(
         name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
         logger=_log,
@@ -77,6 +87,7 @@ def bolt_app(commands: Sequence[str], signing_secret: str | None) -> App:
     )
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
+    app.event(re.compile("channel_(un)?shared"))(_changed)
     app.event(re.compile(""))(_event)
     return app
 

@@ -27,7 +27,7 @@ chat:write.public is not among them: a bot that posts where nobody invited it ca
 posts back there, and an invitation is how a team says that it wants the bot.
 """
 
-_EVENTS = ("app_mention", "message.im")
+_EVENTS = ("app_mention", "message.im", "channel_shared", "channel_unshared")
 """Slack sends no app_mention of what is written in direct messages, but message.im."""
 
 _COMMANDS = 50

@@ -29,6 +29,7 @@ _POLL_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.05
 _STUCK_SECONDS = 60.0
 _RESTS = 4.0
+_WORKERS = 4
 _HELD_SECONDS = 0.1
 _BROKEN_SECONDS = 60.0
 _LONGEST_SENDING_SECONDS = 300.0
@@ -38,7 +39,8 @@ class Sender:
     """Sends what message rows want, while this process holds the lease `sender`.
 
     Any number of processes may run one. Nothing here uses the bot's shiftable clock: leases
-    and back-off live on database time, budgets on `monotonic`.
+    and back-off live on database time, budgets on `monotonic`. `refuse` raises ChatError for a
+    channel in which nothing may be shown.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class Sender:
         settings: Callable[[], Settings],
         *,
         monotonic: Callable[[], float] = time.monotonic,
-        workers: int = 4,
+        refuse: Callable[[str], None] = lambda _channel: None,
     ) -> None:
         self._database = database
         self._renderers = renderers
@@ -59,7 +61,7 @@ class Sender:
         self._outbox = Outbox(database, self._lease, renderers)
         self._budgets = Budgets(monotonic)
         self._delivery = Delivery(
-            self._outbox, client, self._budgets, self._rendered, self._lease.remaining
+            self._outbox, client, self._budgets, self._rendered, self._lease.remaining, refuse
         )
         self._changed = threading.Condition()
         self._busy: dict[str, str] = {}
@@ -67,8 +69,7 @@ class Sender:
         self._nudged = False
         self._pause = 0.0
         self._looked_at = monotonic()
-        self._workers = workers
-        self._sending = Workers("send", workers, limit_seconds=_LONGEST_SENDING_SECONDS)
+        self._sending = Workers("send", _WORKERS, limit_seconds=_LONGEST_SENDING_SECONDS)
         self._keeper = EssentialThread("sender", self._turn)
         self.threads = (self._keeper, *self._sending.threads)
         database.on_commit(self._heard)
@@ -168,7 +169,7 @@ class Sender:
         jobs = list(self._jobs())
         for job in self._sendable(jobs):
             with self._changed:
-                if len(self._busy) >= self._workers:
+                if len(self._busy) >= _WORKERS:
                     break
                 self._busy[job.row.id] = job.call.channel
             self._sending.begin(partial(self._work, job))

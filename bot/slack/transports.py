@@ -42,11 +42,12 @@ class Transport:
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
         if settings.slack.transport == "http":
-            app = bolt_app(commands, _signing_secret(secrets))
+            app = bolt_app(commands, _signing_secret(secrets), desk.channel_changed)
             self._relay = self._made_relay(app, desk, settings)
             self.asgi = SlackHttp(self._relay, hurry)
         else:
-            app, issuer = bolt_app(commands, None), _issuer(secrets, settings.slack.api_url)
+            app = bolt_app(commands, None, desk.channel_changed)
+            issuer = _issuer(secrets, settings.slack.api_url)
             self._relay = self._made_relay(app, desk, settings)
             self._sockets = Sockets(self._relay, issuer, hurry)
 

@@ -5,6 +5,7 @@ from playground.slack.people import BOT_USER, Channel, Message
 from playground.slack.shapes import Json
 from playground.slack.state import State
 
+_PARTNER = "T0PARTNER"
 _TYPES = {
     "public_channel": ("message.channels", "channel"),
     "private_channel": ("message.groups", "group"),
@@ -37,6 +38,19 @@ def edited(state: State, message: Message, before: Json) -> None:
     now = message.as_json() | {"edited": {"user": message.user, "ts": stamp}}
     inner = _about(place, "message_changed", stamp) | {"message": now, "previous_message": before}
     _publish_message(state, place, message.user, inner)
+
+
+def shared(state: State, place: Channel) -> None:
+    """Tells the app that another company came into a channel, or left it."""
+    if place.is_private and "groups:read" not in state.scopes:
+        return
+    inner: Json = {"channel": place.id, "event_ts": state.next_ts()}
+    if place.is_ext_shared:
+        kind, inner["connected_team_id"] = "channel_shared", _PARTNER
+    else:
+        kind, inner["previously_connected_team_id"] = "channel_unshared", _PARTNER
+        inner["is_ext_shared"] = False
+    publish(state, kind, BOT_USER, {"type": kind} | inner)
 
 
 def deleted(state: State, message: Message, before: Json) -> None:

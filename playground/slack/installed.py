@@ -11,6 +11,8 @@ EVENT_SCOPES: Mapping[str, str] = {
     "message.channels": "channels:history",
     "message.groups": "groups:history",
     "message.im": "im:history",
+    "channel_shared": "channels:read",
+    "channel_unshared": "channels:read",
 }
 """The scope that each subscription needs; app_home_opened needs none."""
 

@@ -1,6 +1,6 @@
 """The workspace as people use it: they type, click and fill forms, and look at the result."""
 
-from playground.slack import acting, forms, posting, touching
+from playground.slack import acting, events, forms, posting, touching
 from playground.slack.faults import Down
 from playground.slack.people import BOT_USER, Message
 from playground.slack.shapes import Json
@@ -80,6 +80,13 @@ class Workspace(State):
     def archive(self, channel: str) -> None:
         """Archives a channel."""
         self.channels[channel].is_archived = True
+        self.changed()
+
+    def share(self, channel: str, *, is_shared: bool = True) -> None:
+        """Another company comes into a channel, or leaves it again."""
+        place = self.channels[channel]
+        place.is_ext_shared, place.is_pending_ext_shared = is_shared, False
+        events.shared(self, place)
         self.changed()
 
     def remove_bot(self, channel: str) -> None:

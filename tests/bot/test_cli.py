@@ -176,6 +176,32 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert credentials.bot_token not in out
 
 
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_the_doctor_tells_of_shared_channels(
+    terminal: Terminal, slack: ServedSlack, *, is_allowed: bool
+) -> None:
+    credentials = slack.workspace.credentials
+    terminal.environment |= {
+        "SLACK_BOT_TOKEN": credentials.bot_token,
+        "SLACK_APP_TOKEN": credentials.app_token,
+        "SLACK_API_URL": slack.api,
+    }
+    if is_allowed:
+        settings = terminal.folder / "quartermaster.yaml"
+        more = "slack: {shared_channels: [C0TEAMA]}\n"
+        settings.write_text(settings.read_text() + more)
+    slack.call(lambda: slack.workspace.share("C0TEAMA"))
+    out = terminal.run("doctor")[1]
+    told = " ".join(out[out.index("channel C0TEAMA") :].split())
+    assert told.startswith(
+        "channel C0TEAMA (team-a): the bot is in #team-a"
+        if is_allowed
+        else "channel C0TEAMA (team-a): #team-a is shared with another company;"
+        " no card is shown there -> Name another channel, or allow this one in"
+        " slack.shared_channels."
+    )
+
+
 def _digests(chosen: dict[str, bool]) -> list[DigestChoice]:
     return [
         DigestChoice(

@@ -53,6 +53,10 @@ class Listening:
             self.heard.append((incoming, reply))
             yield reply
 
+    def channel_changed(self, channel_id: str) -> None:
+        """What the real desk does."""
+        self._desk.channel_changed(channel_id)
+
 
 @dataclass
 class Figures:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from bot.people import Channel
+from bot.due import Due
+from bot.people import CHANNEL, Channel, row_id
 from bot.training.tables import Run
 from tests.handlers.office import ALICE, TEAM_A, Office, opened
 from tests.playground.cluster.served import Served
@@ -40,9 +41,28 @@ def test_no_card_is_begun_in_shared_channels(office: Office) -> None:
     assert runs(office) == 0
 
 
+def test_buttons_that_change_cards_are_refused(tmp_path: Path, served: Served) -> None:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as office:
+        office.says(ALICE, TEAM_A, SUBMIT)
+        run = office.application.database.read(lambda s: s.exec(select(Run)).one())
+        share(office)
+        assert office.clicks(ALICE, TEAM_A, "train.stop", run.id) == REFUSED
+        assert office.clicks(ALICE, TEAM_A, "train.logs", run.id) != REFUSED
+        assert office.application.database.read(lambda s: s.get_one(Run, run.id)).stop_by is None
+
+
 def test_answers_for_one_person_are_given(office: Office) -> None:
     assert office.says(ALICE, TEAM_A, "/train list").startswith("Runs of team-a")
     assert office.says(ALICE, "D0ALICE", SUBMIT) != REFUSED
+
+
+def test_what_slack_tells_is_asked_about_at_once(office: Office) -> None:
+    office.application.desk.channel_changed(TEAM_A)
+    row = office.application.database.read(
+        lambda s: s.get_one(Due, (CHANNEL, row_id("T0QM", TEAM_A)))
+    )
+    assert row.due_at is not None
+    assert row.due_at <= office.application.clock.now()
 
 
 def test_allowed_channels_are_as_others(tmp_path: Path, served: Served) -> None:

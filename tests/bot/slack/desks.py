@@ -52,6 +52,10 @@ class Desk:
     )
     seen: list[Incoming] = field(default_factory=list)
     courtesy: Courtesy = field(default_factory=Courtesy)
+    channels: list[str] = field(default_factory=list)
+
+    def channel_changed(self, channel_id: str) -> None:
+        self.channels.append(channel_id)
 
     def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
         for incoming in incomings:

@@ -43,7 +43,9 @@ def test_socket_mode_needs_no_addresses() -> None:
         },
     ]
     assert made["settings"] == {
-        "event_subscriptions": {"bot_events": ["app_mention", "message.im"]},
+        "event_subscriptions": {
+            "bot_events": ["app_mention", "message.im", "channel_shared", "channel_unshared"]
+        },
         "interactivity": {"is_enabled": True},
         "org_deploy_enabled": False,
         "socket_mode_enabled": True,

@@ -34,6 +34,9 @@ class PatientDesk:
             shown = Reply(lines=(cast("Any", 7),)) if incoming.words == "break" else None
             yield shown or (say(f"You said {incoming.words}.") if incoming.words else None)
 
+    def channel_changed(self, channel_id: str) -> None:
+        """Nothing."""
+
 
 @pytest.fixture
 def reception(slack: Served) -> Iterator[Reception]:

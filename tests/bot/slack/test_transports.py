@@ -1,6 +1,7 @@
 """What people do in Slack reaches the desk, and its replies reach them alone."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -54,6 +55,15 @@ def test_people_count_as_waiting_until_acknowledged(slack: Served, opened: Open)
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
         wait_until(lambda: not desk.courtesy._waiting)
     assert waiting == [1]
+
+
+def test_channels_shared_outside_are_heard_of(slack: Served, opened: Open) -> None:
+    desk = Desk()
+    with opened(desk):
+        for is_shared in (True, False):
+            slack.call(partial(slack.workspace.share, "C0TEAMA", is_shared=is_shared))
+        slack.until(lambda: desk.channels == ["C0TEAMA", "C0TEAMA"])
+    assert desk.seen == []
 
 
 def test_a_reply_may_be_silence(slack: Served, opened: Open) -> None:

@@ -1,0 +1,133 @@
+"""Nothing new is shown in a channel that another company is in, unless it is allowed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.directory import SharedChannels
+from bot.people import Channel
+from bot.slack.sender import Sender
+from playground.ledger import Fault
+from tests.bot.slack.desks import client_of
+from tests.bot.slack.senders import Office, office
+from tests.playground.slack.served import Stage
+
+MOVED = (
+    "#team-a is shared with another company, which would see this. Name another channel, or allow"
+    " it: `slack.shared_channels` in quartermaster.yaml."
+)
+
+
+@contextmanager
+def guarded(stage: Stage, folder: Path, **slack_settings: object) -> Iterator[Office]:
+    """An office whose sender keeps out of shared channels, as that of the bot."""
+    with office(stage, f"sqlite:///{folder}/bot.db", **slack_settings) as post:
+        client, clock = client_of(post.slack), Clock()
+        shared = SharedChannels(client, post.database, clock, lambda: post.settings)
+        post.sender = Sender(
+            post.database,
+            client,
+            {post.runs.kind: post.runs},
+            lambda: post.settings,
+            monotonic=post.time.monotonic,
+            refuse=shared.refuse,
+        )
+        yield post
+
+
+@pytest.fixture
+def post(stage: Stage, tmp_path: Path) -> Iterator[Office]:
+    with guarded(stage, tmp_path, admin_channel="C0APPROVE") as opened:
+        yield opened
+
+
+def share(post: Office, *channels: str) -> None:
+    for channel in channels:
+        post.slack.call(partial(post.slack.workspace.share, channel))
+
+
+def forget(post: Office, channel: str = "C0TEAMA") -> None:
+    """Has it known a day ago how the channel was."""
+
+    def work(session: Session) -> None:
+        row = session.get_one(Channel, ("T0QM", channel))
+        assert row.refreshed_at is not None
+        row.refreshed_at -= timedelta(days=1)
+
+    post.database.transaction(work)
+
+
+@pytest.mark.parametrize("is_pending", [False, True])
+def test_cards_of_shared_channels_go_to_admins(post: Office, *, is_pending: bool) -> None:
+    share(post, "C0TEAMA")
+    if is_pending:
+        place = post.slack.workspace.channels["C0TEAMA"]
+        place.is_ext_shared, place.is_pending_ext_shared = False, True
+    post.show()
+    post.say("ended", "Run lane succeeded.")
+    for _ in range(3):
+        post.sender.send_due()
+        post.pass_time(1)
+    assert post.texts() == []
+    assert post.texts("C0APPROVE") == [f"Run lane · Pending\n{MOVED}", "Run lane succeeded."]
+    assert post.calls("conversations.info") == 2
+
+
+def test_cards_shown_before_go_on_elsewhere(post: Office) -> None:
+    post.show()
+    post.sender.send_due()
+    share(post, "C0TEAMA")
+    forget(post)
+    post.change("Running")
+    post.sender.send_due()
+    assert post.texts() == ["Run lane · Pending"]
+    assert post.texts("C0APPROVE") == [f"Run lane · Running\n{MOVED}"]
+
+
+def test_owners_are_told_where_admins_share(post: Office) -> None:
+    share(post, "C0TEAMA", "C0APPROVE")
+    post.show()
+    post.sender.send_due()
+    assert (post.texts(), post.texts("C0APPROVE")) == ([], [])
+    assert post.texts("D0ALICE") == [f"Run lane · Pending\n{MOVED}"]
+
+
+def test_what_is_known_is_not_asked_again(post: Office) -> None:
+    for number in range(4):
+        post.show(f"run-{number}")
+        post.sender.send_due()
+        post.pass_time(2)
+    assert len(post.texts()) == 4
+    assert post.calls("conversations.info") == 1
+
+
+def test_allowed_channels_are_not_asked_about(stage: Stage, tmp_path: Path) -> None:
+    with guarded(stage, tmp_path, shared_channels=["C0TEAMA"]) as post:
+        share(post, "C0TEAMA")
+        post.show()
+        post.sender.send_due()
+        assert post.texts() == ["Run lane · Pending"]
+        assert post.calls("conversations.info") == 0
+
+
+def test_cards_wait_until_slack_says_how_channels_are(post: Office) -> None:
+    post.slack.workspace.ledger.by_name["conversations.info"] = [Fault.LOSE_ANSWER]
+    post.show()
+    post.sender.send_due()
+    assert post.texts() == []
+    post.pass_time(61)
+    post.sender.send_due()
+    assert post.texts() == ["Run lane · Pending"]
+
+
+def test_channels_nobody_can_ask_about_get_cards(post: Office) -> None:
+    post.slack.workspace.scopes -= {"channels:read", "groups:read"}
+    post.show()
+    post.sender.send_due()
+    assert post.texts() == ["Run lane · Pending"]
