@@ -211,9 +211,16 @@ def mask_lines(lines: Iterable[str], most: int = LONGEST_LINE) -> list[str]:
             continue
         begins = _PEM_BEGINS.search(line)
         if begins or not in_key:
-            kept.append(mask(line, most) + ("…" if len(line) > most else ""))
+            kept.append(_cut(line, most))
         in_key = (bool(begins) or in_key) and not _PEM_ENDS.search(line)
     return kept
+
+
+def _cut(line: str, most: int) -> str:
+    """The line without secrets, with a mark where something of it is left out."""
+    masked = mask(line, most + 1)
+    is_whole = len(masked) <= most and len(line) <= most + 1 + _BEYOND
+    return masked if is_whole else f"{masked[:most]}…"
 
 
 def _unwrapped(lines: list[str]) -> Iterator[str]:

@@ -19,7 +19,8 @@ READ_BYTES = 64 * RECORD_BYTES
 # For a log that is read once, not with every look.
 WHOLE_BYTES = 1024 * RECORD_BYTES
 KEPT_BYTES = 16 * RECORD_BYTES
-SHOWN_BYTES = 256 * RECORD_BYTES
+SHOWN_BYTES = 64 * RECORD_BYTES
+_BEGIN_BYTES = 1024
 _BREAK = re.compile(rb"[\r\n]\s*(?=\S)")
 _GAP = re.compile(rb"\s+(?=\S)")
 _UNSEEN = re.compile(
@@ -33,10 +34,15 @@ _OVERWRITES = re.compile(r"[\r\b]+")
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is read at most to find the last lines, and how much of that they may have."""
+    """How much is read at most to find the last lines, and how much of that they may have.
+
+    With `asks_again` it takes a second question where only that tells whether the log begins with
+    the first line; else a line that may have lost its beginning is left out.
+    """
 
     read_bytes: int = READ_BYTES
     kept_bytes: int = KEPT_BYTES
+    asks_again: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,9 +75,12 @@ def read_tail(
         asked = replace(request, query={**request.query, "tailLines": count})
         tail = _read(connection, asked, limits, deadline)
         if tail.is_whole:
-            text = _untorn(tail, count).decode(errors="replace")
-            lines = lines_of(text)[-tail_lines:]
-            has_more = count < wanted or tail.size > limits.kept_bytes
+            text = _untorn(tail, count)
+            is_unsure = limits.asks_again and tail.lines < count and text != tail.text
+            if is_unsure and _is_all(connection, request, tail, deadline):
+                text = tail.text
+            lines = lines_of(text.decode(errors="replace"))[-tail_lines:]
+            has_more = count < wanted or len(text) < tail.size
             return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
     longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"
     raise ClusterError(sentence(request.doing, longest), reason="TooLong")
@@ -108,6 +117,14 @@ def _read(connection: Connection, request: Request, limits: Limits, deadline: fl
         if size > most:
             break
     return _Tail(b"".join(kept)[-keep:], size <= most, size, lines)
+
+
+def _is_all(connection: Connection, request: Request, tail: _Tail, deadline: float) -> bool:
+    """Whether what was read begins as the log itself does."""
+    if tail.size > len(tail.text):
+        return False
+    asked = replace(request, query={**request.query, "limitBytes": _BEGIN_BYTES})
+    return tail.text.startswith(b"".join(connection.chunks(asked, deadline)) or b"\0")
 
 
 def _untorn(tail: _Tail, asked: int) -> bytes:

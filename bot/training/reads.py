@@ -23,10 +23,10 @@ from bot.training.state import has_ended, has_started
 from bot.training.strangers import Stranger
 from bot.training.tables import KEPT_LINES, KeptLog, Run
 
-LONGEST_SHOWN = 20_000
+LONGEST_SHOWN = 8_000
 """What is shown of one line of a log, in characters."""
 
-_LIMITS = Limits(WHOLE_BYTES, SHOWN_BYTES)
+_LIMITS = Limits(WHOLE_BYTES, SHOWN_BYTES, asks_again=True)
 
 
 @dataclass(frozen=True)

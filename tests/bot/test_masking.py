@@ -280,3 +280,11 @@ def test_long_lines_take_no_time() -> None:
         mask(piece * 5000)
         secret_in([piece * 2000])
         assert perf_counter() - began < 2
+
+
+def test_lines_are_masked_then_cut_visibly() -> None:
+    secret = "hf_" + "a1B2" * 8
+    assert mask_lines(["x" * 15 + f" {secret} and more"], 20) == ["x" * 15 + " [hid…"]
+    assert mask_lines(["x" * 20], 20) == ["x" * 20]
+    long = mask_lines([f"{secret} " * 200], 7_000)
+    assert long == ["[hidden] " * 200]
