@@ -17,6 +17,9 @@ TypeName = Annotated[
 ]
 KindName = Literal["job", "interactive", "mpi", "sync", "elastic", "nccl"]
 OpenKind = Literal["sync", "nccl"]
+_LARGEST_ID = 2**31 - 1
+UserId = Annotated[int, Field(ge=1, le=_LARGEST_ID)]
+GroupId = Annotated[int, Field(ge=0, le=_LARGEST_ID)]
 
 
 class RunDefaults(Section):
@@ -102,6 +105,29 @@ class Admission(Section):
 
     privileged: tuple[OpenKind, ...] = ()
     """Kinds whose containers may be privileged (`--privileged`): they can do all on their node."""
+
+    security: Literal["restricted", "baseline"] = "restricted"
+    """The Pod Security level of its pods: `restricted`, never as root, or `baseline`."""
+
+    run_as_user: UserId | Literal["image"] | None = None
+    """The user that its pods run as, or `image` for the one that the image names; restricted pods
+    run as 1000 unless this says otherwise, others as the image says."""
+
+    run_as_group: GroupId | None = None
+    """The group of that user; else the same number."""
+
+    fs_group: GroupId | None = None
+    """The group that may write to the volumes of its pods; else the group of that user."""
+
+    @model_validator(mode="after")
+    def _no_group_of_root(self) -> Self:
+        groups = self.run_as_group is not None or self.fs_group is not None
+        if groups and self.security == "baseline" and self.run_as_user in {None, "image"}:
+            raise ValueError(
+                "run_as_group and fs_group are those of a user who is not root: name one, as in"
+                " run_as_user: 1000"
+            )
+        return self
 
 
 class Team(Section):

@@ -43,6 +43,7 @@ from bot.training.observing import observe
 from bot.training.pace import Pace
 from bot.training.places import POLL, Place, Places
 from bot.training.recording import Findings, Recorder
+from bot.training.state import obstacle_of
 from bot.training.tables import KIND, WAITING, Phase, Run
 from bot.training.timing import Limit, limit_of
 from bot.training.troubles import is_about_volumes, taker_of, warning_about
@@ -212,9 +213,11 @@ def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: da
         return FINE
     if run.phase != phase or now - run.since < _QUIET:
         return FINE
-    if decision.state.obstacle and not is_about_volumes(cluster, seen.pods):
-        return FINE
-    warning = warning_about(cluster, seen.pods, seen.root.object, run.since)
+    warning = obstacle_of(seen.pods)
+    if not warning.is_final:
+        if decision.state.obstacle and not is_about_volumes(cluster, seen.pods):
+            return FINE
+        warning = warning_about(cluster, seen.pods, seen.root.object, run.since)
     return warning if now - run.since >= _REFUSED_FOR else replace(warning, is_final=False)
 
 

@@ -106,6 +106,9 @@ def of_container(waiting: Waiting) -> Mishap:
     """Why a container does not start, nothing when it is just about to."""
     if waiting.reason not in _STUCK:
         return FINE
+    if _IS_ROOT.search(waiting.message):
+        said = f"Its pods must not run as root, and its image does: {quoted(waiting.message)}"
+        return Mishap(said, _BE_SOMEBODY, is_final=True)
     said, advice = _STUCK[waiting.reason]
     return Mishap(f"{said}: {quoted(waiting.message or waiting.reason)}", advice)
 
@@ -237,6 +240,15 @@ _CLAIMS: tuple[tuple[re.Pattern[str], Callable[[str, str], Mishap]], ...] = (
 )  # fmt: skip
 _NO_IMAGE = "Stop it, and submit it with an image that its team's pull secrets may read."
 _NO_SETTINGS = "It starts by itself when that is there; or stop it, and submit it without."
+# The kubelet's words; it says them again for ever.
+_IS_ROOT = re.compile(
+    r"runAsNonRoot and image (will run as root|has non-numeric user)|breaks non-root"
+)
+_BE_SOMEBODY = (
+    "Use an image whose USER is a number above 0; or ask a platform admin for"
+    " `admission.run_as_user: 1000` of the team in quartermaster.yaml, or for"
+    " `admission.security: baseline`, which allows root."
+)
 _STUCK: Mapping[str, tuple[str, str]] = {
     "ErrImagePull": ("Its image cannot be pulled", _NO_IMAGE),
     "ImagePullBackOff": ("Its image cannot be pulled", _NO_IMAGE),

@@ -6,12 +6,13 @@ from msgspec.structs import replace
 
 from bot.config import Fractions, Team
 from bot.training.fractions import gpu_requests
+from bot.training.kinds.security import security_of
 from bot.training.lasting import longest
-from bot.training.spec import RunSpec
+from bot.training.spec import RunSpec, Security
 
 
 def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | None) -> RunSpec:
-    """The spec with the account, the pull secrets and the GPU resources of today.
+    """The spec with the account, the pull secrets, the user and the GPU resources of today.
 
     `shares` is None where the quota engine itself shares GPUs.
     """
@@ -21,6 +22,7 @@ def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | N
         gpu_requests=gpu_requests(spec.gpus, gpu_resource, shares),
         service_account=team.service_account,
         pull_secrets=team.pull_secrets,
+        security=security_of(team.admission, privileged=spec.privileged),
     )
     if spec.longest_seconds is None:
         return spec
@@ -43,6 +45,11 @@ def _differences(before: RunSpec, now: RunSpec) -> Iterator[str]:
             f"By the team's settings of today its image is pulled with {_secrets(now)}; before it"
             f" was {_secrets(before)}."
         )
+    if before.security != now.security:
+        yield (
+            f"By the team's settings of today its containers run {_secured(now)}; before it was"
+            f" {_secured(before)}."
+        )
     if before.gpus_requested.keys() != now.gpus_requested.keys():
         yield f"It requests {_resources(now)} now; before it was {_resources(before)}."
 
@@ -54,6 +61,14 @@ def _account(spec: RunSpec) -> str:
 
 def _secrets(spec: RunSpec) -> str:
     return ", ".join(spec.pull_secrets) or "no pull secret"
+
+
+def _secured(spec: RunSpec) -> str:
+    security = spec.security or Security()
+    numbers = {"user": security.user, "group": security.group, "volumes' group": security.fs_group}
+    told = [f"{name} {number}" for name, number in numbers.items() if number is not None]
+    level = "restricted, " if security.restricted else ""
+    return f"{level}as {', '.join(told) or 'the user of its image'}"
 
 
 def _resources(spec: RunSpec) -> str:

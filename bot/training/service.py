@@ -25,6 +25,7 @@ from bot.training.claims import reused
 from bot.training.data import Reader, refuse_lost_volumes, use_volumes, with_data
 from bot.training.end_snapshots import refuse_unfit, wished
 from bot.training.kinds.kind import Site
+from bot.training.kinds.security import security_of
 from bot.training.listing import Listing, listing
 from bot.training.network import filled_up
 from bot.training.new_run import (
@@ -90,7 +91,8 @@ class TrainingService:
         refuse_gaps(asked)
         spec = fill_in(asked, team, self._settings().quotas.resource, self._shares(team))
         told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
-        spec = replace(spec, data=asked.versions, snapshot=wished(asked), **told)
+        secured = security_of(team.admission, privileged=asked.privileged)
+        spec = replace(spec, data=asked.versions, snapshot=wished(asked), security=secured, **told)
         return self._record(session, (caller, team), asked.name, spec, now)
 
     def resubmit(

@@ -83,6 +83,18 @@ class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     tls_secret: str | None = None
 
 
+class Security(msgspec.Struct, frozen=True, kw_only=True):
+    """What the containers of a run may do, and as whom; None is what the image says.
+
+    `restricted` ones keep to the Pod Security level of that name.
+    """
+
+    restricted: bool = False
+    user: int | None = None
+    group: int | None = None
+    fs_group: int | None = None
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A run as it was asked for, defaults filled in.
 
@@ -94,7 +106,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
     those of a node, `efa` the fabric adapters of a node. `nodes_range` are the fewest and the most
     nodes of a run that can change them while it runs. Pods on the `host_network` have the addresses
-    of their nodes.
+    of their nodes. Without `security` its containers are as their image and the cluster have them.
 
     A session lasts `session_seconds` and with all its extensions no more than `longest_seconds`,
     both from when it begins to run. A `port` is where it answers browsers, through the `entrance`
@@ -133,6 +145,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     pull_secrets: tuple[str, ...] = ()
     host_network: bool = False
     privileged: bool = False
+    security: Security | None = None
     session_seconds: int | None = None
     longest_seconds: int | None = None
     port: int | None = None

@@ -207,6 +207,10 @@ class Cluster:
         """Says that no registry has an image."""
         self.inside.kubelet.missing_images.add(image)
 
+    def set_image_user(self, image: str, user: str) -> None:
+        """Says which user images run as whose names have this part; without it most are root's."""
+        self.inside.kubelet.image_users = {image: user, **self.inside.kubelet.image_users}
+
     def publish_image(self, image: str) -> None:
         """Says that a registry has an image now."""
         with self.inside.lock:

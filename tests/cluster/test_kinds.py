@@ -1,17 +1,20 @@
 """The manifests of every workload kind before a real API server, which knows each field."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from bot.config import Admission
 from bot.quotas.kueue_runs import dressed
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds import KINDS, companions_of, kind_of_run
 from bot.training.kinds.pods import owner_labels
+from bot.training.kinds.security import security_of
 from bot.training.queueing import dress_of
-from bot.training.spec import Entrance, RunSpec, Volume, to_row
+from bot.training.spec import Entrance, RunSpec, Volume, spec_of, to_row
 from bot.training.tables import Run
 from tests.bot.training.objects import run
 from tests.cluster.api import ApiError, wait_for
@@ -80,6 +83,42 @@ def test_every_kind_is_accepted_strictly(
         assert made["metadata"]["uid"]
         version = made["apiVersion"].rpartition("/")[2]
         assert version in resource.versions, f"{name} is preferred as {version}"
+
+
+@pytest.mark.parametrize("level", ["restricted", "baseline"])
+@pytest.mark.parametrize(("kind", "form"), sorted(KINDS))
+def test_pods_keep_to_restricted(
+    kind: str, form: str, level: str, plane: ControlPlane, site: Site
+) -> None:
+    space = site.add_namespace(labels={"pod-security.kubernetes.io/enforce": "restricted"})
+    asked = row(kind, form, space)
+    admission = Admission.model_validate({"security": level})
+    security = security_of(admission, privileged=False)
+    spec = replace(spec_of(asked), security=security, service_account=None, priority=None)
+    asked.spec = to_row(spec)
+    bodies = [each.body() for each in companions_of(asked) if each.resource.kind == "Deployment"]
+    pods = [pod for body in (_manifest(asked), *bodies) for pod in _pods(body)]
+    assert pods
+    for pod in pods:
+        # A TrainJob's patch says nothing of the image, which its runtime's pods have.
+        pod["containers"][0].setdefault("image", spec.image)
+        pod["restartPolicy"] = "Never"
+        body = {"metadata": {"name": "pod", "namespace": space}, "spec": pod}
+        if level == "restricted":
+            assert plane.api.create("pods", body, space, dryRun="All", fieldValidation="Strict")
+            continue
+        with pytest.raises(ApiError) as caught:
+            plane.api.create("pods", body, space, dryRun="All", fieldValidation="Strict")
+        assert 'violates PodSecurity "restricted:latest"' in caught.value.body["message"]
+
+
+def _pods(part: Any) -> Iterator[dict[str, Any]]:
+    """The specs of all pods inside."""
+    if isinstance(part, dict) and "containers" in part:
+        yield part
+    elif isinstance(part, dict | list):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _pods(each)
 
 
 def _manifest(asked: Run) -> dict[str, Any]:

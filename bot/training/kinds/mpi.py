@@ -10,10 +10,13 @@ from msgspec.structs import replace
 from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import MPIJOBS, Resource
+from bot.errors import UsageError
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.security import is_no_root
+from bot.training.kinds.ssh import add_keys, keys, launched_by_operator, serving_only
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -37,7 +40,13 @@ class MpiKind:
     )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """Nothing: what holds for every kind is all there is."""
+        """UsageError without a command where we have to prepare ssh before the image's own."""
+        del site
+        if is_no_root(spec) and not spec.command:
+            raise UsageError(
+                "`--kind mpi` needs the command that the launcher runs, where runs are not root.",
+                "Put it at the end: `-- python train.py`.",
+            )
 
     def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
         """The launcher, and a worker on each node."""
@@ -76,9 +85,8 @@ class MpiKind:
         return {"metadata": root_metadata(run, installation), "spec": body}
 
     def companions(self, run: Run) -> tuple[Companion, ...]:
-        """None: the operator makes the Service and the keys."""
-        del run
-        return ()
+        """The operator makes the Service, and keys for root; no other user can read those."""
+        return (keys(run),) if is_no_root(spec_of(run)) else ()
 
     def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
@@ -86,8 +94,13 @@ class MpiKind:
 
 
 def _launcher(run: Run, installation: str, spec: RunSpec) -> Manifest:
-    template = pod_template(run, installation, launcher_spec(spec))
+    spec = launcher_spec(spec)
+    if is_no_root(spec) and spec.command:
+        spec = replace(spec, command=launched_by_operator(spec.command))
+    template = pod_template(run, installation, spec)
     template["metadata"]["labels"] |= {labels.ROLE: LAUNCHER}
+    if is_no_root(spec):
+        add_keys(run, template["spec"])
     return template
 
 
@@ -106,5 +119,9 @@ def launcher_spec(spec: RunSpec) -> RunSpec:
 
 
 def _worker(run: Run, installation: str, spec: RunSpec) -> Manifest:
-    """A pod that waits for the launcher: without a command the operator has it run sshd."""
-    return pod_template(run, installation, replace(spec, command=()))
+    """A pod that waits for the launcher: without a command the operator has root run sshd."""
+    if not is_no_root(spec):
+        return pod_template(run, installation, replace(spec, command=()))
+    template = pod_template(run, installation, replace(spec, command=serving_only()))
+    add_keys(run, template["spec"])
+    return template

@@ -10,6 +10,7 @@ from bot.datasets.caches.using import WHOLE
 from bot.quotas.engine import Placement
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
+from bot.training.kinds.security import secure
 from bot.training.kinds.volumes import mounts_of
 from bot.training.pods import MAIN
 from bot.training.spec import SHM_PATH, RunSpec, spec_of
@@ -95,6 +96,7 @@ def _pod(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
         pod["serviceAccountName"] = spec.service_account
     if spec.pull_secrets:
         pod["imagePullSecrets"] = [{"name": name} for name in spec.pull_secrets]
+    secure(pod, spec)
     return pod
 
 

@@ -13,7 +13,8 @@ from bot.errors import OutsideError
 from bot.training.kinds.indexed import host
 from bot.training.kinds.kind import Companion, Manifest
 from bot.training.kinds.mpirun import slots
-from bot.training.spec import spec_of
+from bot.training.kinds.security import HOME, NAME, is_housed, is_no_root
+from bot.training.spec import RunSpec, Security, spec_of
 from bot.training.tables import Run
 
 PORT = 22122
@@ -24,6 +25,9 @@ HOSTFILE = f"{FOLDER}/hostfile"
 _KEYGEN = "ssh-keygen"
 _KEYGEN_SECONDS = 10
 _OWNER_READS = 0o400
+# Root owns what a Secret brings, and ssh minds who else may read only what is its user's own.
+_ALL_READ = 0o444
+_USERS = "passwd"
 # All pods have one key, which is the servers' too: so each can tell that it speaks to another.
 _SERVER = f"""\
 Port {PORT}
@@ -32,11 +36,11 @@ AuthorizedKeysFile {FOLDER}/key.pub
 StrictModes no
 PermitRootLogin yes
 PasswordAuthentication no
+PidFile none
 """
 _CLIENT = f"""
 Host NAMES
   Port {PORT}
-  User root
   IdentityFile {FOLDER}/key
   UserKnownHostsFile {FOLDER}/known_hosts
   StrictHostKeyChecking yes
@@ -50,9 +54,22 @@ if [ ! -x "$sshd" ] || ! command -v ssh > /dev/null; then
   echo "This image lacks ssh or sshd, by which the nodes of a run start each other's processes." >&2
   exit 127
 fi
-mkdir -p /run/sshd
+if [ "$(id -u)" = 0 ]; then
+  mkdir -p /run/sshd
+  ssh_config=/etc/ssh/ssh_config
+else
+  # ssh looks there, wherever HOME points.
+  home=$(getent passwd "$(id -u)" | cut -d : -f 6)
+  if [ -z "$home" ] || ! mkdir -p "$home/.ssh"; then
+    echo "This image has no home for the user $(id -u), whom ssh and sshd have to know." >&2
+    exit 1
+  fi
+  ssh_config=$home/.ssh/config
+  touch "$ssh_config"
+  chmod 600 "$ssh_config"
+fi
 """
-_KNOW_ALL = f"cat {FOLDER}/ssh_config >> /etc/ssh/ssh_config\n"
+_KNOW_ALL = f'cat {FOLDER}/ssh_config >> "$ssh_config"\n'
 _SERVE = f'exec "$sshd" -D -e -f {FOLDER}/sshd_config'
 _LAUNCH = f"""\
 "$sshd" -f {FOLDER}/sshd_config
@@ -71,6 +88,9 @@ program=$(command -v "$1" || echo "$1")
 shift
 exec "$program" "$@"
 """
+# What an operator has launched or serving, where the operator's own way takes root.
+_MPI_LAUNCHER = f'{_READY}{_KNOW_ALL}exec "$@"\n'
+_MPI_WORKER = f"{_READY}{_SERVE}\n"
 # The first pod launches once all others answer; those only serve.
 _SCRIPT = f"""\
 {_READY}{_KNOW_ALL}if [ "$JOB_COMPLETION_INDEX" != 0 ]; then {_SERVE}; fi
@@ -88,7 +108,7 @@ collect() {
     found=$(getent ahosts "$QUARTERMASTER_DOMAIN" | cut -d " " -f 1 | sort -u) || found=
   done
   found=$(echo $found)
-  sed "s/^Host .*/Host $found/" FOLDER/ssh_config >> /etc/ssh/ssh_config
+  sed "s/^Host .*/Host $found/" FOLDER/ssh_config >> "$ssh_config"
 }
 """.replace("FOLDER", FOLDER)
 # The launcher may get its node long after its workers got theirs.
@@ -124,9 +144,19 @@ def waiting_to_serve() -> tuple[str, ...]:
     return ("/bin/sh", "-c", _WORKER, "sync")
 
 
+def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a launcher that starts when its workers are there, as any user."""
+    return ("/bin/sh", "-c", _MPI_LAUNCHER, "mpi", *command)
+
+
+def serving_only() -> tuple[str, ...]:
+    """The command of its workers."""
+    return ("/bin/sh", "-c", _MPI_WORKER, "mpi")
+
+
 def secret_name(run: Run) -> str:
-    """The Secret with the keys."""
-    return f"{run.job_name}-ssh"
+    """The Secret with the keys; the MPI operator makes one of its own that ends in -ssh."""
+    return f"{run.job_name}-{'ssh-keys' if run.spec.get('kind') == 'mpi' else 'ssh'}"
 
 
 def keys(run: Run) -> Companion:
@@ -136,10 +166,15 @@ def keys(run: Run) -> Companion:
 
 def add_keys(run: Run, pod: Manifest) -> None:
     """Lets the first container of a pod read them."""
-    source = {"secretName": secret_name(run), "defaultMode": _OWNER_READS}
+    spec = spec_of(run)
+    mode = _ALL_READ if is_no_root(spec) else _OWNER_READS
+    source = {"secretName": secret_name(run), "defaultMode": mode}
     pod["volumes"].append({"name": "ssh", "secret": source})
-    mount = {"name": "ssh", "mountPath": FOLDER, "readOnly": True}
-    pod["containers"][0]["volumeMounts"].append(mount)
+    mounts = pod["containers"][0]["volumeMounts"]
+    mounts.append({"name": "ssh", "mountPath": FOLDER, "readOnly": True})
+    if is_housed(spec):
+        users = {"mountPath": "/etc/passwd", "subPath": _USERS}
+        mounts.append({"name": "ssh", "readOnly": True} | users)
 
 
 def _secret(run: Run) -> Manifest:
@@ -154,8 +189,17 @@ def _secret(run: Run) -> Manifest:
         "ssh_config": _CLIENT.replace("NAMES", f"{run.job_name}-*"),
         "hostfile": "".join(f"{name} slots={slots(spec)}\n" for name in hosts),
     }
+    if is_housed(spec):
+        files[_USERS] = _users(spec)
     data = {name: b64encode(text.encode()).decode() for name, text in files.items()}
     return {"type": "Opaque", "immutable": True, "data": data}
+
+
+def _users(spec: RunSpec) -> str:
+    """Whom the pods know: ssh and sshd refuse a user without a name."""
+    security = spec.security or Security()
+    ids = f"{security.user}:{security.group or 0}"
+    return f"root:x:0:0:root:/root:/bin/sh\n{NAME}:x:{ids}::{HOME}:/bin/sh\n"
 
 
 def _key_pair() -> tuple[str, str]:

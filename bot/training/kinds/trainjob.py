@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import TRAINJOBS, Resource
-from bot.errors import ConflictError, UsageError
+from bot.errors import ClusterError, ConflictError, UsageError
 from bot.training.kinds.elastic import ELASTIC, launch_command, processes
 from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
@@ -25,6 +25,8 @@ _NODE = "node"
 _RESERVED = frozenset(
     {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
 )
+# What a patch may say of that container.
+_OWN = ("volumeMounts", "securityContext")
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,22 @@ class TrainJobKind:
 
 
 def as_before(manifest: Manifest) -> Manifest:
-    """The same TrainJob as Kubeflow Trainer 2.1 has it, which knows no time limit either."""
+    """The same TrainJob as Kubeflow Trainer 2.1 has it, which knows no time limit either.
+
+    ClusterError where it must not be root: 2.1 cannot say so of its pods.
+    """
     spec = {
         k: v for k, v in manifest["spec"].items() if k not in {PATCHES, "activeDeadlineSeconds"}
     }
     (patch,) = manifest["spec"][PATCHES]
     (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    if "securityContext" in job["template"]["spec"]["template"]["spec"]:
+        raise ClusterError(
+            "Kubeflow Trainer 2.1 has no way to say which user the pods of a TrainJob run as.",
+            "A platform admin has to install 2.2, or to let the team run as root:"
+            " `admission.security: baseline`. Without `--form` the run needs no operator.",
+            reason="Invalid",
+        )
     override = {"targetJobs": [{"name": job["name"]}], **job["template"]["spec"]["template"]}
     return manifest | {"spec": spec | {"podTemplateOverrides": [override]}}
 
@@ -117,11 +129,12 @@ def _patch(template: Manifest) -> Manifest:
     pod, (container,) = template["spec"], template["spec"]["containers"]
     kept = (
         "volumes", "serviceAccountName", "imagePullSecrets", "nodeSelector", "tolerations",
+        "securityContext",
     )  # fmt: skip
     spec = {name: pod[name] for name in kept if pod.get(name)}
-    if container["volumeMounts"]:
-        mounts = container["volumeMounts"]
-        spec["containers"] = [{"name": _NODE, "volumeMounts": mounts}]
+    own = {name: container[name] for name in _OWN if container.get(name)}
+    if own:
+        spec["containers"] = [{"name": _NODE, **own}]
     pods = {"metadata": template["metadata"], "spec": spec}
     job = {"name": _NODE, "template": {"spec": {"template": pods}}}
     runtime = {"template": {"spec": {"replicatedJobs": [job]}}}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from playground.cluster.control import image_users
 from playground.cluster.control.images import pull_failure, pull_words
 from playground.cluster.control.job_counts import is_ended
 from playground.cluster.control.lives import (
@@ -50,6 +51,7 @@ class Kubelet:
         self.behaviours = behaviours
         self.programs = Programs(world.store)
         self.missing_images: set[str] = set()
+        self.image_users = dict(image_users.KNOWN)
         self.mount_failures: dict[str, str] = {}
         self.lost_nodes: set[str] = set()
         self.creation_seconds = 3.0
@@ -194,7 +196,7 @@ class Kubelet:
         return True
 
     def _misconfigured(self, key: Key, pod: Object) -> bool:
-        problems = config_problems(self._world.store, pod)
+        problems = config_problems(self._world.store, pod, self.image_users)
         for problem in problems.values():
             self._world.record(POD, pod, ("Failed", f"Error: {problem}"), SOURCE, warning=True)
         if problems:

@@ -1,8 +1,9 @@
 """What a pod refers to and has to be there before its containers can start."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from playground.cluster.control.image_users import root_problem
 from playground.cluster.control.job_counts import is_ended
 from playground.cluster.control.pod_status import containers_of
 from playground.cluster.objects.kinds import CLAIM, CONFIG_MAP, POD, SECRET, Kind, Object
@@ -74,10 +75,16 @@ def claim_problem(store: Store, pod: Object, failures: dict[str, str]) -> str:
     return ""
 
 
-def config_problems(store: Store, pod: Object) -> dict[str, str]:
-    """The first secret, config map or key that each container's environment misses, if any."""
+def config_problems(store: Store, pod: Object, users: Mapping[str, str]) -> dict[str, str]:
+    """Why each container cannot be set up: root, who may not be, or what its environment misses.
+
+    `users` are those that images name.
+    """
     space = pod["metadata"]["namespace"]
-    found = {each["name"]: next(_missing(store, space, each), "") for each in containers_of(pod)}
+    found = {
+        each["name"]: root_problem(pod, each, users) or next(_missing(store, space, each), "")
+        for each in containers_of(pod)
+    }
     return {name: problem for name, problem in found.items() if problem}
 
 

@@ -94,11 +94,11 @@ def test_a_run_mounts_its_data_for_reading(rig: Rig) -> None:
     name = share(rig)
     rig.pass_time(minutes=1)
     pod = rig.job(run_id)["spec"]["template"]["spec"]
-    assert pod["volumes"][1:] == [
+    assert pod["volumes"][1:-1] == [
         {"name": "data-0", "persistentVolumeClaim": {"claimName": name, "readOnly": True}}
     ]
     mount = {"name": "data-0", "subPath": "ready/files", "readOnly": True}
-    assert pod["containers"][0]["volumeMounts"][1:] == [
+    assert pod["containers"][0]["volumeMounts"][1:-1] == [
         {**mount, "mountPath": "/data"},
         {**mount, "mountPath": "/again"},
     ]

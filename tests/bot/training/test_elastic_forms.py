@@ -12,7 +12,7 @@ from bot.training.tables import Phase
 from playground.cluster.objects.schemas import find
 from playground.ledger import Fault
 from tests.bot.ground import ALICE
-from tests.bot.training.rig import Rig
+from tests.bot.training.rig import Rig, settings
 from tests.bot.training.test_scaling import requeue, scale, size
 
 COMMAND = ("python", "train.py", "--epochs", "30")
@@ -104,9 +104,31 @@ def test_a_train_job_keeps_its_nodes(rig: Rig) -> None:
 
 
 def test_an_older_trainer_gets_what_it_knows(rig: Rig) -> None:
+    rig.policy = settings(admission={"security": "baseline"})
+    install_older_trainer(rig)
+    submit(rig, "trainjob", 2, 2)
+    rig.run()
+    (job,) = rig.world.list("trainjobs", "team-a")
+    assert "podTemplateOverrides" in job["spec"]
+
+
+def test_an_older_trainer_runs_nobody_as_root(rig: Rig) -> None:
+    install_older_trainer(rig)
+    run_id = submit(rig, "trainjob", 2, 2)
+    rig.run()
+    ended = rig.get(run_id)
+    assert (ended.phase, ended.reason) == (
+        "failed",
+        "Kubeflow Trainer 2.1 has no way to say which user the pods of a TrainJob run as.",
+    )
+    assert "`admission.security: baseline`" in ended.unblock
+    assert rig.world.list("trainjobs", "team-a") == []
+
+
+def install_older_trainer(rig: Rig) -> None:
+    """Installs Kubeflow Trainer with the fields of 2.1."""
     rig.world.install("trainer")
     rig.look()
-
     kind = rig.world.kind("trainjobs")
     schema = deepcopy(find(kind, "v1alpha1"))
     assert schema is not None
@@ -115,7 +137,3 @@ def test_an_older_trainer_gets_what_it_knows(rig: Rig) -> None:
     fields["podTemplateOverrides"] = {"type": "array", "items": {"type": "object"}}
     older = replace(kind, crd={"schema": {"openAPIV3Schema": schema}})
     rig.world.inside.kinds.add(older)
-    submit(rig, "trainjob", 2, 2)
-    rig.run()
-    (job,) = rig.world.list("trainjobs", "team-a")
-    assert "podTemplateOverrides" in job["spec"]

@@ -7,8 +7,9 @@ from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class, training_job
 from tests.bot.training.cards import card
-from tests.bot.training.rig import Rig
+from tests.bot.training.rig import Rig, settings
 from tests.bot.training.test_elastic_forms import manage_pytorch_jobs
+from tests.bot.training.test_security import restrict
 
 DATA = VolumeMount("team-a-data", "/data", read_only=False)
 DISK = VolumeMount("disk", "/data", read_only=False)
@@ -150,11 +151,11 @@ def test_pods_wait_for_the_resource_quota(rig: Rig) -> None:
     [("trainer", "trainjob"), ("training-operator", "pytorchjob"), ("mpi-operator", "mpi")],
 )
 def test_refused_pods_of_operators_are_told(rig: Rig, operator: str, form: str) -> None:
+    rig.policy = settings(admission={"security": "baseline"})
     rig.world.install(operator)
     manage_pytorch_jobs(rig)
     rig.look()
-    named = {"pod-security.kubernetes.io/enforce": "restricted"}
-    rig.world.patch("namespaces", "team-a", {"metadata": {"labels": named}})
+    restrict(rig)
     more = {"kind": "mpi"} if form == "mpi" else {"kind": "elastic", "form": form}
     run_id = rig.submit(gpus=1, nodes=2, **more)
     rig.pass_time(minutes=3)
