@@ -25,19 +25,37 @@ class Digest(Protocol):
 Algorithm = Callable[[], Digest]
 
 
-class Crc32:
-    """zlib's CRC as S3 writes it: four bytes, the highest first."""
+class Crc:
+    """A CRC as S3 writes it: the highest byte first."""
 
-    def __init__(self) -> None:
+    def __init__(self, compute: Callable[[Buffer, int], int], size: int) -> None:
+        self._compute = compute
+        self._size = size
         self._value = 0
 
     def update(self, data: Buffer, /) -> None:
         """Takes more bytes in."""
-        self._value = zlib.crc32(data, self._value)
+        self._value = self._compute(data, self._value)
 
     def digest(self) -> bytes:
         """The checksum of all of them."""
-        return self._value.to_bytes(4, "big")
+        return self._value.to_bytes(self._size, "big")
+
+
+def _crc32() -> Crc:
+    return Crc(zlib.crc32, 4)
+
+
+def _crc32c() -> Crc:
+    from awscrt import checksums  # noqa: PLC0415 - 12 MB that few stores call for
+
+    return Crc(checksums.crc32c, 4)
+
+
+def _crc64nvme() -> Crc:
+    from awscrt import checksums  # noqa: PLC0415 - see above
+
+    return Crc(checksums.crc64nvme, 8)
 
 
 def new_md5(content: bytes = b"") -> "hashlib._Hash":
@@ -49,7 +67,9 @@ def new_md5(content: bytes = b"") -> "hashlib._Hash":
 ALGORITHMS: Mapping[str, Algorithm] = {
     "x-amz-checksum-sha256": hashlib.sha256,
     "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
-    "x-amz-checksum-crc32": Crc32,
+    "x-amz-checksum-crc64nvme": _crc64nvme,
+    "x-amz-checksum-crc32c": _crc32c,
+    "x-amz-checksum-crc32": _crc32,
 }
 
 

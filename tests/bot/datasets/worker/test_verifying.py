@@ -116,7 +116,8 @@ def stored_in(lake: Lake, sizes: list[int], algorithm: str | None) -> tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "kind"), [(None, "md5"), ("SHA256", "checksum"), ("CRC32", "checksum")]
+    ("algorithm", "kind"),
+    [(None, "md5"), ("SHA256", "checksum"), ("CRC32", "checksum"), ("CRC32C", "checksum")],
 )
 @pytest.mark.parametrize(
     "sizes",
@@ -187,6 +188,25 @@ def test_keys_of_kms_leave_checksums(rig: Rig) -> None:
     rig.told.headers = secret
     assert Verifier(rig.requests, "").compared(entry, rig.file) == "size"
     rig.told.headers = secret | {"x-amz-checksum-sha256": whole}
+    assert Verifier(rig.requests, "").compared(entry, rig.file) == "checksum"
+    rig.spoil()
+    assert Verifier(rig.requests, "").compared(entry, rig.file) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "checksum", "covers"),
+    [
+        ("crc64nvme", "UzW3GrAsS50=", "FULL_OBJECT"),
+        ("crc32c", "dUNeew==", "FULL_OBJECT"),
+        ("crc32c", "XgHooQ==-2", "COMPOSITE"),
+    ],
+)
+def test_newer_checksums_of_s3_are_compared(
+    rig: Rig, name: str, checksum: str, covers: str
+) -> None:
+    entry = rig.entry(rig.etag(8 * MIB, 4 * MIB + 7))
+    told = {f"x-amz-checksum-{name}": checksum, "x-amz-checksum-type": covers}
+    rig.told.headers, rig.told.parts = told | {"etag": f'"{entry.etag}"'}, [8 * MIB, 4 * MIB + 7]
     assert Verifier(rig.requests, "").compared(entry, rig.file) == "checksum"
     rig.spoil()
     assert Verifier(rig.requests, "").compared(entry, rig.file) is None
