@@ -9,6 +9,12 @@ from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
+# What the exporters' series of one cluster differ in, and our queries ask for.
+_WITHIN_CLUSTERS = {
+    *("namespace", "pod", "container", "uid", "node", "resource", "phase"),
+    *("exported_namespace", "exported_pod", "exported_container"),
+    *("gpu", "UUID", "GPU_I_ID", "Hostname", "hostname"),
+}
 _TOKENS = ("xoxb-", "xoxp-", "xoxe", "xapp-")
 _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
     lambda path: path == ("database", "url"): (
@@ -109,6 +115,9 @@ def _gpu_sources(settings: Settings) -> Iterator[Mistake]:
                 yield ("clusters", name, "cloudwatch"), words
             path = ("clusters", name, "prometheus")
             yield from ((path, words) for words in _of_login(cluster.prometheus))
+            for label in sorted(cluster.prometheus.matchers.keys() & _WITHIN_CLUSTERS):
+                words = f"{label} tells things of one cluster apart; name a label like cluster."
+                yield (*path, "matchers", label), words
 
 
 def _of_login(prometheus: PrometheusSettings) -> Iterator[str]:

@@ -54,7 +54,10 @@ class PrometheusSettings(Section):
     """Its address, like http://prometheus.monitoring:9090; what stands before /api/v1."""
 
     matchers: dict[LabelName, LabelValue] = Field(default_factory=dict)
-    """Labels of this cluster's series, like {cluster: prod}, where it has those of several."""
+    """Labels of this cluster's series, like {cluster: prod}, where it has those of several.
+
+    An empty value is that of series without the label: {cluster: ""}.
+    """
 
     token_file: str | None = None
     """A file with a bearer token for it."""

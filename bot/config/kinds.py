@@ -188,7 +188,7 @@ LabelName = Annotated[
     str, _shape("the name of a label in Prometheus, like cluster", r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 ]
 LabelValue = Annotated[
-    str, _shape("the value of a label, like prod, in one line", r"[^\x00-\x1f\x7f]{1,200}")
+    str, _shape("the value of a label, like prod, in one line", r"[^\x00-\x1f\x7f]{0,200}")
 ]
 EksName = Annotated[
     str, _shape("what EKS calls a cluster, like ml-prod", r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")

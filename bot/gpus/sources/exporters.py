@@ -21,11 +21,13 @@ from bot.gpus.sources.source import (
 
 # Exporters are scraped once a minute at the least.
 _SPAN, _EDGE_MINUTES = "[90s]", 2
-_LOOK_BACK_MINUTES = 15
+_LOOK_BACK_MINUTES, _FEW = 15, 3
 _LOOK_BACK = f"[{_LOOK_BACK_MINUTES}m]"
 # The share of time in which anything ran on a GPU: the second is missing under MIG, the first
 # where profiling is off.
 _ACTIVE, _UTILIZATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"
+_EMPTY = '""'
+_EITHER = f'__name__=~"{_ACTIVE}|{_UTILIZATION}"'
 _USED, _FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"
 _NONE, _NOT_AVAILABLE = 1e15, "1e15"
 _FAULTS = {
@@ -112,20 +114,21 @@ class Exporters:
         `nodes` are those of the cluster.
         """
         chosen = f'resource=~"{resource}"'
-        query = f"last_over_time({self._prometheus.of(_ALLOCATABLE, chosen)}{_SPAN})"
-        found = [labels for labels, _ in self._prometheus.values(query, now)]
-        gpus = f"last_over_time({self._prometheus.of(_UTILIZATION)}{_SPAN})"
-        found += [labels for labels, _ in self._prometheus.values(gpus, now)]
-        names = {labels["node"] for labels in found if "node" in labels}
+        whole = [
+            [labels for labels, _ in self._prometheus.values(f"last_over_time({each}{_SPAN})", now)]
+            for each in (
+                self._prometheus.of(_ALLOCATABLE, chosen),
+                self._prometheus.of("", _EITHER),
+            )
+        ]
+        names = {labels["node"] for labels in whole[0] if "node" in labels}
         strangers = sorted(names - set(nodes))
         if strangers:
             more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
             return f"it has GPUs of node {strangers[0]}{more}, which this cluster does not have"
-        for name in sorted({name for labels in found for name in labels if "cluster" in name}):
-            values = sorted({labels.get(name, "") for labels in found})
-            if len(values) > 1:
-                return f"its series are of several clusters: {name} is {' and '.join(values[:3])}"
-        return ""
+        # Each by itself: a label that one exporter's series have and the other's do not is usual.
+        told = next((each for each in map(_clusters, whole) if each), "")
+        return f"its series are of several clusters: {told}" if told else ""
 
     def close(self) -> None:
         """Gives its connections back."""
@@ -142,11 +145,40 @@ class Exporters:
         for namespace, pod in _LABELS:
             if pod in found:
                 return namespace, pod
+        self._refuse_slips(at, minutes)
         raise NoGpusError(
             f"{self._prometheus.name} knows nothing of GPUs that pods use.",
             "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
             f" {_ACTIVE} or {_UTILIZATION}.",
         )
+
+    def _refuse_slips(self, at: datetime, minutes: int) -> None:
+        """Says so where there are GPUs, and none has the labels of this cluster."""
+        mine = self._prometheus.matchers
+        if not mine:
+            return
+        query = f"count by ({', '.join(mine)}) (last_over_time({{{_EITHER}}}[{minutes}m]))"
+        there = [labels for labels, _ in self._prometheus.values(query, at)]
+        others = sorted(_spelled({name: labels.get(name, "") for name in mine}) for labels in there)
+        if others and _spelled(mine) not in others:
+            more = f" and {len(others) - _FEW} more" if len(others) > _FEW else ""
+            raise NoGpusError(
+                f"{self._prometheus.name} knows nothing of GPUs of {_spelled(mine)}.",
+                f"Look at prometheus.matchers. It knows GPUs of {'; '.join(others[:_FEW])}{more}.",
+            )
+
+
+def _clusters(found: Collection[Mapping[str, str]]) -> str:
+    """The label that names several clusters in these series, with some of them."""
+    for name in sorted({name for labels in found for name in labels if "cluster" in name}):
+        values = sorted({labels.get(name) or "missing" for labels in found})
+        if len(values) > 1:
+            return f"{name} is {' and '.join(values[:_FEW])}"
+    return ""
+
+
+def _spelled(matchers: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value or _EMPTY}" for name, value in matchers.items())
 
 
 def _request(labels: Mapping[str, str], value: float, prefix: str, counting: Counting) -> Request:
@@ -188,8 +220,7 @@ def _reach(minutes: range) -> int:
 
 
 def _labelled(of: _Select, pod: str, minutes: int) -> str:
-    either = f'__name__=~"{_ACTIVE}|{_UTILIZATION}"'
-    known = f"{of('', either, present(pod))}[{minutes}m]"
+    known = f"{of('', _EITHER, present(pod))}[{minutes}m]"
     return f'label_replace(count(last_over_time({known})), "figure", "{pod}", "", "")'
 
 

@@ -62,12 +62,17 @@ class Prometheus:
         self._login = login_of(name, settings, identities)
         self._pool = urllib3.PoolManager(retries=False, **_files(name, settings))
 
+    @property
+    def matchers(self) -> Mapping[str, str]:
+        """The labels of this cluster's series."""
+        return self._settings.matchers
+
     def of(self, metric: str, *conditions: str) -> str:
         """The selector of a metric's series of this cluster that meet the conditions.
 
         Without a name of its own the metric is one of the conditions.
         """
-        mine = (f"{name}={_quoted(value)}" for name, value in self._settings.matchers.items())
+        mine = (f"{name}={_quoted(value)}" for name, value in self.matchers.items())
         return f"{metric}{{{','.join((*mine, *conditions))}}}"
 
     def values(self, query: str, at: datetime) -> list[tuple[Mapping[str, str], float]]:

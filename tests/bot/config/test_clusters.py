@@ -48,3 +48,69 @@ def test_logins_that_do_not_fit_are_refused(tmp_path: Path, key: str, words: str
     line = GOOD.count("\n") + 3
     written = GOOD + PROMETHEUS.replace("'}", f"', {key}}}")
     assert refusal(tmp_path, written) == f"quartermaster.yaml line {line}: {words}"
+
+
+def with_matchers(written: str) -> str:
+    return GOOD + PROMETHEUS.replace("9090'}", f"9090', matchers: {written}}}")
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("{}", {}),
+        ("{cluster: prod, _site: 'a ü'}", {"cluster": "prod", "_site": "a ü"}),
+        ("{cluster: ''}", {"cluster": ""}),
+        # Every query has it in quotes, so that it stays a value.
+        ("""{cluster: 'x"} or up{job="\\'}""", {"cluster": 'x"} or up{job="\\'}),
+        (f"{{cluster: {'x' * 200}}}", {"cluster": "x" * 200}),
+    ],
+)
+def test_matchers_are_labels_with_their_values(
+    tmp_path: Path, written: str, found: dict[str, str]
+) -> None:
+    cluster = load(tmp_path, with_matchers(written)).clusters["default"]
+    assert cluster.prometheus is not None
+    assert cluster.prometheus.matchers == found
+
+
+LABEL = "it must be the name of a label in Prometheus, like cluster."
+VALUE = "it must be the value of a label, like prod, in one line."
+TEXT = "it must be a valid string."
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        *(
+            (f"{{'{name}': prod}}", f'.{name} is named "{name}"; {LABEL}')
+            for name in (
+                *("__name__", "__tenant_id__", "", " ", "9lives", "a-b", "a.b", "a b", "größe"),
+                *('a"}', "a=b,c", "a=~", "cluster{"),
+            )
+        ),
+        (f"{{cluster: {'x' * 201}}}", f'.cluster is "{"x" * 60}..."; {VALUE}'),
+        ('{cluster: "a\\tb"}', f'.cluster is "a\tb"; {VALUE}'),
+        ('{cluster: "a\\nb"}', f'.cluster is "a\nb"; {VALUE}'),
+        ("{cluster: 1}", f".cluster is 1; {TEXT}"),
+        ("{cluster: true}", f".cluster is true; {TEXT}"),
+        ("{cluster: }", f".cluster is empty; {TEXT}"),
+        ("{cluster: [prod]}", f".cluster is a list; {TEXT}"),
+        ("[cluster]", " is a list; it must be a valid dictionary."),
+        ("cluster=prod", ' is "cluster=prod"; it must be a valid dictionary.'),
+    ],
+)
+def test_matchers_that_cannot_be_are_refused(tmp_path: Path, written: str, words: str) -> None:
+    where = f"quartermaster.yaml line {GOOD.count(chr(10)) + 3}"
+    assert refusal(tmp_path, with_matchers(written)) == (
+        f"{where}: clusters.default.prometheus.matchers{words}"
+    )
+
+
+@pytest.mark.parametrize(
+    "label", ["namespace", "pod", "exported_pod", "node", "resource", "gpu", "UUID", "Hostname"]
+)
+def test_matchers_within_a_cluster_are_refused(tmp_path: Path, label: str) -> None:
+    assert refusal(tmp_path, with_matchers(f"{{{label}: x}}")) == (
+        f"quartermaster.yaml line {GOOD.count(chr(10)) + 3}: {label} tells things of one cluster"
+        " apart; name a label like cluster."
+    )

@@ -1,6 +1,6 @@
 """What DCGM's exporter and kube-state-metrics say, as a real Prometheus keeps it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from tests.prometheus import Scraped, Span, prometheus
 MINUTE = timedelta(minutes=1)
 FIRST = minute_of(START)
 HOUR = (START, START + timedelta(hours=1))
+COUNTING = Counting("nvidia.com/gpu", Fractions())
 
 
 def opened(url: str, matchers: Mapping[str, str] | None = None) -> Source:
@@ -122,29 +123,44 @@ def of_two_clusters() -> Labelled:
     return scraped
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Prometheus with the series of two clusters."""
+    with prometheus(tmp_path_factory.mktemp("shared"), of_two_clusters()) as url:
+        yield url
+
+
 @pytest.mark.parametrize(
     ("cluster", "gpus", "busy", "code"), [("prod", 2, 2, 79), ('dev"\\1', 4, 0, 31)]
 )
 def test_matchers_keep_clusters_of_one_prometheus_apart(
-    tmp_path: Path, cluster: str, gpus: int, busy: int, code: int
+    shared: str, cluster: str, gpus: int, busy: int, code: int
 ) -> None:
-    counting, minute = Counting("nvidia.com/gpu", Fractions()), range(FIRST, FIRST + 1)
-    matchers, now = {"cluster": cluster}, START + MINUTE
-    with (
-        prometheus(tmp_path, of_two_clusters()) as url,
-        closing(opened(url, matchers)) as source,
-    ):
-        told, held = source.figures(minute)[FIRST], source.requests(minute, counting)[FIRST]
+    minute, now = range(FIRST, FIRST + 1), START + MINUTE
+    with closing(opened(shared, {"cluster": cluster})) as source:
+        told, held = source.figures(minute)[FIRST], source.requests(minute, COUNTING)[FIRST]
         assert told.pods == {("team-a", "lane-x"): Figures(gpus, busy, gpus - busy)}
         assert [each.amount for each in held.pods] == [gpus * 1000]
         assert source.faults(minute) == {FIRST: {Fault("gpu-1", "0", FaultKind.XID, code)}}
         assert source.check(now).startswith(f"Prometheus knows {gpus} that pods use")
-        assert source.mixture({"gpu-1"}, counting.pattern, now) == ""
+        assert source.mixture({"gpu-1"}, COUNTING.pattern, now) == ""
 
 
-def test_a_mixture_of_clusters_is_found(tmp_path: Path) -> None:
-    pattern, at = Counting("nvidia.com/gpu", Fractions()).pattern, START + MINUTE
-    with prometheus(tmp_path, of_two_clusters()) as url, closing(opened(url)) as source:
+@pytest.mark.parametrize("value", ['x"} or up{job="', 'prod"}#', "prod|dev.*", ".*", '\\"'])
+def test_matchers_stay_values_whatever_they_say(shared: str, value: str) -> None:
+    with closing(opened(shared, {"cluster": value})) as source:
+        with pytest.raises(MetricsError) as failed:
+            source.figures(range(FIRST, FIRST + 1))
+        assert source.requests(range(FIRST, FIRST + 1), COUNTING) == {}
+        assert source.faults(range(FIRST, FIRST + 1)) == {}
+    assert failed.value.message == (
+        f"The Prometheus of default knows nothing of GPUs of cluster={value}."
+    )
+
+
+def test_a_mixture_of_clusters_is_found(shared: str) -> None:
+    pattern, at = COUNTING.pattern, START + MINUTE
+    with closing(opened(shared)) as source:
         assert source.mixture({"gpu-1"}, pattern, at) == (
             'its series are of several clusters: cluster is dev"\\1 and prod'
         )
