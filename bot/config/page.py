@@ -74,7 +74,7 @@ def _section(places: list[str], model: type[BaseModel]) -> str:
 
 def _row(key: str, field: FieldInfo, explanation: str) -> str:
     below = _model(field.annotation)
-    what = explanation or (below.__doc__ if below else "")
+    what = " ".join((explanation or (below.__doc__ if below else None) or "").split())
     return f"| `{key}` | {_value(field)} | {_default(field)} | {what} |\n"
 
 
@@ -112,7 +112,7 @@ def _type(annotation: Any) -> str:
     if origin in {tuple, dict}:
         return "sections by name" if origin is dict else f"a list, each {_type(inner[0])}"
     if type(None) in inner:
-        return _type(inner[0])
+        return " or ".join(_type(each) for each in inner if each is not type(None))
     choices = inner if origin is Literal else _choices(annotation)
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)

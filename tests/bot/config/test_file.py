@@ -112,3 +112,5 @@ def test_parts_fixed_at_the_start_are_named(tmp_path: Path) -> None:
 def test_the_settings_page_matches_the_models() -> None:
     written = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert written == page(), "run `make docs`"
+    rows = [line for line in written.splitlines() if line.startswith("| `")]
+    assert [line for line in rows if not line.endswith(" |")] == []
