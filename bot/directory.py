@@ -7,6 +7,7 @@ from random import SystemRandom
 from sqlalchemy import delete
 from sqlmodel import Session, col
 
+from bot import people
 from bot.clock import Clock
 from bot.config import Settings
 from bot.controller import Step, Trouble
@@ -15,6 +16,8 @@ from bot.errors import ChatError
 from bot.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.slack.client import SlackClient, User
 from bot.slack.delivery_rules import OUTAGE, SHARED_OUTSIDE
+from bot.slack.markup import sentence
+from bot.slack.messages import Note, Subject, say_once
 
 _PERSON_AGAIN = timedelta(hours=6)
 _GROUP_AGAIN = timedelta(minutes=10)
@@ -23,6 +26,11 @@ _GROUP_AGAIN = timedelta(minutes=10)
 _CHANNEL_AGAIN = timedelta(hours=6)
 _CHANNEL_KNOWN = timedelta(days=1)
 _CHANNELS = ("C", "G")
+_SHARED = (
+    "<#{}> is shared with another company. What is for it comes here, or to its owner; commands"
+    " that change something are refused there. Name another channel in quartermaster.yaml, or allow"
+    " this one in `slack.shared_channels`."
+)
 _NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)
 _chance = SystemRandom()
 
@@ -105,7 +113,10 @@ class ChannelController:
                 return Step(now + _spread(_CHANNEL_AGAIN))
             return _later(error, now)
         channel = _channel(workspace_id, channel_id, is_shared, now)
-        return Step(now + _spread(_CHANNEL_AGAIN), lambda session: _note_channel(session, channel))
+        return Step(
+            now + _spread(_CHANNEL_AGAIN),
+            lambda session: _note_channel(session, channel, self._settings()),
+        )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """What was known stays; the log has the rest."""
@@ -142,7 +153,8 @@ class SharedChannels:
             )
 
     def _is_shared(self, channel_id: str) -> bool:
-        key, now = (self._settings().workspace, channel_id), self._clock.now()
+        settings, now = self._settings(), self._clock.now()
+        key = (settings.workspace, channel_id)
         known = self._database.read(lambda session: session.get(Channel, key))
         asked_at = known.refreshed_at if known is not None else None
         was_shared = known is not None and known.is_shared_outside
@@ -156,7 +168,7 @@ class SharedChannels:
             # To post there fails for the same reason, and says it.
             return was_shared
         channel = _channel(*key, is_shared, now)
-        self._database.transaction(lambda session: _note_channel(session, channel))
+        self._database.transaction(lambda session: _note_channel(session, channel, settings))
         return is_shared
 
 
@@ -222,8 +234,19 @@ def _channel(workspace_id: str, channel_id: str, is_shared: bool, now: datetime)
     )
 
 
-def _note_channel(session: Session, channel: Channel) -> None:
+def _note_channel(session: Session, channel: Channel, settings: Settings) -> None:
+    """Keeps it, and tells the admins once each time that another company came."""
+    was_shared = people.is_shared_outside(session, channel.workspace_id, channel.channel_id)
     session.merge(channel)
+    admins, now = settings.slack.admin_channel or settings.approvals.channel, channel.refreshed_at
+    is_news = channel.is_shared_outside and not was_shared
+    is_allowed = channel.channel_id in settings.slack.shared_channels
+    if admins is None or now is None or is_allowed or not is_news:
+        return
+    subject = Subject(channel.workspace_id, CHANNEL, channel.channel_id)
+    lines = (sentence(_SHARED.format(channel.channel_id)),)
+    note = Note(f"shared-{now.isoformat()}", lines, in_thread=False)
+    say_once(session, subject, admins, note, now)
 
 
 def _note_person(

@@ -17,6 +17,7 @@ from bot.slack.client import Draft, Place, SlackClient, Spot
 from bot.slack.delivery_rules import (
     BAD_BLOCKS,
     OUTAGE,
+    SHARED_OUTSIDE,
     Look,
     Post,
     Step,
@@ -50,6 +51,7 @@ CALL_SECONDS = 2.0 * TIMEOUT_SECONDS
 """What one call may take at most: to connect, and to answer."""
 
 _TOKEN_SECONDS = 60.0
+_WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
 _chance = SystemRandom()
 
 
@@ -160,7 +162,7 @@ class Delivery:
 
     def _update(self, job: Job, spot: Spot, rendered: Rendered, draft: Draft) -> None:
         if rendered.digest != job.row.digest:
-            if not self._may_call(job):
+            if not self._may_update(job, spot):
                 return
             self._spoken(lambda said: self._client.update(spot, said), draft, rendered)
         self._outbox.shown(job.row.id, rendered)
@@ -304,6 +306,22 @@ class Delivery:
         if person not in self._direct:
             self._direct[person] = self._client.open_dm(person)
         return replace(place, channel=self._direct[person])
+
+    def _may_update(self, job: Job, spot: Spot) -> bool:
+        """As with all calls; of a message that now another company could read one line is left."""
+        try:
+            return self._may_call(job)
+        except ChatError as error:
+            if error.code == SHARED_OUTSIDE:
+                self._withdraw(job, spot)
+            raise
+
+    def _withdraw(self, job: Job, spot: Spot) -> None:
+        try:
+            self._client.update(spot, Draft(_WITHDRAWN))
+        except ChatError as error:  # else the message is gone, or nobody may change it any more
+            if error.code == RATE_LIMITED or error.code in OUTAGE or is_of_token(job.row, error):
+                raise
 
     def _may_call(self, job: Job) -> bool:
         """Whether the call fits the budget, and what is left of the lease.

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlmodel import Session, SQLModel
+from sqlmodel import Session, SQLModel, select
 
 from bot import people
 from bot.clock import Clock
@@ -15,12 +16,20 @@ from bot.database.database import Database
 from bot.directory import ChannelController, GroupController, PersonController
 from bot.due import Due, wake
 from bot.people import Person
+from bot.slack.messages import Message
 from playground.slack.people import User
 from tests.bot.slack.conftest import slack, stage
 from tests.bot.slack.desks import client_of, settings_for
 from tests.playground.slack.served import Served
 
 __all__ = ["slack", "stage"]
+
+
+SHARED = (
+    "<#C0TEAMA> is shared with another company. What is for it comes here, or to its owner;"
+    " commands that change something are refused there. Name another channel in quartermaster.yaml,"
+    " or allow this one in `slack.shared_channels`."
+)
 
 
 class Directory:
@@ -52,6 +61,17 @@ class Directory:
         self.database.transaction(lambda s: people.get_to_know(s, "T0QM", user_id, now))
         self.loop.run_due()
         return self.known(user_id)
+
+    def look_at(self, channel: str) -> None:
+        """Has Slack asked how a channel is."""
+        now = self.clock.now()
+        self.database.transaction(lambda s: people.look_at_channel(s, "T0QM", channel, now))
+        self.loop.run_due()
+
+    def said(self) -> list[tuple[str, str]]:
+        """What is said once, and where."""
+        rows = self.database.read(lambda s: list(s.exec(select(Message).order_by(Message.id))))
+        return [(row.channel, "\n".join(row.content or ())) for row in rows]
 
     def known(self, user_id: str) -> Person | None:
         return self.database.read(lambda s: people.known(s, "T0QM", user_id))
@@ -146,6 +166,22 @@ def test_shared_channels_are_noticed_within_hours(
     setattr(slack.workspace.channels["C0TEAMA"], field, False)
     directory.pass_time(timedelta(hours=6))
     assert not is_shared(directory)
+
+
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_admins_are_told_once_each_time(
+    slack: Served, directory: Directory, *, is_allowed: bool
+) -> None:
+    update = {"admin_channel": "C0APPROVE", "shared_channels": ("C0TEAMA",) * is_allowed}
+    chosen = directory.settings.slack.model_copy(update=update)
+    directory.settings = directory.settings.model_copy(update={"slack": chosen})
+    for number, is_there in enumerate((True, False, True)):
+        slack.call(partial(slack.workspace.share, "C0TEAMA", is_shared=is_there))
+        for _ in range(2):
+            directory.look_at("C0TEAMA")
+        assert is_shared(directory) is is_there
+        times = 0 if is_allowed else (number + 2) // 2
+        assert directory.said() == [("C0APPROVE", SHARED)] * times
 
 
 def is_shared(directory: Directory) -> bool:

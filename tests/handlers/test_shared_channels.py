@@ -4,13 +4,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from bot.due import Due
 from bot.people import CHANNEL, Channel, row_id
 from bot.training.tables import Run
-from tests.handlers.office import ALICE, TEAM_A, Office, opened
-from tests.playground.cluster.served import Served
+from handlers.declared import COMMANDS
+from handlers.desk import AGAIN
+from tests.handlers.furnished import Furnished, furnished
+from tests.handlers.office import ALICE, TEAM_A, Office, opened, question
+from tests.handlers.test_once import asked, people, told
+from tests.handlers.test_permissions import TABLE
+from tests.playground.cluster.served import Runner, Served
 
 SUBMIT = "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py"
 REFUSED = (
@@ -28,8 +33,10 @@ def office(tmp_path: Path, served: Served) -> Iterator[Office]:
 
 
 def share(office: Office) -> None:
-    row = Channel(workspace_id="T0QM", channel_id=TEAM_A, is_shared_outside=True)
-    office.application.database.transaction(lambda session: session.add(row))
+    def work(session: Session) -> None:
+        session.merge(Channel(workspace_id="T0QM", channel_id=TEAM_A, is_shared_outside=True))
+
+    office.application.database.transaction(work)
 
 
 def runs(office: Office) -> int:
@@ -70,4 +77,45 @@ def test_allowed_channels_are_as_others(tmp_path: Path, served: Served) -> None:
     with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, more) as office:
         share(office)
         assert office.says(ALICE, TEAM_A, SUBMIT) != REFUSED
+        assert runs(office) == 1
+
+
+# What shows one person something, and leaves nothing in the channel.
+READING = {
+    f"/{command.name} {verb.name}"
+    for command in COMMANDS
+    for verb in command.verbs.values()
+    if not verb.mutates
+} | {"[train.logs]", "[train.open]"}
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Furnished]:
+    folder = tmp_path_factory.mktemp("all")
+    with Served(runner).serving() as world, furnished(folder, world) as found:
+        yield found
+
+
+@pytest.mark.timeout(300)
+def test_every_verb_and_button_knows_shared_channels(everything: Furnished) -> None:
+    """Whatever changes something is refused, and what is read stands in no message of ours."""
+    wrong = []
+    for row in TABLE:
+        everything.put_back()
+        share(everything.office)
+        before = everything.effects()
+        (said,) = told(everything, asked(everything, row, people(row)[0], "first"))
+        reads = row in READING or " ".join(row.split()[:2]) in READING
+        if (said == REFUSED) is reads or everything.effects() != before:
+            wrong.append((row, said))
+    assert wrong == []
+
+
+def test_repeats_are_refused_there_too(tmp_path: Path, served: Served) -> None:
+    """The question whether a command was meant was asked before another company came in."""
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as office:
+        office.says(ALICE, TEAM_A, SUBMIT)
+        value = question(office, SUBMIT)
+        share(office)
+        assert office.clicks(ALICE, TEAM_A, AGAIN, value) == REFUSED
         assert runs(office) == 1

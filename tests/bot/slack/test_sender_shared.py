@@ -23,6 +23,13 @@ MOVED = (
     " it: `slack.shared_channels` in quartermaster.yaml."
 )
 
+WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
+TOLD = (
+    "#team-a is shared with another company. What is for it comes here, or to its owner; commands"
+    " that change something are refused there. Name another channel in quartermaster.yaml, or allow"
+    " this one in `slack.shared_channels`."
+)
+
 
 @contextmanager
 def guarded(stage: Stage, folder: Path, **slack_settings: object) -> Iterator[Office]:
@@ -71,11 +78,12 @@ def test_cards_of_shared_channels_go_to_admins(post: Office, *, is_pending: bool
         place.is_ext_shared, place.is_pending_ext_shared = False, True
     post.show()
     post.say("ended", "Run lane succeeded.")
-    for _ in range(3):
+    for _ in range(4):
         post.sender.send_due()
         post.pass_time(1)
     assert post.texts() == []
-    assert post.texts("C0APPROVE") == [f"Run lane · Pending\n{MOVED}", "Run lane succeeded."]
+    card = f"Run lane · Pending\n{MOVED}"
+    assert post.texts("C0APPROVE") == [card, "Run lane succeeded.", TOLD]
     assert post.calls("conversations.info") == 2
 
 
@@ -86,8 +94,52 @@ def test_cards_shown_before_go_on_elsewhere(post: Office) -> None:
     forget(post)
     post.change("Running")
     post.sender.send_due()
+    assert post.texts() == [WITHDRAWN]
+    assert [shown.blocks for shown in post.shown()] == [[]]
+    post.pass_time(1)
+    post.sender.send_due()
+    assert post.texts("C0APPROVE") == [TOLD, f"Run lane · Running\n{MOVED}"]
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
+def test_a_lost_withdrawal_is_made_again(post: Office, fault: Fault) -> None:
+    post.show()
+    post.sender.send_due()
+    share(post, "C0TEAMA")
+    forget(post)
+    post.slack.workspace.ledger.by_name["chat.update"] = [fault]
+    post.change("Running")
+    post.sender.send_due()
+    assert f"Run lane · Running\n{MOVED}" not in post.texts("C0APPROVE")
+    post.pass_time(5)
+    post.sender.send_due()
+    assert post.texts() == [WITHDRAWN]
+    assert f"Run lane · Running\n{MOVED}" in post.texts("C0APPROVE")
+
+
+def test_withdrawn_cards_may_be_gone_already(post: Office) -> None:
+    post.show()
+    post.sender.send_due()
+    share(post, "C0TEAMA")
+    forget(post)
+    [card] = post.shown()
+    post.slack.call(lambda: post.slack.workspace.delete(card))
+    post.change("Running")
+    for _ in range(2):
+        post.sender.send_due()
+        post.pass_time(1)
+    assert f"Run lane · Running\n{MOVED}" in post.texts("C0APPROVE")
+
+
+def test_what_did_not_change_is_left_alone(post: Office) -> None:
+    post.show()
+    post.sender.send_due()
+    share(post, "C0TEAMA")
+    forget(post)
+    post.change("Pending")
+    post.sender.send_due()
     assert post.texts() == ["Run lane · Pending"]
-    assert post.texts("C0APPROVE") == [f"Run lane · Running\n{MOVED}"]
+    assert post.calls("chat.update") == 0
 
 
 def test_owners_are_told_where_admins_share(post: Office) -> None:
