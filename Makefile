@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz kills test-cluster test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test fuzz kills machine test-cluster test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -25,6 +25,10 @@ test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k n
 fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 repeats, ACTS=5000 is shorter
 	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \
 		--fuzz-acts=$(or $(ACTS),1000000) $(if $(SEED),--fuzz-seed=$(SEED)) $(PYTEST_ARGS)
+
+machine: $(READY) ## make up 500 stories in which the worst must not happen (half an hour); STORIES=20 is shorter
+	@$(PYTHON) -m pytest tests/machine/test_desk_machine.py --timeout=0 \
+		--machine-examples=$(or $(STORIES),500) $(PYTEST_ARGS)
 
 kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 repeats, KILLS=20 is shorter
 	@$(PYTHON) -m pytest tests/world/test_commit_kills.py -s \

@@ -5,9 +5,10 @@ from random import SystemRandom
 import pytest
 
 _WORLD, _FUZZ, _ACTS, _BATCH = "--world-seed", "--fuzz-seed", "--fuzz-acts", "--fuzz-batch"
-_KILLS = "--commit-kills"
+_KILLS, _EXAMPLES = "--commit-kills", "--machine-examples"
 _IN_EVERY_RUN = 20_000
 _KILLS_IN_EVERY_RUN = 6
+_EXAMPLES_IN_EVERY_RUN = 5
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(_BATCH, type=int, help="Only this batch of it.")
     often = "How often a bot is killed at a random commit."
     parser.addoption(_KILLS, type=int, default=_KILLS_IN_EVERY_RUN, help=often)
+
+    many = "How many stories of what must never happen are made up."
+    parser.addoption(_EXAMPLES, type=int, default=_EXAMPLES_IN_EVERY_RUN, help=many)
 
 
 def world_seed(config: pytest.Config) -> int:
@@ -39,6 +43,11 @@ def fuzz_batches(config: pytest.Config, size: int) -> range:
 def commit_kills(config: pytest.Config) -> int:
     """How often a bot is to be killed at a random commit."""
     return int(config.getoption(_KILLS))
+
+
+def machine_examples(config: pytest.Config) -> int:
+    """How many stories are to be made up."""
+    return int(config.getoption(_EXAMPLES))
 
 
 def _seed(config: pytest.Config, option: str) -> int:
