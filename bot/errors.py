@@ -65,7 +65,8 @@ class ClusterError(OutsideError):
     `status` is the HTTP status, None when nobody answered; `reason` is Kubernetes' own word
     (NotFound, AlreadyExists, Conflict, Invalid), or Timeout or Unreachable. What Kubernetes calls
     Forbidden is Forbidden where the bot lacks a right, OverQuota where a ResourceQuota has no
-    room, and Denied where a policy of the cluster does not let such an object be.
+    room, and Denied where a policy of the cluster does not let such an object be. What is to be
+    made in a namespace that is not there is NamespaceMissing.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class ClusterError(OutsideError):
     @property
     def is_final(self) -> bool:
         """Whether the same request would be refused again: the object itself may not be so."""
-        return self.reason in {"Invalid", "BadRequest", "Denied"}
+        return self.reason in {"Invalid", "BadRequest", "Denied", "NamespaceTerminating"}
 
 
 class StorageError(OutsideError):

@@ -24,6 +24,7 @@ _LACKS_RIGHT = re.compile(
 )
 _DENIED = re.compile(r'admission webhook "[^"]*" denied the request|ValidatingAdmissionPolicy \'')
 _FULL = "exceeded quota: "
+_LEAVING = "because it is being terminated"
 _NOT_READY = re.compile(r"not yet ready to handle request|status unknown for quota")
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
 _LOOKING = Lock()
@@ -136,6 +137,11 @@ def refusal(doing: str, code: int, body: bytes, retry_after: str = "") -> Cluste
     return ClusterError(text, _HINTS.get(reason, ""), status=code, reason=reason)
 
 
+MISSING = "NamespaceMissing"
+NO_NAMESPACE = (
+    "A platform admin has to make that namespace, or to name another one in quartermaster.yaml;"
+    " then submit it again."
+)
 _HINTS = {
     "Unauthorized": (
         "The cluster does not accept the bot's credentials; `quartermaster doctor` says which."
@@ -145,6 +151,7 @@ _HINTS = {
     ),
     "OverQuota": "Delete what is not needed there, or have an admin raise that ResourceQuota.",
     "Denied": "Change what the policy objects to, or ask a platform admin about the policy.",
+    "NamespaceTerminating": NO_NAMESPACE,
 }
 
 
@@ -186,13 +193,16 @@ def _forbidden(status: Status) -> str:
 def who_forbids(message: str) -> str:
     """Forbidden by the authorizer, OverQuota by a ResourceQuota, or Denied by a policy.
 
-    NotReady is what a server says that has just begun.
+    NotReady is what a server says that has just begun, NamespaceTerminating that the namespace
+    takes nothing more.
     """
     said = " ".join(message.split())
     if not said or _LACKS_RIGHT.search(said):
         return "Forbidden"
     if _DENIED.search(said):
         return "Denied"
+    if _LEAVING in said:
+        return "NamespaceTerminating"
     if _FULL in said:
         return "OverQuota"
     return "NotReady" if _NOT_READY.search(said) else "Denied"

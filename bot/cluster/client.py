@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import msgspec
 from typing_extensions import override
 
-from bot.cluster.answers import decode, sentence
+from bot.cluster.answers import MISSING, NO_NAMESPACE, decode, sentence
 from bot.cluster.connection import JSON, Answer, Connection, Request
 from bot.cluster.discovery import Discovery
 from bot.cluster.listing import METADATA, Listing, read_all
@@ -19,6 +19,8 @@ from bot.cluster.log_tail import READ_BYTES, LastLines, Limits, read_tail
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PODS, Resource
 from bot.errors import ClusterError
+
+_LET_IT_GO = "A platform admin has to let Quartermaster delete it, or to delete it by hand."
 
 T = TypeVar("T", bound=ClusterObject)
 
@@ -98,7 +100,15 @@ class Client:
         told = {"dryRun": "All"} if is_trial else {}
         told |= {"fieldValidation": "Strict"} if is_strict else {}
         request = replace(request, query={**request.query, **told})
-        return decode(self._send(request).body, resource.type, request.doing)
+        try:
+            made = self._send(request)
+        except ClusterError as error:
+            if error.reason != "NotFound" or namespace is None:
+                raise
+            # What is made cannot be missing itself.
+            code, said = error.status, error.message
+            raise ClusterError(said, NO_NAMESPACE, status=code, reason=MISSING) from error
+        return decode(made.body, resource.type, request.doing)
 
     def patch_json(
         self,
@@ -140,6 +150,9 @@ class Client:
         except ClusterError as error:
             if error.reason == "NotFound":
                 return False
+            if error.reason == "Denied":
+                said, code = f"{error.message} {_LET_IT_GO}", error.status
+                raise ClusterError(said, status=code, reason="Denied") from error
             if error.status != HTTPStatus.CONFLICT or uid is None:
                 raise
             present = self.get(resource, name, namespace)

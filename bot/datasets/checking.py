@@ -4,6 +4,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Literal
 
+from bot.cluster.answers import MISSING
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import (
     JOBS,
@@ -137,7 +138,7 @@ def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Find
     try:
         cluster.create(JOBS, job, datasets.namespace, is_trial=True)
     except ClusterError as error:
-        if error.reason == "NotFound":
+        if error.reason == MISSING:
             return Finding(about, "failed", f"{datasets.namespace} is missing", _APPLY)
         return Finding(about, "failed", error.message, error.hint)
     return Finding(about, "ok", f"{datasets.namespace} takes the Job of a survey")

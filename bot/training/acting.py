@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from bot.cluster.answers import MISSING
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import TRAINJOBS, Resource
@@ -144,7 +145,7 @@ def _scale(
 
 def _is_end(error: ClusterError) -> bool:
     """Whether asking again would not help; others, like a lack of rights or room, may pass."""
-    return error.is_final or error.reason == "NotServed"
+    return error.is_final or error.reason in {"NotServed", MISSING}
 
 
 def _in_words(error: ClusterError) -> ClusterError:

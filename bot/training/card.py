@@ -109,7 +109,8 @@ def _lines(run: Run, people: People) -> list[Markup]:
         said += [place(run), run.holders]
     said.append(run.unblock)
     if run.is_live:
-        said += [_late(run), f"{run.trouble} It is tried again." if run.trouble else ""]
+        said.append(_late(run))
+    said.append(f"{run.trouble} It is tried again." if run.trouble else "")
     lines = [sentence(line) for line in said if line]
     if run.is_live and is_refused(run):
         lines.append(sentence(f"It could not be scaled. {run.unscaled_why}"))

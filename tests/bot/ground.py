@@ -150,6 +150,17 @@ class Ground:
         policies.append(policy)
         return lambda: policies.remove(policy)
 
+    def deny_deletion(self, plural: str, words: str = DENIAL) -> Callable[[], None]:
+        """Has a policy deny that objects of a kind are deleted; what takes it away again."""
+
+        def policy(kind: Any, obj: Any) -> None:
+            if kind.plural == plural:
+                raise ApiError(403, "Forbidden", words.format(name=obj["metadata"]["name"]))
+
+        guards = self.world.inside.deletion.guards
+        guards.append(policy)
+        return lambda: guards.remove(policy)
+
     def caller(self, person: str = ALICE, channel: str = TEAM_A, team: str | None = None) -> Caller:
         return self.do(lambda session: self.access.caller(session, person, channel, team=team))
 

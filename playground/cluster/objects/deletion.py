@@ -1,5 +1,6 @@
 """Deleting: preconditions, grace, finalizers, and what becomes of the objects owned."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -39,9 +40,13 @@ class DeleteOptions:
 
 
 class Deletion:
-    """Deletes objects by the rules of the API server and its garbage collector."""
+    """Deletes objects by the rules of the API server and its garbage collector.
+
+    `guards` may refuse it, as webhooks and policies do that look at deletions.
+    """
 
     def __init__(self, operations: Operations) -> None:
+        self.guards: list[Callable[[Kind, Object], None]] = []
         self._operations = operations
         self._store = operations.store
 
@@ -52,6 +57,8 @@ class Deletion:
         options = options or DeleteOptions()
         obj = self._operations.get(kind, *key)
         _check(kind, obj, options)
+        for guard in self.guards:
+            guard(kind, obj)
         if options.dry_run:
             return obj, True
         added, dropped = _finalizers(kind, options.propagation)

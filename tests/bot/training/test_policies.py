@@ -4,10 +4,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlmodel import col, select
 
 from bot.cluster.objects import ClusterObject, ObjectMeta
+from bot.due import Due
 from bot.training.tables import Phase
 from bot.training.troubles import warning_about
+from playground.cluster.control.training import Training
+from playground.cluster.objects.errors import not_found
+from playground.cluster.objects.kinds import NAMESPACE
 from tests.bot.ground import DENIAL, START
 from tests.bot.training.rig import Rig
 from tests.bot.training.test_names import full
@@ -120,3 +125,99 @@ def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
     ]
     assert [each.is_final for each in found] == [True, False]
     assert found[0].said == found[1].said
+
+
+LET_GO = (
+    "A platform admin has to let Quartermaster delete it, or to delete it by hand. It is tried"
+    " again."
+)
+
+
+def test_a_denied_deletion_is_told_and_tried(rig: Rig) -> None:
+    rig.world.behaviours["lane"] = Training(never_ends=True)
+    run_id = rig.submit()
+    rig.pass_time(minutes=1)
+    allow = rig.deny_deletion("jobs")
+    rig.stop(run_id)
+    rig.pass_time(minutes=30)
+    run = rig.get(run_id)
+    assert run.is_live
+    assert run.trouble.startswith(f"Deleting Job {run.job_name} in namespace team-a on cluster")
+    assert DENIAL in run.trouble
+    assert LET_GO in rig.card(run_id)
+    # At most one every half minute and then every few minutes.
+    assert 4 < rig.effects().count("delete jobs") < 20
+    allow()
+    rig.pass_time(minutes=10)
+    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (Phase.STOPPED, "")
+
+
+def test_what_may_not_be_cleared_is_told(rig: Rig) -> None:
+    allow = rig.deny_deletion("services")
+    run_id = rig.submit(kind="sync", nodes=2)
+    rig.pass_time(minutes=30)
+    run = rig.get(run_id)
+    assert run.phase == Phase.SUCCEEDED
+    assert run.trouble.startswith("Deleting Service hosts-")
+    assert LET_GO in rig.card(run_id)
+    allow()
+    rig.pass_time(minutes=10)
+    assert rig.get(run_id).trouble == ""
+    assert "Deleting Service" not in rig.card(run_id)
+
+
+@pytest.mark.parametrize("wish", [{}, {"kind": "sync", "nodes": 2}], ids=str)
+def test_a_missing_namespace_ends_the_run(rig: Rig, wish: dict[str, Any]) -> None:
+    def missing(kind: Any, _obj: Any, old: Any) -> None:
+        if kind.plural == "jobs" and old is None:
+            raise not_found(NAMESPACE, "team-a")
+
+    run_id = rig.submit(**wish)
+    rig.world.inside.operations.admissions.append(missing)
+    rig.pass_time(minutes=10)
+    run = rig.get(run_id)
+    assert (run.phase, run.unblock, run.trouble) == (Phase.FAILED, NO_NAMESPACE, "")
+    assert run.reason.endswith('404 NotFound: namespaces "team-a" not found.')
+    assert rig.effects().count("create jobs") == 1
+
+
+@pytest.mark.parametrize("wish", PODS, ids=str)
+def test_a_namespace_that_goes_ends_runs(full: Rig, wish: dict[str, Any]) -> None:
+    full.world.behaviours["lane"] = Training(never_ends=True)
+    run_id = full.submit(gpus=1, **wish)
+    full.pass_time(minutes=2)
+    assert full.get(run_id).phase == Phase.RUNNING
+    full.world.delete("namespaces", "team-a")
+    full.pass_time(minutes=10)
+    run = full.get(run_id)
+    assert (run.phase, run.trouble) == (Phase.VANISHED, "")
+    assert due_rows(full, run_id) == [None]
+
+
+def test_a_leaving_namespace_ends_the_run(rig: Rig) -> None:
+    rig.deny("jobs", LEAVING)
+    run_id = rig.submit()
+    rig.pass_time(minutes=10)
+    run = rig.get(run_id)
+    assert (run.phase, run.unblock) == (Phase.FAILED, NO_NAMESPACE)
+    assert "because it is being terminated" in run.reason
+
+
+LEAVING = (
+    'jobs.batch "{name}" is forbidden: unable to create new content in namespace team-a because'
+    " it is being terminated"
+)
+NO_NAMESPACE = (
+    "A platform admin has to make that namespace, or to name another one in quartermaster.yaml;"
+    " then submit it again."
+)
+
+
+def named(obj: dict[str, Any]) -> str:
+    """The name of an object."""
+    return str(obj["metadata"]["name"])
+
+
+def due_rows(rig: Rig, run_id: str) -> list[object]:
+    """What is still to be done about a run."""
+    return list(rig.do(lambda s: s.scalars(select(Due.due_at).where(col(Due.id) == run_id)).all()))
