@@ -6,7 +6,7 @@ from playground.slack import answers, payloads
 from playground.slack.errors import DeliveryError, PersonError, SlackError
 from playground.slack.events import publish
 from playground.slack.mrkdwn import entities, typed
-from playground.slack.people import BOT_USER, SLACKBOT, Channel, Message
+from playground.slack.people import BOT_USER, SLACKBOT, TEAM, Channel, Message
 from playground.slack.posting import Change, edit, post
 from playground.slack.state import State
 from playground.slack.transcript import Kind
@@ -25,7 +25,8 @@ async def slash(state: State, user: str, channel: str, text: str) -> list[Messag
     """Types a slash command in a channel, and shows the bot's direct answer or Slack's error."""
     place = present(state, user, channel)
     command, _, rest = text.strip().partition(" ")
-    if command not in state.app.commands:
+    is_ours = state.users[user].team_id == TEAM  # others have the commands of their own workspace
+    if command not in state.app.commands or not is_ours:
         return [_slackbot(state, user, place, f"`{command}` is not a valid command.")]
     state.note(Kind.TYPED, user, text, place.id)
     written = typed(rest, state, labels=True) if state.app.commands[command] else entities(rest)
@@ -70,7 +71,7 @@ def open_home(state: State, user: str) -> None:
     home = state.views.homes.get(user)
     state.note(Kind.VIEW, user, "opens the Home tab")
     told = inner if home is None else {**inner, "view": home.as_json()}
-    publish(state, "app_home_opened", user, told)
+    publish(state, "app_home_opened", told)
 
 
 def present(state: State, user: str, channel: str) -> Channel:
@@ -80,6 +81,8 @@ def present(state: State, user: str, channel: str) -> Channel:
         raise PersonError(f"{state.name_of(user)} is not in {place.name}")
     if place.is_archived:
         raise PersonError(f"{place.name} is archived")
+    if state.users[user].team_id != TEAM and not (place.is_ext_shared or place.im_with):
+        raise PersonError(f"{place.name} is not shared with the company of {state.name_of(user)}")
     if place.im_with and not state.app.takes_messages:
         raise PersonError("Sending messages to this app has been turned off.")
     return place

@@ -1,11 +1,10 @@
 """What Slack tells the app of messages, as far as the app is subscribed to it."""
 
 from playground.slack import payloads
-from playground.slack.people import BOT_USER, Channel, Message
+from playground.slack.people import BOT_USER, PARTNER, Channel, Message
 from playground.slack.shapes import Json
 from playground.slack.state import State
 
-_PARTNER = "T0PARTNER"
 _TYPES = {
     "public_channel": ("message.channels", "channel"),
     "private_channel": ("message.groups", "group"),
@@ -13,11 +12,12 @@ _TYPES = {
 }
 
 
-def publish(state: State, event: str, user: str, inner: Json) -> None:
+def publish(state: State, event: str, inner: Json, place: Channel | None = None) -> None:
     """Sends an event to the app, if it is subscribed to it and has its scope."""
     if state.app.hears(event, state.scopes):
-        token, team = state.credentials.verification, state.users[user].team_id
-        state.courier.publish(payloads.event(token, inner, team, state.clock.now().timestamp()))
+        token, moment = state.credentials.verification, state.clock.now().timestamp()
+        is_shared = place is not None and place.is_ext_shared
+        state.courier.publish(payloads.event(token, inner, moment, is_shared=is_shared))
 
 
 def posted(state: State, message: Message) -> None:
@@ -27,7 +27,7 @@ def posted(state: State, message: Message) -> None:
     place = state.channel(message.channel)
     if mentioned and (not place.im_with or state.faults.mentions_in_direct_messages):
         _mention(state, place, message, message.ts)
-    _publish_message(state, place, message.user, inner)
+    _publish_message(state, place, inner)
 
 
 def edited(state: State, message: Message, before: Json) -> None:
@@ -37,20 +37,20 @@ def edited(state: State, message: Message, before: Json) -> None:
         _mention(state, place, message, stamp)
     now = message.as_json() | {"edited": {"user": message.user, "ts": stamp}}
     inner = _about(place, "message_changed", stamp) | {"message": now, "previous_message": before}
-    _publish_message(state, place, message.user, inner)
+    _publish_message(state, place, inner)
 
 
 def shared(state: State, place: Channel) -> None:
     """Tells the app that another company came into a channel, or left it."""
-    if place.is_private and "groups:read" not in state.scopes:
+    if BOT_USER not in place.members or (place.is_private and "groups:read" not in state.scopes):
         return
     inner: Json = {"channel": place.id, "event_ts": state.next_ts()}
     if place.is_ext_shared:
-        kind, inner["connected_team_id"] = "channel_shared", _PARTNER
+        kind, inner["connected_team_id"] = "channel_shared", PARTNER
     else:
-        kind, inner["previously_connected_team_id"] = "channel_unshared", _PARTNER
+        kind, inner["previously_connected_team_id"] = "channel_unshared", PARTNER
         inner["is_ext_shared"] = False
-    publish(state, kind, BOT_USER, {"type": kind} | inner)
+    publish(state, kind, {"type": kind} | inner, place)
 
 
 def deleted(state: State, message: Message, before: Json) -> None:
@@ -58,13 +58,13 @@ def deleted(state: State, message: Message, before: Json) -> None:
     place = state.channel(message.channel)
     inner = _about(place, "message_deleted", state.next_ts())
     inner |= {"deleted_ts": message.ts, "previous_message": before}
-    _publish_message(state, place, message.user, inner)
+    _publish_message(state, place, inner)
 
 
-def _publish_message(state: State, place: Channel, user: str, inner: Json) -> None:
+def _publish_message(state: State, place: Channel, inner: Json) -> None:
     event, kind = _TYPES[place.kind]
     if BOT_USER in place.members:
-        publish(state, event, user, inner | {"channel_type": kind})
+        publish(state, event, inner | {"channel_type": kind}, place)
 
 
 def _mention(state: State, place: Channel, message: Message, stamp: str) -> None:
@@ -73,7 +73,7 @@ def _mention(state: State, place: Channel, message: Message, stamp: str) -> None
     inner = _message(state, message) | {"type": "app_mention", "event_ts": stamp}
     if message.edits:
         inner["edited"] = {"user": message.user, "ts": stamp}
-    publish(state, "app_mention", message.user, inner)
+    publish(state, "app_mention", inner, place)
 
 
 def _message(state: State, message: Message) -> Json:

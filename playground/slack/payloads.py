@@ -27,7 +27,7 @@ def slash(token: str, user: User, channel: Channel, command: str, text: str) -> 
     }
 
 
-def event(token: str, inner: Json, team_id: str, moment: float) -> Json:
+def event(token: str, inner: Json, moment: float, *, is_shared: bool) -> Json:
     """An event with its envelope, its event_id, and whom the app acts for."""
     return {
         "token": token,
@@ -48,7 +48,7 @@ def event(token: str, inner: Json, team_id: str, moment: float) -> Json:
                 "is_enterprise_install": False,
             }
         ],
-        "is_ext_shared_channel": team_id != TEAM,
+        "is_ext_shared_channel": is_shared,
         "event_context": secrets.token_hex(8),
     }
 

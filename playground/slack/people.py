@@ -8,6 +8,9 @@ from playground.slack.files import File
 from playground.slack.shapes import Json
 
 TEAM = "T0QM"
+PARTNER = "T0PARTNER"
+"""The workspace of another company, which comes into channels."""
+
 APP = "A0QM"
 BOT_USER = "U0QM"
 BOT = "B0QM"
@@ -184,6 +187,11 @@ class Channel:
             "is_shared": self.is_ext_shared,
             "is_ext_shared": self.is_ext_shared,
             "is_pending_ext_shared": self.is_pending_ext_shared,
+            "is_org_shared": False,
+            "connected_team_ids": [PARTNER] if self.is_ext_shared else [],
+            "shared_team_ids": [TEAM, PARTNER] if self.is_ext_shared else [TEAM],
+            "pending_connected_team_ids": [PARTNER] if self.is_pending_ext_shared else [],
+            "conversation_host_id": TEAM,
             "context_team_id": TEAM,
         }
 

@@ -2,7 +2,7 @@
 
 from playground.slack import acting, events, forms, posting, touching
 from playground.slack.faults import Down
-from playground.slack.people import BOT_USER, Message
+from playground.slack.people import BOT_USER, TEAM, Message
 from playground.slack.shapes import Json
 from playground.slack.state import State
 from playground.slack.views import View
@@ -82,9 +82,12 @@ class Workspace(State):
         self.channels[channel].is_archived = True
         self.changed()
 
-    def share(self, channel: str, *, is_shared: bool = True) -> None:
-        """Another company comes into a channel, or leaves it again."""
+    def share(self, channel: str, *people: str, is_shared: bool = True) -> None:
+        """Another company comes into a channel with people of it, or leaves it with all of them."""
         place = self.channels[channel]
+        if not is_shared:
+            place.members = [each for each in place.members if self.users[each].team_id == TEAM]
+        place.members += people
         place.is_ext_shared, place.is_pending_ext_shared = is_shared, False
         events.shared(self, place)
         self.changed()

@@ -147,7 +147,8 @@ class Acts:
         }
         inner |= {"channel_type": "im"} if place.im_with else {}
         inner |= {"thread_ts": self._stamp()} if self._chance(0.3) else {}
-        payload = payloads.event("token", inner, "T0QM", 0) | {"event_id": f"Ev{self._id()}"}
+        payload = payloads.event("token", inner, 0, is_shared=False)
+        payload["event_id"] = f"Ev{self._id()}"
         return Act(user.id, "events_api", payload, doubted=self._chance(0.1))
 
     def _text(self) -> str:
@@ -276,7 +277,8 @@ class Acts:
         inner: Json = {"type": kind, "user": user.id, "channel": place.id, "ts": self._stamp()}
         if kind == "message_changed":
             inner |= {"type": "message", "subtype": kind}
-        payload = payloads.event("token", inner, "T0QM", 0) | {"event_id": f"Ev{self._id()}"}
+        payload = payloads.event("token", inner, 0, is_shared=False)
+        payload["event_id"] = f"Ev{self._id()}"
         return Act(user.id, "events_api", payload)
 
 

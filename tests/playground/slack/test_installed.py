@@ -9,11 +9,13 @@ import pytest
 
 from playground.slack.errors import PersonError
 from playground.slack.installed import Installed, ManifestError, installed
+from playground.slack.people import PARTNER, User
 from tests.playground.slack.bots import Incoming, listening
 from tests.playground.slack.served import Served, usual_manifest
 
 TEAM_A = "C0TEAMA"
 ALICE = "U0ALICE"
+KINDS = ("channel_shared", "app_mention", "channel_unshared")
 NO_ANSWER: tuple[int, str, dict[str, str]] = (200, "", {})
 
 
@@ -61,6 +63,39 @@ def test_unsubscribed_mentions_reach_nobody(slack: Served) -> None:
 def test_events_need_their_scope_as_well(slack: Served) -> None:
     slack.workspace.scopes.discard("im:history")
     assert told(slack, writes_to_the_bot(slack, "train list")) == []
+
+
+def test_another_company_in_a_channel_is_told(slack: Served) -> None:
+    slack.workspace.users["U0EVE"] = User("U0EVE", "eve", "Eve", team_id=PARTNER)
+    with listening(slack, lambda _: NO_ANSWER) as arrived:
+        slack.call(lambda: slack.workspace.share(TEAM_A, "U0EVE"))
+        slack.act(slack.workspace.mention("U0EVE", TEAM_A, "train list"))
+        slack.until(lambda: len(arrived) == 2)
+        slack.call(lambda: slack.workspace.share(TEAM_A, is_shared=False))
+        slack.until(lambda: len(arrived) == 3)
+    came, said, left = (next(e for e in events(arrived) if e["type"] == kind) for kind in KINDS)
+    assert (came["channel"], came["connected_team_id"]) == (TEAM_A, PARTNER)
+    assert (said["channel"], said["user"], said["team"]) == (TEAM_A, "U0EVE", PARTNER)
+    assert (left["previously_connected_team_id"], left["is_ext_shared"]) == (PARTNER, False)
+    by_kind = {each.json["event"]["type"]: each.json["is_ext_shared_channel"] for each in arrived}
+    assert by_kind == {"channel_shared": True, "app_mention": True, "channel_unshared": False}
+    assert "U0EVE" not in slack.workspace.channels[TEAM_A].members
+
+
+def test_sharing_is_told_only_to_subscribers(slack: Served) -> None:
+    without(slack, "channel_shared")
+    assert told(slack, lambda: slack.call(lambda: slack.workspace.share(TEAM_A))) == []
+
+
+def test_strangers_have_no_commands_of_ours(slack: Served) -> None:
+    workspace = slack.workspace
+    workspace.users["U0EVE"] = User("U0EVE", "eve", "Eve", team_id=PARTNER)
+    workspace.channels[TEAM_A].members.append("U0EVE")
+    with pytest.raises(PersonError, match="team-a is not shared with the company of Eve"):
+        slack.act(workspace.mention("U0EVE", TEAM_A, "train list"))
+    slack.call(lambda: workspace.share(TEAM_A))
+    [said] = slack.act(workspace.slash("U0EVE", TEAM_A, "/train list"))
+    assert (said.user, said.text) == ("USLACKBOT", "`/train` is not a valid command.")
 
 
 def test_direct_messages_of_the_bot_come_back(slack: Served) -> None:
