@@ -1,6 +1,7 @@
 """The bot's own server: health, readiness, metrics and, where wanted, Slack's requests."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -8,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 import uvicorn
 from prometheus_client import generate_latest
+from typing_extensions import override
 
 from bot.errors import ConfigurationError
 from bot.threads import EssentialThread
@@ -17,9 +19,7 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_START_SECONDS = 10.0
-_LOOK_SECONDS = 0.01
-_BEAT_SECONDS = 5
+_WAITING = 2048
 _OK = 200
 
 
@@ -103,49 +103,62 @@ def _readiness(pages: Pages) -> tuple[int, bytes, bytes]:
     return (200 if is_ready else 503), b"text/plain", body.encode()
 
 
+class _Beating(uvicorn.Server):
+    """Counts as alive ten times a second: uvicorn's own notices stop where a clock is set back."""
+
+    def __init__(self, config: uvicorn.Config, beat: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._beat = beat
+
+    @override
+    async def on_tick(self, counter: int) -> bool:
+        self._beat()
+        return await super().on_tick(counter)
+
+
 class Server:
     """Serves an ASGI application in a thread of its own, named after the setting `http.NAME`."""
 
     def __init__(self, app: App, listen: str, name: str = "listen") -> None:
-        host, port = listen.rsplit(":", 1)
         self._listen, self._name = listen, name
-        config = uvicorn.Config(
+        self._config = uvicorn.Config(
             app,
-            host=host,
-            port=int(port),
             log_config=None,
             access_log=False,
             lifespan="off",
             ws="none",  # Slack's WebSocket is one that we open
             timeout_graceful_shutdown=5,
-            callback_notify=self._beat,
-            timeout_notify=_BEAT_SECONDS,
         )
-        self._server = uvicorn.Server(config)
         self._thread = EssentialThread(f"http-{name}", self._run)
+        self._server = _Beating(self._config, self._thread.beat)
+        self._socket: socket.socket | None = None
         self.threads = (self._thread,)
 
     def start(self) -> None:
         """Listens; ConfigurationError when the address cannot be had."""
-        self._thread.start()
-        for _ in range(round(_START_SECONDS / _LOOK_SECONDS)):
-            if self._server.started or not self._thread.is_alive:
-                break
-            self._thread.join(_LOOK_SECONDS)
-        if not self._server.started:
+        host, port = self._listen.rsplit(":", 1)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            self._socket = socket.create_server((host, int(port)), family=family, backlog=_WAITING)
+        except OSError as error:
             raise ConfigurationError(
                 f"Cannot listen on {self._listen}.",
                 f"Is another process there? Set http.{self._name}.",
-            )
+            ) from error
+        self._thread.start()
 
     def stop(self) -> None:
         """Finishes the requests under way and closes."""
         self._thread.stop()
         self._server.should_exit = True
         self._thread.join(10)
+        if self._socket is not None:
+            self._socket.close()
 
     def _run(self) -> None:
-        self._server.run()
-
-    async def _beat(self) -> None:
-        self._thread.beat()
+        """Serves; what broke an earlier pass has left its socket to the next."""
+        self._server = _Beating(self._config, self._thread.beat)
+        if self._socket is None or self._thread.stopping.is_set():
+            return
+        with self._socket.dup() as listening:
+            self._server.run(sockets=[listening])

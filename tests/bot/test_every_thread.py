@@ -3,7 +3,8 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+import urllib.request
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+import uvicorn
 from structlog.testing import capture_logs
 
 from bot.cluster.cluster import following
@@ -53,8 +55,10 @@ COME_AND_GO = {
     "Thread",  # (recv_events) reads for a connection, which ends with it
     "asyncio",  # answers a page of /readyz or /metrics
 }
+SLACKS, OURS = "http-listen", "http-ops_listen"  # the latter answers the tests, and probes
 SHORT_LIMIT_SECONDS = 10.0
 LONG_SECONDS = 200.0
+PROBE_SECONDS = 3
 
 
 @dataclass
@@ -147,10 +151,12 @@ def traced() -> Iterator[Orders]:
         threading.settrace(before)
 
 
-def give(bot: Bot, order: Callable[[], object]) -> set[str]:
-    """Orders something of each essential thread but the one that answers us; their names."""
-    names = {thread.name for thread in bot.essential()} - {"http-listen", "http-ops_listen"}
+def give(bot: Bot, order: Callable[[], object], spared: Collection[str] = ()) -> set[str]:
+    """Orders something of each essential thread but the spared ones; their names."""
+    names = {thread.name for thread in bot.essential()}.difference(spared)
     bot.orders.passes = {each.name: code_of(each._make_pass) for each in bot.essential()}
+    # These are in one pass for as long as they serve.
+    bot.orders.passes |= dict.fromkeys((SLACKS, OURS), code_of(uvicorn.Server.on_tick))
     bot.orders.by_thread |= dict.fromkeys(names, order)
     until(lambda: not bot.orders.by_thread)
     return names
@@ -214,7 +220,7 @@ def test_a_thread_that_is_killed_is_named(bot: Bot) -> None:
         raise SystemExit
 
     with capture_logs():  # to show 50 tracebacks takes a minute
-        names = give(bot, dies)
+        names = give(bot, dies, {OURS})
         until_named(bot, names)
     assert {line.partition(": ")[2] for line in bot.health()[1].splitlines()} == {"It has died."}
 
@@ -222,10 +228,40 @@ def test_a_thread_that_is_killed_is_named(bot: Bot) -> None:
 @pytest.mark.timeout(600)
 def test_a_thread_that_is_stuck_is_named(bot: Bot) -> None:
     opened = threading.Event()
-    names = give(bot, lambda: opened.wait(3 * LONG_SECONDS))
+    names = give(bot, lambda: opened.wait(3 * LONG_SECONDS), {OURS})
     for thread in bot.essential():
         if thread.name in names:
             thread.limit_seconds = SHORT_LIMIT_SECONDS
     until_named(bot, names)
     opened.set()
     wait_until(lambda: bot.health() == (200, "alive\n"))
+
+
+@pytest.mark.timeout(600)
+def test_servers_that_cannot_answer_fail_probes(bot: Bot) -> None:
+    """Kubernetes asks the port of the probe; a thread that is stuck or dead does not answer it."""
+    opened = threading.Event()
+    others = {thread.name for thread in bot.essential()} - {OURS}
+    give(bot, lambda: opened.wait(3 * LONG_SECONDS), others)
+    assert not is_answered(bot.url)
+    next(each for each in bot.essential() if each.name == OURS).limit_seconds = 2
+    until(lambda: get(f"{bot.public}/healthz") == (503, "dead\n"))
+    opened.set()
+    wait_until(lambda: get(f"{bot.public}/healthz") == (200, "alive\n"))
+    wait_until(lambda: is_answered(bot.url))
+
+    def dies() -> None:
+        raise SystemExit
+
+    give(bot, dies, others - {SLACKS})
+    wait_until(lambda: not any(each.is_alive for each in bot.essential() if "http-" in each.name))
+    assert (is_answered(bot.url), is_answered(bot.public)) == (False, False)
+
+
+def is_answered(url: str) -> bool:
+    """Whether /healthz answers at all, as long as a probe waits for it."""
+    try:
+        urllib.request.urlopen(f"{url}/healthz", timeout=PROBE_SECONDS).close()
+    except OSError:
+        return False
+    return True
