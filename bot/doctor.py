@@ -71,6 +71,7 @@ def examine(path: Path) -> list[Finding]:
     """Everything that was found; only a configuration that cannot be read ends it early."""
     settings = ConfigurationFile(path).load()
     findings = [Finding("configuration", "ok", f"{path}; teams: {', '.join(settings.teams)}")]
+    findings += _http(settings)
     findings += _tried("database", partial(_database, settings))
     findings += _tried("slack", lambda: _slack(settings, read_secrets(settings.slack.transport)))
     for name in settings.clusters:
@@ -82,6 +83,18 @@ def examine(path: Path) -> list[Finding]:
     if settings.anf is not None:
         findings += _tried("azure netapp files", partial(_anf, settings))
     return findings
+
+
+def _http(settings: Settings) -> Findings:
+    """Where Slack's requests come, strangers do, and so no more is shown there than is needed."""
+    at = settings.http
+    if settings.slack.transport == "http" and at.ops_listen is None and not settings.playground:
+        says = (
+            f"Slack's requests come to {at.listen}, so nobody is shown /metrics, nor what is not"
+            " ready or dead."
+        )
+        remedy = "Set http.ops_listen to a port that no Ingress leads to, like 0.0.0.0:8081."
+        yield Finding("http", "warning", says, remedy)
 
 
 def _tried(about: str, look: Callable[[], Findings]) -> list[Finding]:

@@ -202,6 +202,28 @@ def test_the_doctor_tells_of_shared_channels(
     )
 
 
+@pytest.mark.parametrize(
+    ("slack", "http", "found"),
+    [
+        ("transport: http", "listen: 0.0.0.0:8080", True),
+        ("transport: http", "ops_listen: 0.0.0.0:8081", False),
+        ("transport: socket", "listen: 0.0.0.0:8080", False),
+    ],
+)
+def test_the_doctor_wants_metrics_shown_somewhere(
+    terminal: Terminal, slack: str, http: str, *, found: bool
+) -> None:
+    file = terminal.folder / "quartermaster.yaml"
+    file.write_text(f"{file.read_text()}slack: {{{slack}}}\nhttp: {{{http}}}\n")
+    out = terminal.run("doctor")[1]
+    warning = (
+        "warning  http: Slack's requests come to 0.0.0.0:8080, so nobody is shown /metrics, nor"
+        " what is not ready or dead.\n"
+        "         -> Set http.ops_listen to a port that no Ingress leads to, like 0.0.0.0:8081.\n"
+    )
+    assert (warning in out, " http: " in out) == (found, found)
+
+
 def _digests(chosen: dict[str, bool]) -> list[DigestChoice]:
     return [
         DigestChoice(
