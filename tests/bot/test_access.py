@@ -10,8 +10,9 @@ from bot.config import Circle, Settings, Team
 from bot.database.database import Database, Session
 from bot.errors import NotAllowedError, NotFoundError
 from bot.people import GroupMember, Person
+from tests.moments import off_the_minute
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"
 TEAM_A, TEAM_B, APPROVALS, ELSEWHERE, DIRECT = (
     "C0TEAMA", "C0TEAMB", "C0APPROVE", "C0RANDOM", "D0ANY",

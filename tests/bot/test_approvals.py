@@ -25,9 +25,10 @@ from bot.errors import ConflictError, LimitError, NotAllowedError, Quartermaster
 from bot.people import Person
 from bot.slack.markup import when
 from bot.slack.messages import Message, Subject, show_card
+from tests.moments import off_the_minute
 
 T = TypeVar("T")
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"
 
 

@@ -20,8 +20,9 @@ from bot.database.database import Database, Session
 from bot.due import Due
 from bot.errors import ConfigurationError, DatabaseError
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.moments import off_the_minute
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 
 
 def test_writers_at_once_all_count(database: Database) -> None:

@@ -8,8 +8,9 @@ import pytest
 from bot import due
 from bot.database.database import Database, Session
 from bot.due import Claim, LostClaimError, Wanted
+from tests.moments import off_the_minute
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 SOON = NOW + timedelta(seconds=10)
 WANTED = Wanted(("run",), most=10, per_lane=10)
 

@@ -12,8 +12,9 @@ from bot.notices import Kind, Notice, Way, choose, tell, ways_of
 from bot.slack.card import Button
 from bot.slack.markup import plain
 from bot.slack.messages import Message, Note, Subject, show_card
+from tests.moments import off_the_minute
 
-NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 22, 12, tzinfo=UTC))
 ALICE, BOB = "U0ALICE", "U0BOB"
 RUN = Subject("T0QM", "run", "lane")
 

@@ -14,8 +14,9 @@ from bot.database.prepared import Prepared
 from bot.due import Due
 from bot.errors import DatabaseError
 from tests.databases import create_tables
+from tests.moments import off_the_minute
 
-NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+NOON = off_the_minute(datetime(2026, 11, 22, 12, 0, tzinfo=UTC))
 LINE = {"at": NOON, "workspace_id": "T0QM", "verb": "run.submit", "subject_kind": "run",
         "subject_id": "one"}  # fmt: skip
 

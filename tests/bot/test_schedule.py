@@ -13,8 +13,9 @@ from bot.errors import UsageError
 from bot.schedule import ScheduledJob, ScheduleRun, claim_slot, install, next_slot
 from jobs.timetable import Timetable
 from tests.bot.quotas.people import FrozenClock
+from tests.moments import off_the_minute
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOON = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 
 
 def slots(cron: str, zone: str, after: datetime, count: int) -> list[str]:

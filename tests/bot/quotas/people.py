@@ -9,9 +9,10 @@ from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Session
 from bot.people import Person
+from tests.moments import off_the_minute
 
 DAY = timedelta(days=1)
-START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+START = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 ALICE, BOB, CAROL, DAN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN"
 TEAM_A, TEAM_B, APPROVE = "C0TEAMA", "C0TEAMB", "C0APPROVE"
 

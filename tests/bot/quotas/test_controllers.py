@@ -50,7 +50,7 @@ def test_annotation_tells_how_to_put_back(rig: Rig) -> None:
                 "ids": [override_id],
                 "baseline": "4",
                 "value": "12",
-                "until": "2026-11-24T12:00:00+00:00",
+                "until": "2026-11-24T12:00:46+00:00",
             }
         },
     }
@@ -201,7 +201,7 @@ def test_requester_is_told_at_decision_and_end(rig: Rig) -> None:
     assert rig.said(override_id) == {
         "decision": (
             "<@U0ALICE> approved by <@U0CAROL>: nominal quota 4 → 12 GPUs of h100, until "
-            "<!date^1795348800^{date_short_pretty} {time}|2026-11-22 12:00 UTC>."
+            "<!date^1795348846^{date_short_pretty} {time}|2026-11-22 12:00 UTC>."
         ),
         "ended": (
             "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100."
@@ -230,7 +230,7 @@ def test_runs_above_quota_are_stopped_after_notice(rig: Rig) -> None:
     rig.pass_time(DAY - timedelta(minutes=20))
     assert rig.said(override_id)["notice"] == (
         "<@U0ALICE> this override ends "
-        "<!date^1795348800^{date_short_pretty} {time}|2026-11-22 12:00 UTC>. "
+        "<!date^1795348846^{date_short_pretty} {time}|2026-11-22 12:00 UTC>. "
         "What is then above quota will be stopped: `new`."
     )
     assert rig.stopped.names == []

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from bot.quotas.controller import Active, Done, Report, Write, decide, wanted_of
 from bot.quotas.managed import NOMINAL, Note, Observed, Wanted
 from bot.quotas.tables import ManagedQuota
+from tests.moments import off_the_minute
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 TOMORROW = NOW + timedelta(days=1)
 GPUS = "nvidia.com/gpu"
 
@@ -37,7 +38,7 @@ def active(delta: int, override_id: str = "a", until: datetime | None = TOMORROW
 
 
 def note(value: int, *ids: str, baseline: int = 4) -> Note:
-    return Note(ids or ("a",), str(baseline), str(value), "2026-11-22T12:00:00+00:00")
+    return Note(ids or ("a",), str(baseline), str(value), TOMORROW.isoformat(timespec="seconds"))
 
 
 def seen(value: int | None, about: Note | None = None, *, foreign: bool = False) -> Observed:

@@ -18,8 +18,9 @@ from bot.slack.delivery_rules import (
     decide,
 )
 from bot.slack.messages import Message
+from tests.moments import off_the_minute
 
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NOW = off_the_minute(datetime(2026, 11, 21, 12, tzinfo=UTC))
 WORLD = World(NOW, admin_channel="C0ADMIN")
 POST = Post(Place("C0TEAMA"))
 UPDATE = Update(Spot("C0TEAMA", "1.000001"))

@@ -7,8 +7,9 @@ from bot.database.database import Database
 from bot.people import Person
 from bot.training.listing import Listing, listing
 from bot.training.tables import Phase, Run
+from tests.moments import off_the_minute
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOON = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 
 
 def add_run(session: Session, name: str, **also: Any) -> None:

@@ -5,8 +5,9 @@ from sqlmodel import Session
 from bot.database.database import Database
 from bot.slack.messages import Subject, show_card
 from bot.training.pace import FRESH_SECONDS, Pace
+from tests.moments import off_the_minute
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOON = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 
 
 def add_live_cards(session: Session, count: int) -> None:
