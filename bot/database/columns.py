@@ -21,7 +21,8 @@ SQLModel.metadata.naming_convention = {
     "pk": "pk_%(table_name)s",
 }
 
-WholeNumber = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_MOST = 2**63 - 1
+WholeNumber = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 """A number in what msgspec reads that a column of integers can hold."""
 
 _types: dict[tuple[type, str], TypeEngine[Any]] = {}
@@ -36,6 +37,12 @@ def _share_type(column: Column[Any], table: Table) -> None:
     if table.metadata is SQLModel.metadata:
         key = (type(column.type), repr(column.type))
         column.type = _types.setdefault(key, column.type)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text says, if a column of integers can hold it."""
+    is_one = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST))
+    return int(text) if is_one and int(text) <= _MOST else None
 
 
 def metadata() -> MetaData:

@@ -9,6 +9,7 @@ from bot.access import Caller
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
+from bot.database.columns import whole_number
 from bot.errors import ConflictError, NotFoundError
 from bot.gpus import ranking
 from bot.gpus.minutes import Window
@@ -128,7 +129,8 @@ class GpuService:
 
 
 def _other(session: Session, series_id: str) -> Series:
-    series = session.get(Series, int(series_id)) if series_id.isdecimal() else None
+    number = whole_number(series_id)
+    series = None if number is None else session.get(Series, number)
     if series is None or series.what != What.OTHER:
         raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
     return series

@@ -82,3 +82,10 @@ def test_secrets_in_a_button_are_refused(everything: Furnished, action: str) -> 
     said = everything.office.clicks(ALICE, TEAM_A, action, value)
     assert said.startswith("Something in that looks like a secret. Nothing of it was stored.")
     assert everything.effects() == before
+
+
+@pytest.mark.parametrize("series", ["", "-1", "²", "1e3", str(2**63), "9" * 400, "9" * 5000])
+def test_series_nobody_can_have_are_unknown(everything: Furnished, series: str) -> None:
+    everything.put_back()
+    said = everything.office.clicks(ALICE, TEAM_A, "gpu.mine", series)
+    assert said.startswith("This is not known any more.")
