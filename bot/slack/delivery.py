@@ -312,8 +312,11 @@ class Delivery:
         try:
             return self._may_call(job)
         except ChatError as error:
-            if error.code == SHARED_OUTSIDE:
-                self._withdraw(job, spot)
+            if error.code != SHARED_OUTSIDE:
+                raise
+            if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(job.call):
+                return False
+            self._withdraw(job, spot)
             raise
 
     def _withdraw(self, job: Job, spot: Spot) -> None:

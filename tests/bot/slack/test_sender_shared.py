@@ -117,6 +117,28 @@ def test_a_lost_withdrawal_is_made_again(post: Office, fault: Fault) -> None:
     assert f"Run lane · Running\n{MOVED}" in post.texts("C0APPROVE")
 
 
+def test_withdrawals_keep_the_pace_of_updates(post: Office) -> None:
+    """As many as Slack takes of the whole workspace, however many cards stand in the channel."""
+    runs = [f"run-{number}" for number in range(12)]
+    for run in runs:
+        post.show(run)
+        post.sender.send_due()
+        post.pass_time(2)
+    share(post, "C0TEAMA")
+    forget(post)
+    for run in runs:
+        post.change("Running", run)
+    post.sender.send_due()
+    at_once = post.calls("chat.update")
+    assert at_once < len(runs)
+    assert post.texts().count(WITHDRAWN) == at_once
+    for _ in runs:
+        post.pass_time(2)
+        post.sender.send_due()
+    assert post.texts() == [WITHDRAWN] * len(runs)
+    assert post.calls("chat.update") == len(runs)
+
+
 def test_withdrawn_cards_may_be_gone_already(post: Office) -> None:
     post.show()
     post.sender.send_due()
