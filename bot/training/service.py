@@ -127,9 +127,10 @@ class TrainingService:
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
-        """Records a run that was refused before for want of a cache only."""
+        """Records a run that was refused before for want of a cache only; as whom, today says."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
-        return self._record(session, (caller, team), asked.name, asked.spec, now)
+        spec = as_today(asked.spec, team, self._settings().quotas.resource, self._shares(team))
+        return self._record(session, (caller, team), asked.name, spec, now)
 
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
         """Has a run stopped: one's own, or anybody's for leads and admins."""

@@ -93,7 +93,7 @@ async def downloads(story: Story, alice: Person) -> str:
     """A run makes a PVC by Trident and puts the data on it; what the PVC is called."""
     story.allowed_writes |= {
         "create persistentvolumeclaims", "create volumesnapshots", "create mpijobs",
-        "patch tridentvolumes", "patch deployments",
+        "patch tridentvolumes", "patch deployments", "create secrets", "delete secrets",
     }  # fmt: skip
     story.trains(DOWNLOADER, epochs=1, seconds_per_epoch=600)
     before = set(story.objects("persistentvolumeclaims", "team-a"))

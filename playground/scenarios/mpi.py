@@ -14,7 +14,7 @@ async def play(story: Story) -> None:
     """The launcher speaks for all ranks, and what each node has is counted together."""
     alice = story.person("Alice")
     story.trains("ghcr.io/acme/lane", seconds_per_epoch=60)
-    story.allowed_writes |= {"create mpijobs", "delete mpijobs"}
+    story.allowed_writes |= {"create mpijobs", "delete mpijobs", "create secrets", "delete secrets"}
     await _wrong_words_are_explained(alice)
     lane = await submits(story, alice, "#team-a", "lane", COMMAND)
     await is_admitted(story, lane)

@@ -67,7 +67,7 @@ SORTS = (
     Sort("sync", "--kind sync --nodes 2 --gpus 1", beside=("secrets", "services"), pods=2),
     Sort("nccl", "--kind nccl --nodes 2 --gpus 1", beside=("secrets", "services"), pods=2),
     Sort("wide", "--kind elastic --nodes 1:2 --gpus 1", beside=("services",), pods=2),
-    Sort("mpi", "--kind mpi --nodes 2 --gpus 1", MPIJOBS, pods=0),
+    Sort("mpi", "--kind mpi --nodes 2 --gpus 1", MPIJOBS, beside=("secrets",), pods=0),
     Sort("torch", "--kind elastic --form pytorchjob --nodes 1:2 --gpus 1", PYTORCHJOBS, pods=0),
     Sort("trainer", "--kind elastic --form trainjob --nodes 2 --gpus 1", TRAINJOBS, pods=0),
 )

@@ -127,6 +127,7 @@ def test_a_pytorch_job_that_waits_takes_fewer_nodes(plane: ControlPlane, tmp_pat
 async def _submits(story: Story, resource: str, options: str) -> Card:
     plural = resource.partition(".")[0]
     story.allowed_writes |= {f"create {plural}", f"delete {plural}"}
+    story.allowed_writes |= {"create secrets", "delete secrets"} if plural == "mpijobs" else set()
     command = f"{options} --image ghcr.io/acme/lane:3.1 -- python train.py"
     return await submits(story, story.person("Alice"), "#team-a", "lane", command)
 

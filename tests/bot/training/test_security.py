@@ -12,10 +12,12 @@ from bot.config import Admission
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable, VolumeMount
 from bot.training.kinds import KINDS, companions_of, kind_of_run
+from bot.training.new_run import AskedRun
 from bot.training.renewing import differences
 from bot.training.spec import RunSpec, Security, to_row
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
+from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
 from tests.bot.training.objects import run
 from tests.bot.training.rig import IMAGE, Rig, settings
@@ -185,6 +187,14 @@ def test_starting_again_follows_the_admission(rig: Rig) -> None:
     rig.policy = settings()
     again = rig.resubmit("lane")
     assert pod_spec(rig, again)["securityContext"] == OF_POD
+
+
+def test_what_waited_for_a_cache_follows_today(rig: Rig) -> None:
+    # As it was offered before the bot was upgraded, or the admission changed.
+    asked = AskedRun("lane", "default", SPEC)
+    by = rig.caller(ALICE)
+    begun = rig.do(lambda session: rig.service.begin(session, by, asked, rig.clock.now()))
+    assert pod_spec(rig, begun.run_id)["securityContext"] == OF_POD
 
 
 def test_other_users_of_today_are_told() -> None:
