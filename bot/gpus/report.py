@@ -146,7 +146,7 @@ def report(session: Session, asked: Question, prices: Prices, now: datetime) -> 
         tuple(sorted(lines.values(), key=lambda each: (-each.amounts.allocated, each.name))),
         total,
         found.sampled,
-        found.quotas_known,
+        chosen.quotas_known,
         prices.currency if prices.per_gpu_hour else "",
     )
 

@@ -10,7 +10,7 @@ from bot.database.database import Database
 from bot.gpus.minutes import PER_HOUR, Window, minute_of
 from bot.gpus.report import By, Question, report
 from bot.gpus.report_card import csv_card, report_card
-from bot.gpus.tables import Hour
+from bot.gpus.tables import Hour, Series, What
 from bot.slack.text import as_text
 from tests.bot.gpus.digests.days import OWED, QUOTED, begin, fill
 
@@ -58,3 +58,26 @@ def test_borrowed_stands_beside_the_same_span(
     rows = [line.split(",") for line in (csv_card(found).document or "").splitlines()]
     place = rows[0].index("borrowed_gpu_hours")
     assert [row[place] for row in rows[1:]] == [field, field]
+
+
+def test_another_teams_cluster_hides_no_quota(database: Database) -> None:
+    def with_a_small_cluster(session: Session) -> None:
+        begin(session)
+        fill(session, BEGUN, ENDED, {"sweep": (3.0, 1.0, 1.0, 0.0)})
+        first, amounts = minute_of(BEGUN) // PER_HOUR, {"allocated": 60_000, "measured": 0}
+        rest = {"busy": 0, "idle": 0, "memory_used": 0, "memory_total": 0}
+        shapes = ((What.RUN, "team-a", 24), (What.SAMPLED, "", 24), (What.QUOTED, "", 1))
+        for number, (what, team, hours) in enumerate(shapes, start=30):
+            names = {"what": what, "cluster": "small", "team": team, "key": f"{number}"}
+            session.add(Series.model_validate({**names, "id": number, "name": f"{number}"}))
+            session.flush()
+            for hour in range(first, first + hours):
+                session.add(Hour(hour=hour, series=number, **amounts, **rest))
+
+    database.transaction(with_a_small_cluster)
+
+    def known(team: str | None) -> float | None:
+        asked = Question(Window(BEGUN, ENDED), team, By.RUN)
+        return database.read(lambda session: report(session, asked, Prices(), ENDED)).quoted
+
+    assert [known(each) for each in ("team-a", "team-b", None)] == [1 / 24, 1.0, 1 / 24]
