@@ -24,7 +24,7 @@ test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k n
 
 fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 repeats, ACTS=5000 is shorter
 	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \
-		--fuzz-acts=$(or $(ACTS),1000000) $(if $(SEED),--fuzz-seed=$(SEED)) $(PYTEST_ARGS)
+		--fuzz-acts=$(or $(ACTS),1000000) --fuzz-seed=$(or $(SEED),0) $(PYTEST_ARGS)
 
 machine: $(READY) ## make up 500 stories in which the worst must not happen (half an hour); STORIES=20 is shorter
 	@$(PYTHON) -m pytest tests/machine/test_desk_machine.py --timeout=0 \

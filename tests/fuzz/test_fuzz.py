@@ -35,12 +35,13 @@ def world(runner: Runner) -> Iterator[Served]:
 def test_random_acts_break_and_forge_nothing(
     request: pytest.FixtureRequest, tmp_path: Path, world: Served
 ) -> None:
-    batches = fuzz_batches(request.config, BATCH)
-    with fuzzed(tmp_path, world, fuzz_seed(request.config)) as desk:
+    batches, seed = fuzz_batches(request.config, BATCH), fuzz_seed(request.config)
+    print(f"seed {seed}, {len(batches)} batches of {BATCH}")  # noqa: T201  # shown by make fuzz
+    with fuzzed(tmp_path, world, seed) as desk:
         for number in batches:
             desk.batch(number)
     figures = desk.figures
-    print(f"{figures}")  # noqa: T201  # shown by make fuzz
+    print(figures)  # noqa: T201  # as above
     assert figures.acts == len(batches) * BATCH
     if len(batches) > 1:
         assert min(figures.clicks, figures.commands) > figures.acts / 4
