@@ -71,7 +71,13 @@ class Boosts:
         datasets = settings.datasets
         if datasets is None:
             raise ConflictError("Caching is not set up here.", "docs/datasets.md says how.")
-        mibps = _told(datasets.classes[storage_class], size_bytes)
+        kind = datasets.classes.get(storage_class)
+        if kind is None:
+            raise ConflictError(
+                f"Datasets are not cached on {storage_class} any more.",
+                "Leave out --boost: what is being cached there is finished.",
+            )
+        mibps = _told(kind, size_bytes)
         coming = Coming(storage_class, size_bytes, mibps)
         change = foreseen(session, settings, self._clusters[datasets.cluster], coming, now)
         changes = settings.anf.changes if settings.anf is not None else None

@@ -73,6 +73,19 @@ def test_pools_that_nobody_saw_boost_nothing(boosting: Boosting) -> None:
     )
 
 
+def test_class_that_left_the_settings_boosts_nothing(boosting: Boosting) -> None:
+    boosting.fills(seconds=1000)
+    boosting.begin(boosting.ask(ERIN), ERIN)
+    boosting.pass_time(minutes=5)
+    told = boosting.policy.model_dump(exclude_unset=True)
+    told["datasets"] |= {"classes": {"standard": {}}, "default_class": "standard"}
+    boosting.policy = Settings.model_validate(told)
+    assert refusal(boosting) == (
+        "Datasets are not cached on azurenetappfiles any more. Leave out --boost: what is being"
+        " cached there is finished."
+    )
+
+
 def test_pool_that_changed_since_is_told(boosting: Boosting) -> None:
     boosting.fills(seconds=900)
     cache_id = boosting.boost()
