@@ -21,6 +21,14 @@ teams:
     leads: {people: [U0BOB]}
     namespace: team-b
     local_queue: team-b
+stores:
+  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
+datasets:
+  namespace: datasets
+  image: ghcr.io/acme/quartermaster:0.1.0
+  state: s3://qm-state/prod
+  state_store: lake
+  static_drivers: [csi.playground]
 approvals:
   channel: C0APPROVE
   quota_override: {approvers: {people: [APPROVERS]}}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.cluster.labels import INSTALLATION, RUN
+from bot.cluster.labels import DATASET_CACHE, DATASET_SHARE, INSTALLATION, RUN
 from playground.slack.people import BOT_USER, Message
 from tests.fuzz.acts import CANARY
 from tests.playground.cluster.served import Served
@@ -33,6 +33,8 @@ class Outside:
     quota_seen: int = BASE
     raised_at: dict[str, datetime] = field(default_factory=dict)
     """When the card of each override was first seen active."""
+    taken: list[str] = field(default_factory=list)
+    """Runs whose data was deleted while they had not ended."""
 
     def __post_init__(self) -> None:
         self.cluster.cluster.create("jobs", _strange_job(), "team-a")
@@ -45,6 +47,19 @@ class Outside:
             run = change.obj["metadata"].get("labels", {}).get(RUN)
             if run:
                 self.made[run] += 1
+        shows_data = {DATASET_CACHE, DATASET_SHARE} & {*_labels(change.obj)}
+        if change.kind == "persistentvolumeclaims" and shows_data:
+            is_deleted = change.type == "DELETED" or "deletionTimestamp" in change.obj["metadata"]
+            self.taken += self._readers() if is_deleted else []
+
+    def _readers(self) -> list[str]:
+        """The runs that read the data or wait for it: all that mount a PVC, and have not ended."""
+        store, kind = self.cluster.cluster.inside.store, self.cluster.cluster.kind("jobs")
+        return [
+            _labels(job)[RUN]
+            for job in store.all(kind, "team-a")
+            if RUN in _labels(job) and not _has_ended(job) and _mounts_claims(job)
+        ]
 
     def _fingerprint(self) -> str:
         """What is not ours: all of it that people wrote, not what the cluster notes on it."""
@@ -74,7 +89,7 @@ class Outside:
     def jobs(self) -> dict[str, Object]:
         """Our Jobs by the run that they are labelled with."""
         found = self.cluster.cluster.list("jobs", "team-a")
-        return {_labels(job)[RUN]: job for job in found if INSTALLATION in _labels(job)}
+        return {_labels(job)[RUN]: job for job in found if {INSTALLATION, RUN} <= {*_labels(job)}}
 
     def messages(self) -> list[Message]:
         """What the bot has posted, all of it."""
@@ -102,6 +117,8 @@ class Outside:
         twice = [run for run, many in self.made.items() if many > 1]
         if twice:
             return f"two Jobs of one run: {twice}"
+        if self.taken:
+            return f"data was evicted that runs use: {self.taken}"
         if self._fingerprint() != self._strangers:
             return f"an object of somebody else was touched: {self._fingerprint()}"
         marks = Counter(json.dumps(m.metadata) for m in self.messages() if m.metadata)
@@ -176,6 +193,16 @@ def _run_of(message: Message) -> str | None:
             if element.get("action_id", "").startswith(("train.logs", "train.stop", "train.resub")):
                 return str(element["value"])
     return None
+
+
+def _has_ended(job: Object) -> bool:
+    rows = job.get("status", {}).get("conditions", ())
+    return any(row["type"] in {"Complete", "Failed"} and row["status"] == "True" for row in rows)
+
+
+def _mounts_claims(job: Object) -> bool:
+    volumes = job["spec"]["template"]["spec"].get("volumes", ())
+    return any("persistentVolumeClaim" in each for each in volumes)
 
 
 def _labels(obj: Object) -> dict[str, str]:

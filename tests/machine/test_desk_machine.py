@@ -23,20 +23,28 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from sqlmodel import Session
 from structlog.testing import capture_logs
 from typing_extensions import override
 
+from bot.cluster.labels import DATASET_CACHE, INSTALLATION, MANAGED_BY, MANAGER
+from bot.database.schema import installation
+from bot.datasets.caches.tables import CACHE
+from bot.datasets.tables import lane
+from bot.due import wake
 from bot.slack.card import Reply
 from bot.slack.incoming import Arrival, Incoming, button_from, command_from
 from bot.slack.text import as_text
+from playground.cluster.story import claim
 from playground.ledger import Fault
 from playground.slack import payloads
 from playground.slack.people import BOT_USER, Message
+from tests.bot.datasets.caches.rows import add_cached, only_cache
 from tests.fuzz.acts import CANARY
 from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, _meet_everybody
 from tests.machine.desk import Bot, KilledError
 from tests.machine.installation import write_settings
-from tests.machine.outside import BASE, Outside
+from tests.machine.outside import BASE, Object, Outside
 from tests.playground.cluster.served import BOT_TOKEN, PATIENCE_SECONDS, Runner, Served
 from tests.playground.slack.served import Stage
 from tests.seeds import machine_examples
@@ -48,6 +56,8 @@ SAID = (
     *(f"/train submit {name} {IMAGE} -- python train.py --epochs 3" for name in NAMES),
     *(f"/train stop {name}" for name in NAMES),
     "/quota request +2 --for 1h --reason deadline",
+    f"/train submit reader {IMAGE} --data chest-xray@v3:/data -- python train.py --epochs 3",
+    "/dataset evict chest-xray@v3",
     f"/train submit leak {IMAGE} --env WANDB={CANARY} -- python train.py",
     "/train list",
     "/quota status",
@@ -88,6 +98,7 @@ class Desk(RuleBasedStateMachine):
         self.bot = Bot(self.folder, self.cluster, self.slack)
         self.ends.callback(self._close)
         self.bot.app.database.transaction(_meet_everybody)
+        self._cache()
         self.numbers = itertools.count(1)
         self.last: Incoming | None = None
         self.recorded: list[str] = []  # runs of which somebody was told so
@@ -97,6 +108,30 @@ class Desk(RuleBasedStateMachine):
         self.askers: dict[str, str] = {}
         self.approved: set[str] = set()  # requests that an approver said yes to
         self.questions: list[tuple[str, str, str]] = []  # buttons that only one person saw
+
+    def _cache(self) -> None:
+        """Dataset chest-xray@v3 is cached, for an hour after it was last used."""
+        database, now = self.bot.app.database, self.bot.app.clock.now()
+
+        def add(session: Session) -> Object:
+            cache = add_cached(session, keep_seconds=3600, ready_at=now)
+            cache.used_at = cache.since = now
+            marks = {MANAGED_BY: MANAGER, INSTALLATION: installation(session)}
+            body = claim(cache.claim_name, "300Gi")
+            body["metadata"]["labels"] = marks | {DATASET_CACHE: cache.id}
+            return body
+
+        def bound(session: Session) -> None:
+            cache = only_cache(session)
+            cache.claim_uid = made["metadata"]["uid"]
+            wake(session, CACHE, cache.id, lane("default"), now)
+
+        self.cluster.cluster.create("namespaces", {"metadata": {"name": "datasets"}})
+        made = self.cluster.cluster.create(
+            "persistentvolumeclaims", database.transaction(add), "datasets"
+        )
+        self.cluster.cluster.settle()
+        database.transaction(bound)
 
     def _close(self) -> None:
         self.bot.close()  # the one that is there by then
@@ -228,11 +263,7 @@ class Desk(RuleBasedStateMachine):
             self._rest()
             self._look_at_rest()
             assert self.outside.quota() == BASE
-            kept = (self.folder / "bot.db").read_bytes()
-            wal = self.folder / "bot.db-wal"
-            kept += wal.read_bytes() if wal.exists() else b""
-            assert CANARY.encode() not in kept
-            assert CANARY not in repr(self.logs)
+            self._look_for_secrets()
             broken = [line for line in self.logs if line["log_level"] in {"error", "critical"}]
             assert broken == []
         finally:
@@ -251,6 +282,12 @@ class Desk(RuleBasedStateMachine):
             assert re.search("Stopped|Succeeded|Failed", state), f"{name} was to stop: {state}"
         requests = len(self.outside.cards(APPROVE, "Quota override"))
         assert self.asked <= requests <= self.asked + self.unsure
+
+    def _look_for_secrets(self) -> None:
+        for name in ("bot.db", "bot.db-wal"):
+            kept = self.folder / name
+            assert not kept.exists() or CANARY.encode() not in kept.read_bytes(), name
+        assert CANARY not in repr(self.logs), "the log"
 
     def _never_made(self) -> int:
         """Runs that were stopped before they had a Job."""

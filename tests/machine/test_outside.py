@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from bot.cluster.labels import INSTALLATION, RUN
 from bot.due import Due
+from bot.training.tables import Run
 from playground.slack.people import BOT_USER, Message
 from playground.slack.posting import post
 from tests.fuzz.acts import CANARY
@@ -22,6 +23,7 @@ from tests.playground.cluster.served import Runner
 from tests.playground.slack.served import Stage
 
 SUBMIT = f"/train submit lane {IMAGE} -- python train.py --epochs 3"
+READ = f"/train submit reader {IMAGE} --data chest-xray@v3:/data -- python train.py --epochs 3"
 REQUEST = "/quota request +2 --for 1h --reason deadline"
 
 
@@ -60,6 +62,7 @@ def wrong(desk: Desk) -> str:
     try:
         desk.nothing_is_wrong()
         desk._look_at_rest()
+        desk._look_for_secrets()
     except AssertionError as error:
         return str(error)
     return ""
@@ -158,9 +161,33 @@ def job_deleted_unseen(desk: Desk) -> None:
     desk.cluster.cluster.delete("jobs", job["metadata"]["name"], "team-a")
 
 
+def secret_in_the_log(desk: Desk) -> None:
+    desk.logs.append({"event": "a command", "words": f"--env WANDB={CANARY}"})
+
+
+def secret_in_the_database(desk: Desk) -> None:
+    def work(session: Session) -> None:
+        for run in session.scalars(select(Run)):
+            run.stop_why = CANARY
+
+    desk.bot.app.database.transaction(work)
+
+
+def data_gone_while_read(desk: Desk) -> None:
+    desk.types(ALICE, READ)
+    desk._rest(2)
+    assert desk.outside._readers() != []
+    found = desk.cluster.cluster.list("persistentvolumeclaims", "datasets")
+    (name,) = [each["metadata"]["name"] for each in found]
+    desk.cluster.cluster.delete("persistentvolumeclaims", name, "datasets")
+
+
 @pytest.mark.parametrize(
     ("happens", "seen"),
     [
+        (secret_in_the_log, "the log"),
+        (secret_in_the_database, "bot.db"),
+        (data_gone_while_read, "data was evicted that runs use"),
         (second_job, "two Jobs of one run"),
         (strangers_object_gone, "an object of somebody else was touched"),
         (run_ended_unseen, "its Job is complete"),
