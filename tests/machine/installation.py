@@ -1,7 +1,20 @@
-"""What the installation is told: who is in which team, and who decides."""
+"""What the installation is told: who is in which team, and who decides; and what it has."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.app import Application
+from bot.cluster.labels import DATASET_CACHE, INSTALLATION, MANAGED_BY, MANAGER
+from bot.database.schema import installation
+from bot.datasets.caches.tables import CACHE
+from bot.datasets.tables import lane
+from bot.due import wake
+from playground.cluster.cluster import Cluster
+from playground.cluster.story import claim
+from tests.bot.datasets.caches.rows import add_cached, only_cache
 
 SETTINGS = """\
 workspace: T0QM
@@ -42,3 +55,27 @@ def write_settings(
     text = SETTINGS.replace("URL", f"sqlite:///{folder}/bot.db").replace("SLACK", slack_url)
     text = text.replace("FOLDER", str(folder)).replace("MEMBERS", ", ".join(members))
     (folder / "quartermaster.yaml").write_text(text.replace("APPROVERS", ", ".join(approvers)))
+
+
+def cache_dataset(app: Application, cluster: Cluster) -> None:
+    """Caches dataset chest-xray@v3, for an hour after it was last used."""
+    now = app.clock.now()
+
+    def add(session: Session) -> dict[str, Any]:
+        cache = add_cached(session, keep_seconds=3600, ready_at=now)
+        cache.used_at = cache.since = now
+        marks = {MANAGED_BY: MANAGER, INSTALLATION: installation(session)}
+        body: dict[str, Any] = claim(cache.claim_name, "300Gi")
+        body["metadata"]["labels"] = marks | {DATASET_CACHE: cache.id}
+        return body
+
+    def bound(session: Session) -> None:
+        cache = only_cache(session)
+        cache.claim_uid = made["metadata"]["uid"]
+        wake(session, CACHE, cache.id, lane("default"), now)
+
+    cluster.create("namespaces", {"metadata": {"name": "datasets"}})
+    body = app.database.transaction(add)
+    made = cluster.create("persistentvolumeclaims", body, "datasets")
+    cluster.settle()
+    app.database.transaction(bound)

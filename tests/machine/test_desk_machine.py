@@ -23,28 +23,20 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from sqlmodel import Session
 from structlog.testing import capture_logs
 from typing_extensions import override
 
-from bot.cluster.labels import DATASET_CACHE, INSTALLATION, MANAGED_BY, MANAGER
-from bot.database.schema import installation
-from bot.datasets.caches.tables import CACHE
-from bot.datasets.tables import lane
-from bot.due import wake
 from bot.slack.card import Reply
 from bot.slack.incoming import Arrival, Incoming, button_from, command_from
 from bot.slack.text import as_text
-from playground.cluster.story import claim
 from playground.ledger import Fault
 from playground.slack import payloads
 from playground.slack.people import BOT_USER, Message
-from tests.bot.datasets.caches.rows import add_cached, only_cache
 from tests.fuzz.acts import CANARY
 from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, _meet_everybody
 from tests.machine.desk import Bot, KilledError
-from tests.machine.installation import write_settings
-from tests.machine.outside import BASE, Object, Outside
+from tests.machine.installation import cache_dataset, write_settings
+from tests.machine.outside import BASE, Outside
 from tests.playground.cluster.served import BOT_TOKEN, PATIENCE_SECONDS, Runner, Served
 from tests.playground.slack.served import Stage
 from tests.seeds import machine_examples
@@ -98,7 +90,7 @@ class Desk(RuleBasedStateMachine):
         self.bot = Bot(self.folder, self.cluster, self.slack)
         self.ends.callback(self._close)
         self.bot.app.database.transaction(_meet_everybody)
-        self._cache()
+        cache_dataset(self.bot.app, self.cluster.cluster)
         self.numbers = itertools.count(1)
         self.last: Incoming | None = None
         self.recorded: list[str] = []  # runs of which somebody was told so
@@ -108,30 +100,6 @@ class Desk(RuleBasedStateMachine):
         self.askers: dict[str, str] = {}
         self.approved: set[str] = set()  # requests that an approver said yes to
         self.questions: list[tuple[str, str, str]] = []  # buttons that only one person saw
-
-    def _cache(self) -> None:
-        """Dataset chest-xray@v3 is cached, for an hour after it was last used."""
-        database, now = self.bot.app.database, self.bot.app.clock.now()
-
-        def add(session: Session) -> Object:
-            cache = add_cached(session, keep_seconds=3600, ready_at=now)
-            cache.used_at = cache.since = now
-            marks = {MANAGED_BY: MANAGER, INSTALLATION: installation(session)}
-            body = claim(cache.claim_name, "300Gi")
-            body["metadata"]["labels"] = marks | {DATASET_CACHE: cache.id}
-            return body
-
-        def bound(session: Session) -> None:
-            cache = only_cache(session)
-            cache.claim_uid = made["metadata"]["uid"]
-            wake(session, CACHE, cache.id, lane("default"), now)
-
-        self.cluster.cluster.create("namespaces", {"metadata": {"name": "datasets"}})
-        made = self.cluster.cluster.create(
-            "persistentvolumeclaims", database.transaction(add), "datasets"
-        )
-        self.cluster.cluster.settle()
-        database.transaction(bound)
 
     def _close(self) -> None:
         self.bot.close()  # the one that is there by then
