@@ -135,15 +135,20 @@ def test_the_manifest_takes_the_prefix_and_address(terminal: Terminal) -> None:
     assert set(document["oauth_config"]["scopes"]["bot"]) == set(SCOPES)
 
 
-def test_the_doctor_finds_a_healthy_installation(
-    terminal: Terminal, slack: ServedSlack, cluster: ServedCluster
-) -> None:
+def introduce(terminal: Terminal, slack: ServedSlack) -> None:
+    """Gives the terminal the tokens of a Slack app."""
     credentials = slack.workspace.credentials
     terminal.environment |= {
         "SLACK_BOT_TOKEN": credentials.bot_token,
         "SLACK_APP_TOKEN": credentials.app_token,
         "SLACK_API_URL": slack.api,
     }
+
+
+def test_the_doctor_finds_a_healthy_installation(
+    terminal: Terminal, slack: ServedSlack, cluster: ServedCluster
+) -> None:
+    introduce(terminal, slack)
     cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
     terminal.run("migrate")
     url = ConfigurationFile(terminal.folder / "quartermaster.yaml").load().database.url
@@ -157,12 +162,7 @@ def test_the_doctor_finds_a_healthy_installation(
 
 
 def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> None:
-    credentials = slack.workspace.credentials
-    terminal.environment |= {
-        "SLACK_BOT_TOKEN": credentials.bot_token,
-        "SLACK_APP_TOKEN": credentials.app_token,
-        "SLACK_API_URL": slack.api,
-    }
+    introduce(terminal, slack)
     slack.workspace.scopes.discard("files:write")
     slack.call(lambda: slack.workspace.remove_bot("C0TEAMA"))
     code, out, _ = terminal.run("doctor", "--json")
@@ -173,19 +173,14 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert failed["slack scopes"]["says"] == missing
     assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
     assert "cluster default" in failed
-    assert credentials.bot_token not in out
+    assert slack.workspace.credentials.bot_token not in out
 
 
 @pytest.mark.parametrize("is_allowed", [False, True])
 def test_the_doctor_tells_of_shared_channels(
     terminal: Terminal, slack: ServedSlack, *, is_allowed: bool
 ) -> None:
-    credentials = slack.workspace.credentials
-    terminal.environment |= {
-        "SLACK_BOT_TOKEN": credentials.bot_token,
-        "SLACK_APP_TOKEN": credentials.app_token,
-        "SLACK_API_URL": slack.api,
-    }
+    introduce(terminal, slack)
     if is_allowed:
         settings = terminal.folder / "quartermaster.yaml"
         more = "slack: {shared_channels: [C0TEAMA]}\n"
@@ -248,12 +243,7 @@ def _digests(chosen: dict[str, bool]) -> list[DigestChoice]:
 def test_the_doctor_knows_all_engines(
     terminal: Terminal, slack: ServedSlack, engine: str, code: int, words: str
 ) -> None:
-    credentials = slack.workspace.credentials
-    terminal.environment |= {
-        "SLACK_BOT_TOKEN": credentials.bot_token,
-        "SLACK_APP_TOKEN": credentials.app_token,
-        "SLACK_API_URL": slack.api,
-    }
+    introduce(terminal, slack)
     settings = terminal.folder / "quartermaster.yaml"
     settings.write_text(
         settings.read_text().replace("{kubeconfig:", f"{{engine: {engine}, kubeconfig:")

@@ -1,22 +1,12 @@
 """Buttons of old messages, whose values say other things than today's."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.fuzz.acts import CANARY
-from tests.handlers.furnished import Furnished, furnished
+from tests.handlers.furnished import Furnished
 from tests.handlers.office import ALICE, CAROL, TEAM_A
-from tests.playground.cluster.served import Runner, Served
 
 OUT_OF_DATE = "This button is out of date."
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Furnished]:
-    folder = tmp_path_factory.mktemp("all")
-    with Served(runner).serving() as world, furnished(folder, world) as found:
-        yield found
 
 
 @pytest.mark.parametrize("action", ["dataset.pin", "dataset.extend", "train.extend"])

@@ -24,12 +24,7 @@ from tests.handlers.office import (
 )
 from tests.playground.cluster.served import Served
 
-SETTINGS = (
-    DATASETS
-    + """\
-  classes: {standard: {throughput_mib_per_tib: 16, budget: 2Ti}}
-"""
-)
+SETTINGS = DATASETS + "  classes: {standard: {throughput_mib_per_tib: 16, budget: 2Ti}}\n"
 ASK = "/dataset cache chest-xray@v3"
 BEGUN = "chest-xray@v3 is being cached on standard."
 

@@ -27,13 +27,10 @@ from tests.handlers.office import (
 )
 from tests.playground.cluster.served import Served
 
-SETTINGS = (
-    DATASETS
-    + """\
-  classes: {standard: {budget: 1Ti}, premium: {}}
+SETTINGS = f"""\
+{DATASETS}  classes: {{standard: {{budget: 1Ti}}, premium: {{}}}}
   default_class: standard
 """
-)
 QUESTION = (
     "Evicting `chest-xray@v3` frees 300 GiB of standard. 627,615 files, 250 GB, are removed from"
     " there. It was last used 2h 10m ago.\n"

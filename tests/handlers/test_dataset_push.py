@@ -23,12 +23,7 @@ from tests.handlers.office import (
 )
 from tests.playground.cluster.served import Served
 
-SETTINGS = (
-    DATASETS
-    + """\
-  static_drivers: [csi.playground]
-"""
-)
+SETTINGS = DATASETS + "  static_drivers: [csi.playground]\n"
 ASK = "/dataset push imagenet:/run-7/ s3://lake/run-7"
 BEGUN = "imagenet:/run-7 is being pushed to s3://lake/run-7/."
 WISH = {"c": "imagenet", "p": "/run-7", "u": "s3://lake/run-7/", "t": "team-a"}

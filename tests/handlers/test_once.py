@@ -1,6 +1,5 @@
 """What somebody asks for twice has one effect: delivered twice, clicked twice, by two at once."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,10 +12,9 @@ from bot.slack.incoming import Incoming
 from bot.slack.text import as_text
 from handlers.declared import COMMANDS
 from handlers.desk import AGAIN
-from tests.handlers.furnished import Furnished, furnished
+from tests.handlers.furnished import Furnished
 from tests.handlers.office import ALICE, MIA, TEAM_A, Office, question
 from tests.handlers.test_permissions import IN_THE_CHANNEL, TABLE
-from tests.playground.cluster.served import Runner, Served
 
 REQUEST = "/quota request +8 --for 1d --reason deadline"
 DONE = "This was done already. Nothing was done twice."
@@ -48,13 +46,6 @@ SAID_AGAIN = OWN | {
     '/snapshot schedule lane-data "0 2 * * *" --max 14',
     "/gpu digest set --at 09:00",
 }
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Furnished]:
-    folder = tmp_path_factory.mktemp("all")
-    with Served(runner).serving() as world, furnished(folder, world) as found:
-        yield found
 
 
 def people(row: str) -> tuple[str, str]:

@@ -3,14 +3,12 @@
 Each row is said or clicked for real, in an office where there is something for it to act on.
 """
 
-from collections.abc import Iterator
-
 import pytest
 from structlog.testing import capture_logs
 
 from handlers.declared import COMMANDS
 from handlers.desk import AGAIN
-from tests.handlers.furnished import Furnished, furnished
+from tests.handlers.furnished import Furnished
 from tests.handlers.office import (
     ALICE,
     BOB,
@@ -24,7 +22,6 @@ from tests.handlers.office import (
     TEAM_A,
     TEAM_B,
 )  # fmt: skip
-from tests.playground.cluster.served import Runner, Served
 
 DIRECT = "D0DIRECT"
 # Who: the owner of what it is about, another Member, a Lead, an Admin, the Former member who owned
@@ -150,13 +147,6 @@ TABLE = {
     "[approval.deny]": "...a.... ....",
     "[again]": "o....... ..D.",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Furnished]:
-    folder = tmp_path_factory.mktemp("all")
-    with Served(runner).serving() as world, furnished(folder, world) as found:
-        yield found
 
 
 @pytest.mark.timeout(300)

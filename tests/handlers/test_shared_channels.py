@@ -11,11 +11,11 @@ from bot.people import CHANNEL, Channel, row_id
 from bot.training.tables import Run
 from handlers.declared import COMMANDS
 from handlers.desk import AGAIN
-from tests.handlers.furnished import Furnished, furnished
+from tests.handlers.furnished import Furnished
 from tests.handlers.office import ALICE, TEAM_A, Office, opened, question
 from tests.handlers.test_once import asked, people, told
 from tests.handlers.test_permissions import TABLE
-from tests.playground.cluster.served import Runner, Served
+from tests.playground.cluster.served import Served
 
 SUBMIT = "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py"
 REFUSED = (
@@ -87,13 +87,6 @@ READING = {
     for verb in command.verbs.values()
     if not verb.mutates
 } | {"[train.logs]", "[train.open]"}
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Furnished]:
-    folder = tmp_path_factory.mktemp("all")
-    with Served(runner).serving() as world, furnished(folder, world) as found:
-        yield found
 
 
 @pytest.mark.timeout(300)

@@ -15,6 +15,7 @@ from bot.due import wake
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim
 from tests.bot.datasets.caches.rows import add_cached, only_cache
+from tests.handlers.office import DATASETS
 
 SETTINGS = """\
 workspace: T0QM
@@ -34,14 +35,6 @@ teams:
     leads: {people: [U0BOB]}
     namespace: team-b
     local_queue: team-b
-stores:
-  lake: {secret: lake-keys, places: {team-a: [s3://lake/]}}
-datasets:
-  namespace: datasets
-  image: ghcr.io/acme/quartermaster:0.1.0
-  state: s3://qm-state/prod
-  state_store: lake
-  static_drivers: [csi.playground]
 approvals:
   channel: C0APPROVE
   quota_override: {approvers: {people: [APPROVERS]}}
@@ -52,7 +45,8 @@ def write_settings(
     folder: Path, slack_url: str, members: Sequence[str], approvers: Sequence[str]
 ) -> None:
     """Writes quartermaster.yaml for team-a with these members, and these approvers of quota."""
-    text = SETTINGS.replace("URL", f"sqlite:///{folder}/bot.db").replace("SLACK", slack_url)
+    told = f"{SETTINGS}{DATASETS}  static_drivers: [csi.playground]\n"
+    text = told.replace("URL", f"sqlite:///{folder}/bot.db").replace("SLACK", slack_url)
     text = text.replace("FOLDER", str(folder)).replace("MEMBERS", ", ".join(members))
     (folder / "quartermaster.yaml").write_text(text.replace("APPROVERS", ", ".join(approvers)))
 
