@@ -72,7 +72,10 @@ def _of_pod(security: Security) -> Manifest:
 
 
 def _house(pod: Manifest, container: Manifest) -> None:
-    """Programs keep caches at home, and PyTorch asks for the user's name; images know neither."""
+    """Programs keep caches at home, and PyTorch asks for the user's name; images know neither.
+
+    The folder is there also where HOME is another one: ssh goes by the user's entry.
+    """
     told: Collection[str] = {each["name"] for each in container["env"]}
     wanted = {"HOME": HOME, "USER": NAME}
     container["env"] = [
@@ -80,7 +83,7 @@ def _house(pod: Manifest, container: Manifest) -> None:
         *container["env"],
     ]
     mounted = {each["mountPath"].rstrip("/") for each in container["volumeMounts"]}
-    if "HOME" in told or HOME in mounted:
+    if HOME in mounted:
         return
     pod["volumes"].append({"name": _VOLUME, "emptyDir": {}})
     container["volumeMounts"].append({"name": _VOLUME, "mountPath": HOME})

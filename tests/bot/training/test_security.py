@@ -88,18 +88,21 @@ def test_a_user_without_name_has_a_home(rig: Rig) -> None:
     assert {"name": "home", "emptyDir": {}} in pod["volumes"]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"env": (EnvironmentVariable("HOME", "/out"),)},
-        {"pvc": (VolumeMount("team-a-data", "/home/runner/", read_only=False),)},
-    ],
-)
-def test_a_home_of_ones_own_is_kept(rig: Rig, more: dict[str, Any]) -> None:
-    pod = pod_spec(rig, rig.submit(**more))
-    (container,) = pod["containers"]
-    assert len([each for each in container["env"] if each["name"] == "HOME"]) == 1
+def test_a_pvc_may_be_the_home(rig: Rig) -> None:
+    home = VolumeMount("team-a-data", "/home/runner/", read_only=False)
+    pod = pod_spec(rig, rig.submit(pvc=(home,)))
     assert "home" not in {each["name"] for each in pod["volumes"]}
+
+
+def test_ssh_has_its_home_wherever_programs_look(rig: Rig) -> None:
+    elsewhere = (EnvironmentVariable("HOME", "/out"),)
+    pod = pod_spec(rig, rig.submit(kind="sync", nodes=2, env=elsewhere))
+    (container,) = pod["containers"]
+    told = [each["value"] for each in container["env"] if each["name"] == "HOME"]
+    assert told == ["/out"]
+    # ssh and sshd look at the home of /etc/passwd alone, which has to be writable.
+    assert {"name": "home", "mountPath": "/home/runner"} in container["volumeMounts"]
+    assert {"name": "home", "emptyDir": {}} in pod["volumes"]
 
 
 def test_baseline_leaves_pods_to_their_image(rig: Rig) -> None:
