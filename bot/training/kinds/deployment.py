@@ -20,7 +20,8 @@ from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECON
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
-from bot.training.kinds.ssh import SSH_PORT, add_keys, keys, launching, waiting_to_serve
+from bot.training.kinds.shell import launching, waiting_to_serve
+from bot.training.kinds.ssh import SSH_PORT, add_keys, keys
 from bot.training.kinds.sync import OPEN_OPTIONS, SyncKind, on_nodes
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
@@ -28,6 +29,7 @@ from bot.training.tables import Run
 LAUNCHER, WORKER = "launcher", "worker"
 # Written by the launcher: only it knows on which nodes they are.
 HOSTFILE = "/tmp/quartermaster/hostfile"  # noqa: S108 - in the container of one run
+_MACHINEFILE = "/tmp/quartermaster/machinefile"  # noqa: S108 - the same
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class DeploymentKind:
     def manifest(self, run: Run, installation: str) -> Manifest:
         """The Job that launches, suspended."""
         spec = spec_of(run)
-        command = launching(launch_command(spec, "-hostfile", HOSTFILE))
+        command = launching(launch_command(spec, HOSTFILE))
         body: Manifest = {
             "suspend": True,
             "backoffLimit": ATTEMPTS,
@@ -128,7 +130,10 @@ def _pod(run: Run, spec: RunSpec) -> Manifest:
         "QUARTERMASTER_NODES": str(spec.nodes),
         "QUARTERMASTER_SLOTS": str(slots(spec)),
         "QUARTERMASTER_HOSTFILE": HOSTFILE,
+        "HYDRA_HOST_FILE": _MACHINEFILE,
+        "I_MPI_HYDRA_HOST_FILE": _MACHINEFILE,
         "OMPI_MCA_orte_default_hostfile": HOSTFILE,
+        "PRTE_MCA_prte_default_hostfile": HOSTFILE,
     }
     container["env"] = [
         {"name": "QUARTERMASTER_ADDRESS", "valueFrom": address},

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +12,9 @@ from bot.cluster.resources import JOBS, Resource
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.launchers import TORCHRUN, is_python, launchers_in, program_at
 from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.shell import checked, meeting
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -21,10 +22,12 @@ ELASTIC = "elastic"
 PORT = 29400
 # How often the processes of a node are started anew, and then how often its pod.
 RESTARTS, ATTEMPTS = 10, 3
-TORCHRUN = "torchrun"
-_OWN_LAUNCHERS = frozenset({TORCHRUN, "accelerate", "composer", "deepspeed", "lightning"})
-_OWN_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
-_PYTHON = re.compile(r"python[0-9.]*")
+# Newer ones know it with a hyphen, too.
+_NO_PYTHON = "--no_python"
+_MODULE = "torch.distributed.run"
+# What says where the nodes meet, so that we do not say who is there first.
+_OWN_MEETING = re.compile(r"--(rdzv[-_](backend|endpoint|conf)|standalone|master[-_]addr)\b")
+_OWN_VARIABLES = frozenset({"PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT", "PET_STANDALONE"})
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class ElasticKind:
     def manifest(self, run: Run, installation: str) -> Manifest:
         """The Job, suspended."""
         spec = spec_of(run)
-        told = replace(spec, command=launch_command(spec), env=(*spec.env, *_told(run, spec)))
+        told = replace(spec, command=met_command(spec), env=(*spec.env, *_told(run, spec)))
         fewest, most = spec.nodes_allowed
         template = pod_template(run, installation, told, subdomain=domain(run))
         body = indexed_job(spec, template) | {
@@ -73,24 +76,44 @@ def processes(spec: RunSpec) -> int:
     return spec.processes or max(1, int(spec.gpus))
 
 
+def met_command(spec: RunSpec) -> tuple[str, ...]:
+    """What its pods run: the command, where the first pod knows that the others meet at it."""
+    given = {each.name for each in spec.env}
+    if given & _OWN_VARIABLES or any(map(_OWN_MEETING.search, spec.command)):
+        return checked_command(spec)
+    command = launch_command(spec)
+    return meeting(command) if command else ()
+
+
+def checked_command(spec: RunSpec) -> tuple[str, ...]:
+    """What its pods run where it is known otherwise at which of them they meet."""
+    command = launch_command(spec)
+    return checked(command) if command else ()
+
+
 def launch_command(spec: RunSpec) -> tuple[str, ...]:
     """The command under torchrun, unless it starts the processes of its node by itself."""
     command = spec.command
-    if not command or _launches(command):
+    if not command or launchers_in(command):
         return command
-    program = PurePosixPath(command[0])
-    if _PYTHON.fullmatch(program.name) and len(command) > 1:
-        script = command[1]
-        if script == "-m" or not script.startswith("-"):
-            return (TORCHRUN, *command[1:])
-    if program.suffix == ".py":
-        return (TORCHRUN, *command)
-    return (TORCHRUN, "--no-python", *command)
+    at = program_at(command)
+    if at >= len(command):
+        return (TORCHRUN, _NO_PYTHON, *command)
+    return (*command[:at], *_under_torchrun(command[at:]))
 
 
-def _launches(command: Sequence[str]) -> bool:
-    is_module = command[1:2] == ("-m",) and command[2:3] and command[2] in _OWN_MODULES
-    return bool(is_module) or PurePosixPath(command[0]).name in _OWN_LAUNCHERS
+def _under_torchrun(program: Sequence[str]) -> tuple[str, ...]:
+    """A program as torchrun starts it, with the interpreter that was named by its path."""
+    first, rest = program[0], list(program[1:])
+    if is_python(first):
+        while rest[:1] == ["-u"]:  # torchrun says so itself
+            del rest[0]
+        if rest and (rest[0] == "-m" or not rest[0].startswith("-")):
+            launcher = (first, "-m", _MODULE) if "/" in first else (TORCHRUN,)
+            return (*launcher, *rest)
+    if first == "-m" or first.endswith(".py"):
+        return (TORCHRUN, *program)
+    return (TORCHRUN, _NO_PYTHON, *program)
 
 
 def _told(run: Run, spec: RunSpec) -> Sequence[EnvironmentVariable]:

@@ -11,18 +11,22 @@ from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import MPIJOBS, Resource
 from bot.errors import UsageError
+from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.security import is_no_root
-from bot.training.kinds.ssh import add_keys, keys, launched_by_operator, serving_only
+from bot.training.kinds.shell import launched_by_operator, serving_only
+from bot.training.kinds.ssh import HOSTFILE, add_keys, hosts_told, keys
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
 LAUNCHER = "launcher"
 # It only starts the others and passes on what they say.
 _LAUNCHER_CPU, _LAUNCHER_MEMORY = "1", "2Gi"
+# The operator says where the list is as Open MPI 4 wants it.
+_HOSTFILE_OF_5 = EnvironmentVariable("PRTE_MCA_prte_default_hostfile", HOSTFILE)
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,8 @@ class MpiKind:
         return {"metadata": root_metadata(run, installation), "spec": body}
 
     def companions(self, run: Run) -> tuple[Companion, ...]:
-        """The operator makes the Service, and keys for root; no other user can read those."""
-        return (keys(run),) if is_no_root(spec_of(run)) else ()
+        """The keys; the operator makes the Service, and keys that only root can read."""
+        return (keys(run),) if spec_of(run).command else ()
 
     def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
@@ -94,12 +98,14 @@ class MpiKind:
 
 
 def _launcher(run: Run, installation: str, spec: RunSpec) -> Manifest:
+    """A pod that reaches the workers by our keys; without a command it is the image's affair."""
     spec = launcher_spec(spec)
-    if is_no_root(spec) and spec.command:
-        spec = replace(spec, command=launched_by_operator(spec.command))
+    if spec.command:
+        env = (*hosts_told(run), _HOSTFILE_OF_5, *spec.env)
+        spec = replace(spec, command=launched_by_operator(spec.command), env=env)
     template = pod_template(run, installation, spec)
     template["metadata"]["labels"] |= {labels.ROLE: LAUNCHER}
-    if is_no_root(spec):
+    if spec.command:
         add_keys(run, template["spec"])
     return template
 
@@ -108,7 +114,7 @@ def launcher_spec(spec: RunSpec) -> RunSpec:
     """The launcher as a pod of its own: small, without GPUs."""
     return replace(
         spec,
-        command=launch_command(spec),
+        command=launch_command(spec, HOSTFILE),
         gpus=Decimal(0),
         gpu_requests={},
         efa=0,
@@ -119,9 +125,12 @@ def launcher_spec(spec: RunSpec) -> RunSpec:
 
 
 def _worker(run: Run, installation: str, spec: RunSpec) -> Manifest:
-    """A pod that waits for the launcher: without a command the operator has root run sshd."""
-    if not is_no_root(spec):
-        return pod_template(run, installation, replace(spec, command=()))
+    """A pod that waits for the launcher: without a command the operator has root run sshd.
+
+    That takes an image made from the operator's, which has what sshd and ssh need of root.
+    """
+    if not spec.command:
+        return pod_template(run, installation, spec)
     template = pod_template(run, installation, replace(spec, command=serving_only()))
     add_keys(run, template["spec"])
     return template

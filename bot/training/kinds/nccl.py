@@ -61,7 +61,7 @@ class NcclKind:
         """The Job, suspended; no two of its pods share a node."""
         spec = spec_of(run)
         spec = replace(spec, env=(*_DEBUG, *spec.env))
-        test = ("/bin/sh", "-c", _SCRIPT, "nccl", *launch_command(spec, "-hostfile", HOSTFILE))
+        test = ("/bin/sh", "-c", _SCRIPT, "nccl", *launch_command(spec, HOSTFILE))
         apart = {
             "labelSelector": {"matchLabels": {labels.RUN: run.id}},
             "topologyKey": "kubernetes.io/hostname",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import PYTORCHJOBS, Resource
-from bot.training.kinds.elastic import ATTEMPTS, ELASTIC, RESTARTS, launch_command, processes
+from bot.training.kinds.elastic import ATTEMPTS, ELASTIC, RESTARTS, met_command, processes
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
@@ -80,9 +80,12 @@ class PyTorchJobKind:
 
 
 def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
-    template = pod_template(run, installation, replace(spec, command=launch_command(spec)))
+    template = pod_template(run, installation, replace(spec, command=met_command(spec)))
     # The operator warns of one that is not its own.
     del template["spec"]["restartPolicy"]
+    (container,) = template["spec"]["containers"]
     # The operator looks for a container of this name.
-    template["spec"]["containers"][0]["name"] = PYTORCH
+    container["name"] = PYTORCH
+    index = {"fieldPath": f"metadata.labels['{labels.REPLICA_INDEX}']"}
+    container["env"].append({"name": "QUARTERMASTER_INDEX", "valueFrom": {"fieldRef": index}})
     return template

@@ -2,7 +2,6 @@
 
 import subprocess
 from base64 import b64encode
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from shutil import which
@@ -10,18 +9,21 @@ from tempfile import TemporaryDirectory
 
 from bot.cluster.resources import SECRETS
 from bot.errors import OutsideError
+from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import host
 from bot.training.kinds.kind import Companion, Manifest
 from bot.training.kinds.mpirun import slots
 from bot.training.kinds.security import HOME, NAME, is_housed, is_no_root
+from bot.training.kinds.shell import FOLDER
 from bot.training.spec import RunSpec, Security, spec_of
 from bot.training.tables import Run
 
 PORT = 22122
 # On the network of nodes, a port that is named keeps another such pod off the node.
 SSH_PORT = {"name": "ssh", "containerPort": PORT}
-FOLDER = "/etc/quartermaster"
 HOSTFILE = f"{FOLDER}/hostfile"
+# The same as MPICH and Intel MPI have it.
+_MACHINEFILE = f"{FOLDER}/machinefile"
 _KEYGEN = "ssh-keygen"
 _KEYGEN_SECONDS = 10
 _OWNER_READS = 0o400
@@ -38,7 +40,7 @@ PermitRootLogin yes
 PasswordAuthentication no
 PidFile none
 """
-_CLIENT = f"""
+_CLIENT = f"""\
 Host NAMES
   Port {PORT}
   IdentityFile {FOLDER}/key
@@ -46,122 +48,27 @@ Host NAMES
   StrictHostKeyChecking yes
   ConnectTimeout 5
 """
-# What every pod begins with.
-_READY = """\
-set -eu
-sshd=$(command -v sshd || echo /usr/sbin/sshd)
-if [ ! -x "$sshd" ] || ! command -v ssh > /dev/null; then
-  echo "This image lacks ssh or sshd, by which the nodes of a run start each other's processes." >&2
-  exit 127
-fi
-if [ "$(id -u)" = 0 ]; then
-  mkdir -p /run/sshd
-  ssh_config=/etc/ssh/ssh_config
-else
-  # ssh looks there, wherever HOME points.
-  home=$(getent passwd "$(id -u)" | cut -d : -f 6)
-  if [ -z "$home" ] || ! mkdir -p "$home/.ssh"; then
-    echo "This image has no home for the user $(id -u), whom ssh and sshd have to know." >&2
-    exit 1
-  fi
-  ssh_config=$home/.ssh/config
-  touch "$ssh_config"
-  chmod 600 "$ssh_config"
-fi
-"""
-_KNOW_ALL = f'cat {FOLDER}/ssh_config >> "$ssh_config"\n'
-_SERVE = f'exec "$sshd" -D -e -f {FOLDER}/sshd_config'
-_LAUNCH = f"""\
-"$sshd" -f {FOLDER}/sshd_config
-deadline=$(($(date +%s) + 900))
-while read -r host slots; do
-  until ssh -q -n "$host" true; do
-    if [ "$(date +%s)" -ge "$deadline" ]; then
-      echo "$host does not answer after 15 minutes:" >&2
-      ssh -n "$host" true
-      exit 1
-    fi
-    sleep 2
-  done
-done < "$QUARTERMASTER_HOSTFILE"
-program=$(command -v "$1" || echo "$1")
-shift
-exec "$program" "$@"
-"""
-# What an operator has launched or serving, where the operator's own way takes root.
-_MPI_LAUNCHER = f'{_READY}{_KNOW_ALL}exec "$@"\n'
-_MPI_WORKER = f"{_READY}{_SERVE}\n"
-# The first pod launches once all others answer; those only serve.
-_SCRIPT = f"""\
-{_READY}{_KNOW_ALL}if [ "$JOB_COMPLETION_INDEX" != 0 ]; then {_SERVE}; fi
-{_LAUNCH}"""
-# Pods on the network of nodes have no names of their own: their Service tells their addresses.
-_COLLECT = """\
-collect() {
-  found= deadline=$(($(date +%s) + $1))
-  until [ "$(echo $found | wc -w)" -ge "$QUARTERMASTER_NODES" ]; do
-    if [ "$(date +%s)" -ge "$deadline" ]; then
-      echo "After 15 minutes $(echo $found | wc -w) of $QUARTERMASTER_NODES nodes are there." >&2
-      exit 1
-    fi
-    sleep 2
-    found=$(getent ahosts "$QUARTERMASTER_DOMAIN" | cut -d " " -f 1 | sort -u) || found=
-  done
-  found=$(echo $found)
-  sed "s/^Host .*/Host $found/" FOLDER/ssh_config >> "$ssh_config"
-}
-""".replace("FOLDER", FOLDER)
-# The launcher may get its node long after its workers got theirs.
-_YEAR = 31536000
-_WORKER = f"""\
-{_READY}{_COLLECT}collect {_YEAR} &
-{_SERVE}
-"""
-_LAUNCHER = f"""\
-{_READY}{_COLLECT}collect 900
-mkdir -p "$(dirname "$QUARTERMASTER_HOSTFILE")"
-others=$(echo "$found" | tr " " "\\n" | grep -vxF "$QUARTERMASTER_ADDRESS" || true)
-for host in "$QUARTERMASTER_ADDRESS" $others; do
-  echo "$host slots=$QUARTERMASTER_SLOTS"
-done > "$QUARTERMASTER_HOSTFILE"
-QUARTERMASTER_HOSTS=$(cut -d " " -f 1 "$QUARTERMASTER_HOSTFILE" | paste -s -d ,)
-export QUARTERMASTER_HOSTS
-{_LAUNCH}"""
-
-
-def serving(command: Sequence[str]) -> tuple[str, ...]:
-    """The command of every pod: the first one runs `command` when it reaches all of them."""
-    return ("/bin/sh", "-c", _SCRIPT, "sync", *command)
-
-
-def launching(command: Sequence[str]) -> tuple[str, ...]:
-    """The command of a launcher on the network of nodes: `command`, once it reaches all others."""
-    return ("/bin/sh", "-c", _LAUNCHER, "sync", *command)
-
-
-def waiting_to_serve() -> tuple[str, ...]:
-    """The command of its workers."""
-    return ("/bin/sh", "-c", _WORKER, "sync")
-
-
-def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:
-    """The command of a launcher that starts when its workers are there, as any user."""
-    return ("/bin/sh", "-c", _MPI_LAUNCHER, "mpi", *command)
-
-
-def serving_only() -> tuple[str, ...]:
-    """The command of its workers."""
-    return ("/bin/sh", "-c", _MPI_WORKER, "mpi")
 
 
 def secret_name(run: Run) -> str:
     """The Secret with the keys; the MPI operator makes one of its own that ends in -ssh."""
-    return f"{run.job_name}-{'ssh-keys' if run.spec.get('kind') == 'mpi' else 'ssh'}"
+    return f"{run.job_name}-{'ssh-keys' if _is_operated(run) else 'ssh'}"
 
 
 def keys(run: Run) -> Companion:
     """The Secret: keys made for this run alone, and the list of its hosts."""
     return Companion(SECRETS, secret_name(run), partial(_secret, run))
+
+
+def hosts_told(run: Run) -> tuple[EnvironmentVariable, ...]:
+    """The hosts for programs that start ranks by themselves, also as MPICH and Intel MPI look."""
+    told = {
+        "QUARTERMASTER_HOSTS": ",".join(_hosts(run)),
+        "QUARTERMASTER_HOSTFILE": HOSTFILE,
+        "HYDRA_HOST_FILE": _MACHINEFILE,
+        "I_MPI_HYDRA_HOST_FILE": _MACHINEFILE,
+    }
+    return tuple(EnvironmentVariable(*each) for each in told.items())
 
 
 def add_keys(run: Run, pod: Manifest) -> None:
@@ -177,17 +84,32 @@ def add_keys(run: Run, pod: Manifest) -> None:
         mounts.append({"name": "ssh", "readOnly": True} | users)
 
 
+def _is_operated(run: Run) -> bool:
+    """Whether the MPI operator names its pods."""
+    return run.spec.get("kind") == "mpi"
+
+
+def _hosts(run: Run) -> list[str]:
+    """The names of those that take part."""
+    numbers = range(spec_of(run).nodes)
+    if _is_operated(run):
+        domain = f"{run.job_name}.{run.namespace}.svc"
+        return [f"{run.job_name}-worker-{index}.{domain}" for index in numbers]
+    return [host(run, index) for index in numbers]
+
+
 def _secret(run: Run) -> Manifest:
     private, public = _key_pair()
     spec = spec_of(run)
-    hosts = [host(run, index) for index in range(spec.nodes)]
+    hosts, count = _hosts(run), slots(spec)
     files = {
         "key": private,
         "key.pub": public,
         "known_hosts": f"* {public}",
         "sshd_config": _SERVER,
         "ssh_config": _CLIENT.replace("NAMES", f"{run.job_name}-*"),
-        "hostfile": "".join(f"{name} slots={slots(spec)}\n" for name in hosts),
+        "hostfile": "".join(f"{name} slots={count}\n" for name in hosts),
+        "machinefile": "".join(f"{name}:{count}\n" for name in hosts),
     }
     if is_housed(spec):
         files[_USERS] = _users(spec)

@@ -10,12 +10,13 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import JOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
-from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
+from bot.training.kinds.indexed import domain, first_pods, indexed_job, name_service
 from bot.training.kinds.job import ATTEMPTS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command
 from bot.training.kinds.pods import pod_template, root_metadata
-from bot.training.kinds.ssh import HOSTFILE, SSH_PORT, add_keys, keys, serving
+from bot.training.kinds.shell import serving
+from bot.training.kinds.ssh import HOSTFILE, SSH_PORT, add_keys, hosts_told, keys
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -49,7 +50,7 @@ class SyncKind:
     def manifest(self, run: Run, installation: str) -> Manifest:
         """The Job, suspended."""
         spec = spec_of(run)
-        command = launch_command(spec, "-hostfile", HOSTFILE)
+        command = launch_command(spec, HOSTFILE)
         return launching_job(run, installation, replace(spec, command=command))
 
     def companions(self, run: Run) -> tuple[Companion, ...]:
@@ -66,7 +67,7 @@ def launching_job(run: Run, installation: str, spec: RunSpec, **more: Any) -> Ma
 
     `more` are fields of the pods' spec.
     """
-    spec = replace(spec, command=serving(spec.command), env=(*_hosts(run, spec), *spec.env))
+    spec = replace(spec, command=serving(spec.command), env=(*_hosts(run), *spec.env))
     template = pod_template(run, installation, spec, subdomain=domain(run), **more)
     add_keys(run, template["spec"])
     template["spec"]["containers"][0]["ports"] = [SSH_PORT]
@@ -91,12 +92,11 @@ def on_nodes(pod: Manifest, spec: RunSpec) -> None:
         pod["containers"][0]["securityContext"] = {"privileged": True}
 
 
-def _hosts(run: Run, spec: RunSpec) -> tuple[EnvironmentVariable, ...]:
-    """The hosts for programs that start ranks by themselves, also as Open MPI reads them."""
-    named = ",".join(host(run, index) for index in range(spec.nodes))
+def _hosts(run: Run) -> tuple[EnvironmentVariable, ...]:
+    """The hosts, also as Open MPI looks for them."""
     return (
-        EnvironmentVariable("QUARTERMASTER_HOSTS", named),
-        EnvironmentVariable("QUARTERMASTER_HOSTFILE", HOSTFILE),
+        *hosts_told(run),
         EnvironmentVariable("OMPI_MCA_orte_default_hostfile", HOSTFILE),
         EnvironmentVariable("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
+        EnvironmentVariable("PRTE_MCA_prte_default_hostfile", HOSTFILE),
     )

@@ -10,7 +10,7 @@ from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import TRAINJOBS, Resource
 from bot.errors import ClusterError, ConflictError, UsageError
-from bot.training.kinds.elastic import ELASTIC, launch_command, processes
+from bot.training.kinds.elastic import ELASTIC, checked_command, processes
 from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
@@ -67,7 +67,7 @@ class TrainJobKind:
     def manifest(self, run: Run, installation: str) -> Manifest:
         """The TrainJob, suspended, as Kubeflow Trainer has it from 2.2 on."""
         spec = spec_of(run)
-        spec = replace(spec, command=launch_command(spec))
+        spec = replace(spec, command=checked_command(spec))
         template = pod_template(run, installation, spec)
         container = template["spec"]["containers"][0]
         trainer: Manifest = {

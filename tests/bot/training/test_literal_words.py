@@ -33,6 +33,6 @@ def test_our_own_scripts_arrive_whole(full: Rig) -> None:
     full.pass_time(minutes=2)
     pod = full.world.list("pods", "team-a")[0]
     script = words_of(pod["spec"]["containers"][0])[2]
-    assert "sshd=$(command -v sshd || echo /usr/sbin/sshd)" in script
+    assert "sshd=$(command -v sshd || command -v /usr/sbin/sshd)" in script
     assert "deadline=$(($(date +%s) + 900))" in script
     assert "$$" not in script

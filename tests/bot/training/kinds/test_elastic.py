@@ -15,6 +15,7 @@ from bot.training.kinds.elastic import ElasticKind, launch_command
 from bot.training.kinds.job import FAILURE_POLICY
 from bot.training.queueing import dress_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
+from playground.cluster.control.expansion import words_of
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
@@ -52,7 +53,6 @@ LARGE = {
 CONTAINER = {
     "name": "main",
     "image": IMAGE,
-    "command": ["torchrun", "train.py", "--epochs", "3"],
     "env": [
         {"name": "FI_PROVIDER", "value": "efa"},
         {"name": "PET_NNODES", "value": "1:3"},
@@ -83,8 +83,19 @@ def service() -> dict[str, Any]:
     return {"metadata": {"name": companion.name}, **companion.body()}
 
 
+def command_of(container: dict[str, Any]) -> list[str]:
+    """What a container runs behind our shell; none of our own text."""
+    shell, option, _, name, *words = words_of(container)
+    assert (shell, option, name) == ("/bin/sh", "-c", "elastic")
+    return words
+
+
 def test_a_run_becomes_an_indexed_job() -> None:
-    assert manifest() == {
+    job = manifest()
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert command_of(container) == ["torchrun", "train.py", "--epochs", "3"]
+    del container["command"]
+    assert job == {
         "metadata": {
             "name": NAME,
             "namespace": "team-a",
@@ -173,21 +184,38 @@ def test_a_rendezvous_of_ones_own_stays() -> None:
     ("command", "launched"),
     [
         ("python train.py --lr 1", "torchrun train.py --lr 1"),
-        ("/opt/conda/bin/python3.12 train.py", "torchrun train.py"),
+        ("python -u train.py", "torchrun train.py"),
+        ("/opt/conda/bin/python3.12 train.py",
+         "/opt/conda/bin/python3.12 -m torch.distributed.run train.py"),
         ("python -m acme.train", "torchrun -m acme.train"),
-        ("python -X dev train.py", "torchrun --no-python python -X dev train.py"),
-        ("python", "torchrun --no-python python"),
+        ("python -X dev train.py", "torchrun --no_python python -X dev train.py"),
+        ("python", "torchrun --no_python python"),
         ("./train.py", "torchrun ./train.py"),
-        ("bash run.sh", "torchrun --no-python bash run.sh"),
+        ("bash run.sh", "torchrun --no_python bash run.sh"),
+        ("env A=1 python train.py", "env A=1 torchrun train.py"),
+        ("env A=1", "torchrun --no_python env A=1"),
+        ("uv run train.py", "uv run torchrun train.py"),
+        ("uv run -m acme.train", "uv run torchrun -m acme.train"),
+        ("conda run -n lane python -u train.py", "conda run -n lane torchrun train.py"),
+        ("poetry run acme-train", "poetry run torchrun --no_python acme-train"),
         ("torchrun --max-restarts 3 train.py", "torchrun --max-restarts 3 train.py"),
+        ("env A=1 torchrun train.py", "env A=1 torchrun train.py"),
         ("/usr/bin/accelerate launch train.py", "/usr/bin/accelerate launch train.py"),
         ("python -m torch.distributed.run a.py", "python -m torch.distributed.run a.py"),
         ("", ""),
     ],
-)
+)  # fmt: skip
 def test_the_command_is_launched_on_each_node(command: str, launched: str) -> None:
     spec = replace(SPEC, command=tuple(command.split()))
     assert launch_command(spec) == tuple(launched.split())
+
+
+def test_no_torchrun_starts_within_another() -> None:
+    own = ("bash", "-c", "cd /app && torchrun train.py")
+    assert launch_command(replace(SPEC, command=own)) == own
+    plain = ("bash", "-c", "cd /app && python train.py")
+    launched = launch_command(replace(SPEC, command=plain))
+    assert launched == ("torchrun", "--no_python", *plain)
 
 
 def test_the_first_node_speaks_for_it() -> None:

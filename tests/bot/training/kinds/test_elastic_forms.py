@@ -19,6 +19,7 @@ from playground.cluster.operators.catalogue import torch_runtime
 from playground.cluster.operators.job_rules import torch_causes
 from playground.cluster.operators.train_job_rules import train_causes
 from tests.bot.ground import ALICE, INSTALLATION
+from tests.bot.training.kinds.test_elastic import command_of
 from tests.bot.training.objects import RUN_ID, pod, run
 from tests.bot.training.rig import IMAGE
 from tests.schemas import fits_custom
@@ -55,6 +56,12 @@ ENV = [
     {"name": "BATCH_SIZE", "value": "33"},
     {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}},
 ]
+INDEX = {
+    "name": "QUARTERMASTER_INDEX",
+    "valueFrom": {
+        "fieldRef": {"fieldPath": "metadata.labels['training.kubeflow.org/replica-index']"}
+    },
+}
 LARGE = {"memory": "144Gi", "nvidia.com/gpu": "2"}
 RESOURCES = {"requests": {"cpu": "16", **LARGE}, "limits": LARGE}
 MOUNTS = [
@@ -89,8 +96,7 @@ def test_a_run_becomes_an_elastic_pytorch_job() -> None:
     container = {
         "name": "pytorch",
         "image": IMAGE,
-        "command": ["torchrun", "train.py"],
-        "env": ENV,
+        "env": [*ENV, INDEX],
         "resources": RESOURCES,
         "volumeMounts": MOUNTS,
     }
@@ -106,7 +112,11 @@ def test_a_run_becomes_an_elastic_pytorch_job() -> None:
     }
     worker = {"replicas": 3, "restartPolicy": "OnFailure", "template": template}
     policy = {"rdzvBackend": "c10d", "rdzvId": NAME, "minReplicas": 1, "maxReplicas": 3}
-    assert pytorch_job() == {
+    job = pytorch_job()
+    (made,) = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+    assert command_of(made) == ["torchrun", "train.py"]
+    del made["command"]
+    assert job == {
         "metadata": METADATA,
         "spec": {
             "elasticPolicy": {**policy, "maxRestarts": 10},
@@ -126,7 +136,10 @@ def test_a_run_becomes_an_elastic_pytorch_job() -> None:
 def test_a_run_becomes_a_train_job() -> None:
     job = {"name": "node", "template": {"spec": {"template": OVERRIDE}}}
     runtime = {"template": {"spec": {"replicatedJobs": [job]}}}
-    assert train_job() == {
+    made = train_job()
+    assert command_of(made["spec"]["trainer"]) == ["torchrun", "train.py"]
+    del made["spec"]["trainer"]["command"]
+    assert made == {
         "metadata": METADATA,
         "spec": {
             "suspend": True,
@@ -139,7 +152,6 @@ def test_a_run_becomes_a_train_job() -> None:
                 "numNodes": 3,
                 "numProcPerNode": 2,
                 "image": IMAGE,
-                "command": ["torchrun", "train.py"],
                 "env": ENV,
                 "resourcesPerNode": RESOURCES,
             },

@@ -51,8 +51,11 @@ MPIRUN = (
 ENV = [
     {"name": "QUARTERMASTER_HOSTS", "value": ",".join(HOSTS)},
     {"name": "QUARTERMASTER_HOSTFILE", "value": HOSTFILE},
+    {"name": "HYDRA_HOST_FILE", "value": "/etc/quartermaster/machinefile"},
+    {"name": "I_MPI_HYDRA_HOST_FILE", "value": "/etc/quartermaster/machinefile"},
     {"name": "OMPI_MCA_orte_default_hostfile", "value": HOSTFILE},
     {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "true"},
+    {"name": "PRTE_MCA_prte_default_hostfile", "value": HOSTFILE},
     {"name": "USE_WORKERS", "value": "true"},
 ]
 POD = {

@@ -1,0 +1,165 @@
+"""The shell text that containers of runs begin with: what they need, and how they meet.
+
+Each first says what its image lacks, by name, before anything starts.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+# Where a run's Secret is mounted: keys, settings of ssh, and the list of hosts.
+FOLDER = "/etc/quartermaster"
+_SHELL = ("/bin/sh", "-c")
+_BEGIN = """\
+set -eu
+lacks() {
+  echo "This image has no $1: $2." >&2
+  exit 127
+}
+need() {
+  case $1 in */*) return ;; esac
+  command -v "$1" > /dev/null || lacks "$1" "$2"
+}
+"""
+_HOW = {
+    "mpirun": "install Open MPI in it, for example openmpi-bin of Debian",
+    "torchrun": "install PyTorch in it, for example by pip install torch",
+}
+_CHECK = "check the words after --, and the image"
+# What every pod begins with that is reached by ssh, or reaches others so.
+_READY = """\
+sshd=$(command -v sshd || command -v /usr/sbin/sshd) ||
+  lacks sshd "install openssh-server in it"
+need ssh "install openssh-client in it"
+if [ "$(id -u)" = 0 ]; then
+  mkdir -p /run/sshd
+  ssh_config=/etc/ssh/ssh_config
+else
+  # ssh looks there, wherever HOME points.
+  home=$(getent passwd "$(id -u)" | cut -d : -f 6)
+  if [ -z "$home" ] || ! mkdir -p "$home/.ssh"; then
+    echo "This image has no home for the user $(id -u), whom ssh and sshd have to know." >&2
+    exit 1
+  fi
+  ssh_config=$home/.ssh/config
+fi
+# Of two settings ssh takes the first, and images have their own.
+know() {
+  touch "$ssh_config"
+  before=$(cat "$ssh_config")
+  { cat; echo "Host *"; echo "$before"; } > "$ssh_config"
+  chmod go-w "$ssh_config"
+}
+"""
+_KNOW_ALL = f"know < {FOLDER}/ssh_config\n"
+_SERVE = f'exec "$sshd" -D -e -f {FOLDER}/sshd_config'
+_AWAIT = """\
+deadline=$(($(date +%s) + 900))
+while read -r host slots; do
+  until ssh -q -n "$host" true; do
+    if [ "$(date +%s)" -ge "$deadline" ]; then
+      echo "$host does not answer after 15 minutes:" >&2
+      ssh -n "$host" true
+      exit 1
+    fi
+    sleep 2
+  done
+done < "$QUARTERMASTER_HOSTFILE"
+"""
+# By its whole path mpirun finds its like on the other nodes, too.
+_LAUNCH = """\
+program=$(command -v "$1" || echo "$1")
+shift
+exec "$program" "$@"
+"""
+_TAKING_PART = f'"$sshd" -f {FOLDER}/sshd_config\n{_AWAIT}{_LAUNCH}'
+# Pods on the network of nodes have no names of their own: their Service tells their addresses.
+_COLLECT = f"""\
+collect() {{
+  found= deadline=$(($(date +%s) + $1))
+  until [ "$(echo $found | wc -w)" -ge "$QUARTERMASTER_NODES" ]; do
+    if [ "$(date +%s)" -ge "$deadline" ]; then
+      echo "After 15 minutes $(echo $found | wc -w) of $QUARTERMASTER_NODES nodes are there." >&2
+      exit 1
+    fi
+    sleep 2
+    found=$(getent ahosts "$QUARTERMASTER_DOMAIN" | cut -d " " -f 1 | sort -u) || found=
+  done
+  found=$(echo $found)
+  sed "s/^Host .*/Host $found/" {FOLDER}/ssh_config | know
+}}
+"""
+# The launcher may get its node long after its workers got theirs.
+_YEAR = 31536000
+_WORKER = f"""\
+{_READY}{_COLLECT}collect {_YEAR} &
+{_SERVE}
+"""
+_LAUNCHER = f"""\
+{_READY}{_COLLECT}collect 900
+mkdir -p "$(dirname "$QUARTERMASTER_HOSTFILE")"
+others=$(echo "$found" | tr " " "\\n" | grep -vxF "$QUARTERMASTER_ADDRESS" || true)
+for host in "$QUARTERMASTER_ADDRESS" $others; do
+  echo "$host slots=$QUARTERMASTER_SLOTS"
+done > "$QUARTERMASTER_HOSTFILE"
+sed "s/ slots=/:/" "$QUARTERMASTER_HOSTFILE" > "$HYDRA_HOST_FILE"
+QUARTERMASTER_HOSTS=$(cut -d " " -f 1 "$QUARTERMASTER_HOSTFILE" | paste -s -d ,)
+export QUARTERMASTER_HOSTS
+{_TAKING_PART}"""
+# The first pod launches once all others answer; those only serve.
+_NUMBERED = f"""\
+{_READY}{_KNOW_ALL}if [ "$JOB_COMPLETION_INDEX" != 0 ]; then {_SERVE}; fi
+{_TAKING_PART}"""
+# An image may be pulled within the time that torchrun gives the first pod to be there, or not; and
+# older ones know themselves neither by the name of a Service nor by its address.
+_MEET = """\
+if [ "${QUARTERMASTER_INDEX:-${JOB_COMPLETION_INDEX:-}}" = 0 ]; then
+  met=is_host=true
+else
+  met=is_host=false,read_timeout=600
+fi
+export PET_RDZV_CONF="$met${PET_RDZV_CONF:+,$PET_RDZV_CONF}"
+"""
+_EXEC = 'exec "$@"\n'
+
+
+def serving(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of every pod: the first one runs `command` when it reaches all of them."""
+    return _beginning("sync", _NUMBERED, command)
+
+
+def launching(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a launcher on the network of nodes: `command`, once it reaches all others."""
+    return _beginning("sync", _LAUNCHER, command)
+
+
+def waiting_to_serve() -> tuple[str, ...]:
+    """The command of its workers."""
+    return _beginning("sync", _WORKER)
+
+
+def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a launcher that takes no part itself, as any user: `command`."""
+    return _beginning("mpi", f"{_READY}{_KNOW_ALL}{_AWAIT}{_LAUNCH}", command)
+
+
+def serving_only() -> tuple[str, ...]:
+    """The command of its workers."""
+    return _beginning("mpi", f"{_READY}{_SERVE}\n")
+
+
+def meeting(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of pods in which torchrun meets at the first one, by their number."""
+    return _beginning("elastic", f"{_MEET}{_EXEC}", command)
+
+
+def checked(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of pods of which an operator says where they meet."""
+    return _beginning("elastic", _EXEC, command)
+
+
+def _beginning(name: str, text: str, command: Sequence[str] = ()) -> tuple[str, ...]:
+    """A shell that says what is missing, and goes on with the text."""
+    if not command:
+        return (*_SHELL, _BEGIN + text, name)
+    how = _HOW.get(PurePosixPath(command[0]).name, _CHECK)
+    return (*_SHELL, f'{_BEGIN}need "$1" "{how}"\n{text}', name, *command)
