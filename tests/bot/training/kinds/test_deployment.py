@@ -38,6 +38,7 @@ SPEC = RunSpec(
 )
 ROW = run(spec=to_row(SPEC))
 ROLE = "quartermaster.dev/role"
+MACHINEFILE = "/tmp/quartermaster/machinefile"  # noqa: S108 - in the container of one run
 MPIRUN = (
     "mpirun --allow-run-as-root -bind-to none -map-by slot -hostfile /tmp/quartermaster/hostfile"
     " -np 24 -x LD_LIBRARY_PATH -x PATH python train.py"
@@ -58,10 +59,10 @@ POD = {
                 {"name": "QUARTERMASTER_NODES", "value": "3"},
                 {"name": "QUARTERMASTER_SLOTS", "value": "8"},
                 {"name": "QUARTERMASTER_HOSTFILE", "value": HOSTFILE},
-                {
-                    "name": "OMPI_MCA_orte_default_hostfile",
-                    "value": HOSTFILE,
-                },
+                {"name": "HYDRA_HOST_FILE", "value": MACHINEFILE},
+                {"name": "I_MPI_HYDRA_HOST_FILE", "value": MACHINEFILE},
+                {"name": "OMPI_MCA_orte_default_hostfile", "value": HOSTFILE},
+                {"name": "PRTE_MCA_prte_default_hostfile", "value": HOSTFILE},
             ],
             "resources": {
                 "requests": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "8"},
