@@ -64,6 +64,21 @@ _INNER = re.compile(
 
 _MENTION = re.compile(r"<(?=[@#!])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# What any text has that one of the patterns finds something in, in small letters. Looking for it
+# takes a thirtieth of the time, and most of what programs say has none of it.
+_TOKEN_HINTS = (
+    *("eyj", "xox", "xapp-", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-"),
+    *("akia", "asia", "abia", "acca", "aiza", "ya29.", "gocspx-", "dop_v1_", "hvs.", "glsa_"),
+    *("sk-", "hf_", "nvapi-", "gsk_", "r8_", "wandb_v1_", "dapi", "xai-", "npm_", "pypi-"),
+    *("dckr_pat_", "sg.", "sk_live_", "rk_live_", "age-secret-key-1"),
+    *("hooks.slack", "webhook", "api.telegram", "chat.googleapis"),
+)
+_NAME_HINTS = (
+    *("password", "passwd", "passphrase", "secret", "credential", "pwd", "token", "key", "auth"),
+    *("bearer", "basic", "cookie", "jwt", "sas", "pat", "sig", "x-amz-", "x-goog-"),
+    *("wandb", "hf", "huggingface", "openai", "anthropic", "comet", "neptune", "clearml"),
+    *("googleaccessid", "://", "-----begin"),
+)
 _PASSWORD = re.compile(r".*(?:password|passwd|passphrase|secret|credentials?|pwd)")
 _GLUED = re.compile(r".*(?:token|apikey|accesskey|secretkey)")
 _WHOLE = {"auth", "authorization", "bearer", "cookie", "jwt", "sas", "pat", "sig", "signature"}
@@ -144,6 +159,8 @@ def _words(name: str) -> list[str]:
 
 def holds_a_secret(text: str) -> bool:
     """Whether the text has something in it that only a secret looks like."""
+    if not _has_one(text, _TOKEN_HINTS) and not _has_one(text, _NAME_HINTS):
+        return False
     forms = (_TOKENS, _LOGIN, _PEM_BEGINS, _HOOKS, _PARAMETER, _BEARER)
     return any(each.search(text) for each in forms)
 
@@ -165,15 +182,28 @@ def secret_in(words: Sequence[str]) -> str | None:
 
 def mask(text: str, most: int = LONGEST_LINE) -> str:
     """Text without what looks like a secret, and then cut to so many characters."""
-    text = _PEM.sub(HIDDEN, text[: most + _BEYOND])
-    text = _HOOKS.sub(rf"\1{HIDDEN}", text)
+    text = text[: most + _BEYOND]
+    may_be_token = _has_one(text, _TOKEN_HINTS)
+    if not may_be_token and not _has_one(text, _NAME_HINTS):
+        return text[:most]
+    return _masked(text, may_be_token=may_be_token)[:most]
+
+
+def _masked(text: str, *, may_be_token: bool = True) -> str:
+    text = _PEM.sub(HIDDEN, text)
+    text = _HOOKS.sub(rf"\1{HIDDEN}", text) if may_be_token else text
     text = _PARAMETER.sub(rf"\1{HIDDEN}", text)
-    text = _TOKENS.sub(HIDDEN, text)
+    text = _TOKENS.sub(HIDDEN, text) if may_be_token else text
     text = _BEARER.sub(rf"\1\2{HIDDEN}", text)
     text = _HEADER.sub(rf"\1{HIDDEN}", text)
     text = _LOGIN.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}@", text)
     text = _INNER.sub(_masked_pair, _PAIR.sub(_masked_pair, text))
-    return _OPTION.sub(_masked_option, text)[:most]
+    return _OPTION.sub(_masked_option, text)
+
+
+def _has_one(text: str, hints: Iterable[str]) -> bool:
+    small = text.casefold()
+    return any(hint in small for hint in hints)
 
 
 def hide_secrets(text: str) -> str:
@@ -230,7 +260,9 @@ def _unwrapped(lines: list[str]) -> Iterator[str]:
         if len(line) < _WRAPPED_FROM or not rest or not _TOKEN_ENDS.search(line):
             continue
         whole = line + rest[1]
-        if any(len(line) < each.end() for each in _TOKENS.finditer(whole)):
+        if _has_one(whole, _TOKEN_HINTS) and any(
+            len(line) < each.end() for each in _TOKENS.finditer(whole)
+        ):
             lines[place] = whole
             lines[place + 1] = lines[place + 1][rest.end() :].strip()
     yield from lines

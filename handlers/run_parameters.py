@@ -11,6 +11,15 @@ class AnyRun(RunReference):
     rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)(?:#([1-9][0-9]{0,5}))?")
 
 
+class PodName(Pattern):
+    """One of a run's pods: by its number, its part in the run, or its whole name."""
+
+    word = "POD"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+    form = "the number of a pod such as `1`, `launcher`, `worker-1`, or a pod's whole name"
+    example = "1"
+
+
 class PriorityName(Pattern):
     """A priority class of the cluster."""
 

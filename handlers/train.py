@@ -1,6 +1,6 @@
 """/train: submit training runs, follow them, read their logs, stop them, start them again."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bot.access import Caller, Right
 from bot.errors import NotFoundError
@@ -35,6 +35,7 @@ from bot.training.answers import list_card, log_card, stranger_card, why_card
 from bot.training.card import run_card
 from bot.training.kinds import NAMES
 from bot.training.lineage import lineage_of
+from bot.training.log_reads import LogWish
 from bot.training.presets import presets_of, with_preset
 from bot.training.record import details
 from bot.training.renderer import people_of
@@ -44,12 +45,36 @@ from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.context import Context
-from handlers.run_parameters import AnyRun, FormName, PresetName, PriorityName, StateKept
+from handlers.run_parameters import (
+    AnyRun,
+    FormName,
+    PodName,
+    PresetName,
+    PriorityName,
+    StateKept,
+)
 from handlers.snapshot import KeepTime, SnapshotName
 from handlers.starting import restarted, resubmitted, started
 from handlers.submissions import SUBMISSIONS
 
 BUTTON_TAIL = 50
+
+
+@dataclass(frozen=True)
+class LogAsked:
+    """Which log of which run somebody asks for."""
+
+    run: Reference
+    tail: int
+    pod: str | None
+    previous: bool
+    file: bool
+    team: str | None
+
+    @property
+    def wish(self) -> LogWish:
+        """What of it they want to see."""
+        return LogWish(self.tail, self.pod or "", self.previous, self.file)
 
 
 train = Command("train", "Training runs: submit, follow, stop, and start again")
@@ -133,8 +158,11 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 
 
 @train.verb(
-    "logs", "The last lines that a run said", right=Right.RUN_READ,
-    examples=("logs lane --tail 50", "logs lane#2"),
+    "logs", "What a run said: its last lines, or all of it", right=Right.RUN_READ, into=LogAsked,
+    examples=(
+        "logs lane --tail 50", "logs lane#2", "logs wide --pod 1", "logs lane --previous",
+        "logs lane --file",
+    ),
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Which run")
 @train.option(
@@ -143,16 +171,19 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
     default=BUTTON_TAIL,
     help="How many lines; of many you get a file",
 )
+@train.option("--pod", PodName(), help="Of which of its pods: 1, launcher, worker-1")
+@train.option("--previous", flag=True, help="From before its last restart")
+@train.option("--file", flag=True, help="All that there is, as a file where it is long")
 @train.option("--team", TeamName(), help="Another team than the channel's")
-def logs(ctx: Context, run: Reference, tail: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def logs(ctx: Context, asked: LogAsked) -> Reply:
     """The log as it is now, or as it was kept."""
-    found = _find(ctx, run)
+    found, wish = _find(ctx, asked.run), asked.wish
     if isinstance(found, Run):
-        return _log_of(ctx, found, tail)
+        return _log_of(ctx, found, wish)
     cluster, reads = found.cluster, ctx.training_reads
     return Reply(
         later=lambda: Reply(
-            card=log_card(found.name, reads.stranger_log_tail(cluster, found, tail))
+            card=log_card(found.name, reads.stranger_log_tail(cluster, found, wish), wish)
         )
     )
 
@@ -215,7 +246,7 @@ def of_run(ctx: Context, value: str) -> str:
 @train.button("train.logs", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_logs(ctx: Context, run_id: str) -> Reply:
     """The log of the card's run."""
-    return _log_of(ctx, ctx.training.get(ctx.session, run_id), BUTTON_TAIL)
+    return _log_of(ctx, ctx.training.get(ctx.session, run_id), LogWish(BUTTON_TAIL))
 
 
 @train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True, repeats=True)
@@ -257,6 +288,6 @@ def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
     return Reply((join(code(stopped.reference), said, again, " starts it again."),))
 
 
-def _log_of(ctx: Context, run: Run, lines: int) -> Reply:
+def _log_of(ctx: Context, run: Run, wish: LogWish) -> Reply:
     reads = ctx.training_reads
-    return Reply(later=lambda: Reply(card=log_card(run.reference, reads.log_tail(run, lines))))
+    return Reply(later=lambda: Reply(card=log_card(run.reference, reads.log_tail(run, wish), wish)))

@@ -18,6 +18,7 @@ from bot.cluster.listing import METADATA, Listing, read_all
 from bot.cluster.log_tail import READ_BYTES, LastLines, Limits, read_tail
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PODS, Resource
+from bot.cluster.whole_log import read_whole
 from bot.errors import ClusterError
 
 _LET_IT_GO = "A platform admin has to let Quartermaster delete it, or to delete it by hand."
@@ -44,6 +45,16 @@ class Target(Generic[T]):
     def path(self, version: str, method: str) -> str:
         """Where the server has it; what is created is posted to all of its kind."""
         return self.resource.path(version, self.namespace, "" if method == "POST" else self.name)
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """Whose log is read: of a container as it runs now, or as it ran before its last restart."""
+
+    pod: str
+    namespace: str
+    container: str
+    is_previous: bool = False
 
 
 class Client:
@@ -175,20 +186,22 @@ class Client:
 
         Lines that are so long that they have more than `read_bytes` are not all read.
         """
-        query = {"container": container} | ({"previous": "true"} if previous else {})
-        request = self._log_request(pod, namespace, query)
-        return read_tail(self._connection, request, tail_lines, Limits(read_bytes)).lines
+        log = LogSource(pod, namespace, container, is_previous=previous)
+        return self.last_lines(log, tail_lines, Limits(read_bytes)).lines
 
-    def last_lines(
-        self, pod: str, namespace: str, *, container: str, tail_lines: int, limits: Limits
-    ) -> LastLines:
+    def last_lines(self, log: LogSource, tail_lines: int, limits: Limits) -> LastLines:
         """The last lines of a container, and whether the limits left some of them out."""
-        request = self._log_request(pod, namespace, {"container": container})
-        return read_tail(self._connection, request, tail_lines, limits)
+        return read_tail(self._connection, self._log_request(log), tail_lines, limits)
 
-    def _log_request(self, pod: str, namespace: str, query: dict[str, str]) -> Request:
-        doing = self._doing("Reading the log of", Target(PODS, pod, namespace))
-        path = PODS.path("v1", namespace, pod) + "/log"
+    def whole_log(self, log: LogSource) -> LastLines:
+        """All that its node still has of a container's log, as far as that may be held."""
+        return read_whole(self._connection, self._log_request(log))
+
+    def _log_request(self, log: LogSource) -> Request:
+        doing = self._doing("Reading the log of", Target(PODS, log.pod, log.namespace))
+        path = PODS.path("v1", log.namespace, log.pod) + "/log"
+        before = {"previous": "true"} if log.is_previous else {}
+        query = {"container": log.container} | before
         return Request(doing, "GET", path, query, accept="text/plain, */*")
 
     def served(self, group: str) -> builtins.list[str]:

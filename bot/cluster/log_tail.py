@@ -5,6 +5,7 @@ away. What it calls a line is an entry of the container runtime's file: 16 KiB a
 progress bar that never ends its line has hundreds of them.
 """
 
+import codecs
 import re
 import time
 from collections import deque
@@ -24,7 +25,7 @@ _BEGIN_BYTES = 1024
 _BREAK = re.compile(rb"[\r\n]\s*(?=\S)")
 _GAP = re.compile(rb"\s+(?=\S)")
 _UNSEEN = re.compile(
-    r"\x1b\[[0-9;:?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"\x1b\[[0-9;:?]*[ -/]*(?:[@-~]|\Z)"  # colours, and where the cursor goes
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # links and titles
     r"|\x1b."
     r"|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f]"
@@ -79,11 +80,16 @@ def read_tail(
             is_unsure = limits.asks_again and tail.lines < count and text != tail.text
             if is_unsure and _is_all(connection, request, tail, deadline):
                 text = tail.text
-            lines = lines_of(text.decode(errors="replace"))[-tail_lines:]
+            lines = lines_of(text_of(text))[-tail_lines:]
             has_more = count < wanted or len(text) < tail.size
             return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
     longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"
     raise ClusterError(sentence(request.doing, longest), reason="TooLong")
+
+
+def text_of(log: bytes) -> str:
+    """What stands in these bytes; of a line that goes on, no character that is there in part."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(log)
 
 
 def lines_of(text: str) -> list[str]:

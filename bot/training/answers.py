@@ -13,8 +13,9 @@ from bot.training.kinds.interactive import door_name, host_of
 from bot.training.kinds.volumes import mounts_of
 from bot.training.lasting import PORT, last_moment
 from bot.training.listing import Listed, Listing
+from bot.training.log_reads import LogTail, LogWish
 from bot.training.new_run import Submitted
-from bot.training.reads import Door, LogTail
+from bot.training.reads import Door
 from bot.training.record import file_name
 from bot.training.spec import RunSpec, Volume, spec_of
 from bot.training.strangers import Stranger
@@ -82,11 +83,14 @@ def stranger_card(stranger: Stranger, now: datetime) -> Card:
     )
 
 
-def log_card(name: str, tail: LogTail) -> Card:
-    """The last lines of a log, and when they were kept if they were not read just now."""
-    said = tuple(_log_lines(tail))
-    text, file = "\n".join(tail.lines), AsFile(f"{file_name(name)}.log", "Use a smaller `--tail`.")
-    return Card(f"Log of {name}", tail.pod or "", lines=said, code=text, as_file=file)
+def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
+    """A log, or its last lines, and when they were kept if they were not read just now."""
+    which = (name, wish.pod, "previous" if wish.is_previous else "")
+    file = AsFile(f"{file_name('-'.join(filter(None, which)))}.log", "Use a smaller `--tail`.")
+    before = ", before its last restart" if tail.pod and wish.is_previous else ""
+    said = tuple(_log_lines(tail, wish))
+    text = "\n".join(tail.lines)
+    return Card(f"Log of {name}", f"{tail.pod or ''}{before}", lines=said, code=text, as_file=file)
 
 
 def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
@@ -170,20 +174,24 @@ def _stranger_age(stranger: Stranger, now: datetime) -> str:
     return format_duration(max(now - made, now - now)) if made else "unknown"
 
 
-def _log_lines(tail: LogTail) -> Iterator[Markup]:
+def _log_lines(tail: LogTail, wish: LogWish) -> Iterator[Markup]:
     if tail.trouble:
         yield sentence(f"It could not be read just now: {tail.trouble}")
     if tail.kept_at is not None:
         yield join("These lines were kept ", when(tail.kept_at), ".")
     if tail.is_cut:
-        yield plain(_cut(tail))
+        yield plain(_cut(tail, wish))
+    if wish.is_whole and tail.lines and tail.kept_at is None:
+        yield plain("Nodes keep the newest file of a log, and usually begin a new one at 10 MiB.")
     if not tail.lines:
         yield plain("It has said nothing yet." if tail.pod else "There is no pod yet.")
 
 
-def _cut(tail: LogTail) -> str:
+def _cut(tail: LogTail, wish: LogWish) -> str:
     if tail.kept_at is not None:
         return f"Of a pod that is gone only the last {KEPT_LINES} lines are kept."
+    if wish.is_whole:
+        return f"It is so much that only the last {len(tail.lines):,} lines of it are here."
     return f"Its lines are so long that only the last {len(tail.lines):,} of them are here."
 
 

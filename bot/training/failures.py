@@ -10,13 +10,12 @@ from bot.cluster.objects import Pod, Terminated, find_condition
 from bot.training import mishaps
 from bot.training.kinds import kind_of_run
 from bot.training.mishaps import Mishap
-from bot.training.pods import exit_of, program_of
+from bot.training.pods import LAUNCHER, exit_of, program_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run
 
 # What one failure brings about in the other pods of a run comes within this time.
 TOGETHER = timedelta(minutes=2)
-_LAUNCHER = "launcher"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -140,7 +139,7 @@ def _bad_end(pod: Pod) -> Terminated | None:
 
 def _place(pod: Pod) -> str:
     """Which of the pods of a run it is, empty where there is one of its sort."""
-    if pod.labels.get(labels.ROLE) == _LAUNCHER:
+    if pod.labels.get(labels.ROLE) == LAUNCHER:
         return ""
     if index := pod.labels.get(labels.REPLICA_INDEX):
         return f"worker {index}"

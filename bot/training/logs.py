@@ -14,7 +14,7 @@ from bot.cluster.objects import Pod
 from bot.database.forgetting import forget_some
 from bot.errors import ClusterError
 from bot.masking import mask_lines
-from bot.training.pods import MAIN, exit_of, newest, program_of
+from bot.training.pods import MAIN, exit_of, newest, part_of, program_of
 from bot.training.state import has_ended, has_started
 from bot.training.tables import KEPT_LINES, KeptLog
 
@@ -121,6 +121,7 @@ def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) ->
                 run_id=run_id,
                 pod_uid=tail.pod.uid,
                 pod=tail.pod.name,
+                part=part_of(tail.pod),
                 lines=list(tail.lines),
                 kept_at=now,
                 is_failed=tail.pod.status.phase == "Failed",

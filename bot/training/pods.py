@@ -1,6 +1,6 @@
 """Pods of runs: which is the newest, and which of its containers runs the program."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ T = TypeVar("T", bound=ClusterObject)
 
 # What it is called in the pods of most kinds, in those of a PyTorchJob and of a TrainJob.
 MAIN, PYTORCH, NODE = "main", "pytorch", "node"
+LAUNCHER = "launcher"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PROGRAMS = frozenset({MAIN, PYTORCH, NODE})
 
@@ -30,7 +31,25 @@ def exit_of(pod: Pod) -> Terminated | None:
 
 def newest(pods: Sequence[T]) -> T:
     """The pod that was made last."""
-    return max(pods, key=lambda pod: (pod.metadata.creation_timestamp or _LONG_AGO, pod.name))
+    return max(pods, key=_age)
+
+
+def by_age(pods: Iterable[T]) -> list[T]:
+    """The pods, the one that was made last at the end."""
+    return sorted(pods, key=_age)
+
+
+def _age(pod: ClusterObject) -> tuple[datetime, str]:
+    return pod.metadata.creation_timestamp or _LONG_AGO, pod.name
+
+
+def part_of(pod: Pod | Holder) -> str:
+    """Which of a run's pods it is: launcher, worker-1, or 0; empty where it has no number."""
+    if pod.labels.get(labels.ROLE) == LAUNCHER:
+        return LAUNCHER
+    if index := pod.labels.get(labels.REPLICA_INDEX):
+        return f"worker-{index}"
+    return pod.labels.get(labels.INDEX) or pod.metadata.annotations.get(labels.INDEX, "")
 
 
 def main_container(pod: Holder) -> str:

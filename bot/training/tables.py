@@ -213,13 +213,17 @@ class Span(SQLModel, table=True):
 
 
 class KeptLog(SQLModel, table=True):
-    """The last lines of one pod of a run, without secrets; `is_final` once the pod has ended."""
+    """The last lines of one pod of a run, without secrets; `is_final` once the pod has ended.
+
+    `part` says which of several pods it is: launcher, worker-1, or 0.
+    """
 
     __tablename__: ClassVar[Any] = "kept_logs"
 
     run_id: str = Field(primary_key=True, foreign_key="runs.id")
     pod_uid: str = Field(primary_key=True)
     pod: str
+    part: str = Field(default="", sa_column_kwargs={"server_default": ""})
     lines: list[str] = Field(sa_type=JSON)
     kept_at: datetime = Field(sa_type=Moment)
     is_failed: bool = False

@@ -1,6 +1,7 @@
 """Secrets are told from settings, and taken out of logs."""
 
-from time import perf_counter
+import re
+from time import perf_counter, process_time
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from bot.masking import (
     HIDDEN,
     LONGEST_LINE,
+    _masked,
     holds_a_secret,
     is_secret,
     mask,
@@ -288,3 +290,36 @@ def test_lines_are_masked_then_cut_visibly() -> None:
     assert mask_lines(["x" * 20], 20) == ["x" * 20]
     long = mask_lines([f"{secret} " * 200], 7_000)
     assert long == ["[hidden] " * 200]
+
+
+BEGINNINGS = re.findall(
+    r"\S+",
+    """
+    ghp_ ghs_ github_pat_ glpat- xoxb- xapp- AKIA AIza ya29. hvs. sk- hf_ nvapi- gsk_ r8_ dapi xai-
+    wandb_v1_ npm_ pypi- SG. dckr_pat_ sk_live_ rk_live_ glsa_ AGE-SECRET-KEY-1 eyJ GOCSPX- dop_v1_
+    https://hooks.slack.com/services/ discord.com/api/webhooks/ api.telegram.org/bot :// @ = : , x 7
+    chat.googleapis.com/v1/spaces/ x.webhook.office.com/ postgres://u: sig= X-Amz-Signature= wandb=
+    GoogleAccessId= X-Goog-Credential= AWSAccessKeyId= password= dbPasswd: apiKey= token: jwt= SAS=
+    pat= cookie: signature= credentials= HF= openai: comet= 0123456789abcdef0123456789ABCDEF loss
+    a1b2c3d4e5f6a7b8c9d0e1f2 A1B2C3D4E5F6G7H8I9J0
+    """,
+)
+SPACED = ["Bearer ", "basic ", "Authorization: ", "--pwd ", "--api-key ", " ", '"', "'", "\u017f"]
+KEYS = ["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "\u212a"]
+PIECES = st.sampled_from([*BEGINNINGS, *SPACED, *KEYS])
+
+
+@settings(max_examples=400)
+@given(st.lists(PIECES, max_size=6).map("".join))
+def test_a_quick_look_misses_no_secret(text: str) -> None:
+    assert mask(text) == _masked(text)
+
+
+def test_lines_without_secrets_take_little_time() -> None:
+    lines = [f"epoch 1/3 step {step}/400 loss 1.394 images/sec: 804.3" for step in range(2_000)]
+    began = process_time()
+    assert mask_lines(lines) == lines
+    quick = process_time() - began
+    began = process_time()
+    assert [_masked(line) for line in lines] == lines
+    assert quick < (process_time() - began) / 2

@@ -5,12 +5,13 @@ from functools import partial
 
 import pytest
 
-from bot.cluster.client import Client
+from bot.cluster.client import Client, LogSource
 from bot.cluster.log_tail import Limits, lines_of
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import ApiServer, Asked, Wire
 
 LOG = "/api/v1/namespaces/team-a/pods/lane-x/log"
+SOURCE = LogSource("lane-x", "team-a", "main")
 RECORD = 16 * 1024
 
 
@@ -127,26 +128,26 @@ def log_of(*texts: bytes) -> Callable[[Asked, Wire], None]:
 
 def test_lines_left_out_are_told(server: ApiServer, client: Client) -> None:
     server.on("GET", LOG, log_of(*(b"%d " % each + b"x" * 9_000 + b"\n" for each in range(90))))
-    read = partial(client.last_lines, "lane-x", "team-a", container="main")
-    many = read(tail_lines=80, limits=Limits(2_000_000, 300_000))
+    read = partial(client.last_lines, SOURCE)
+    many = read(80, Limits(2_000_000, 300_000))
     assert (len(many.lines), many.lines[-1][:3], many.is_cut) == (33, "89 ", True)
-    few = read(tail_lines=20, limits=Limits(2_000_000, 300_000))
+    few = read(20, Limits(2_000_000, 300_000))
     assert (len(few.lines), few.is_cut) == (20, False)
 
 
 def test_all_of_a_log_has_its_first_line(server: ApiServer, client: Client) -> None:
     lines = [b"%d " % each + b"x" * 900 + b"\n" for each in range(90)]
     server.on("GET", LOG, log_of(*lines))
-    read = partial(client.last_lines, "lane-x", "team-a", container="main", tail_lines=500)
-    whole = read(limits=Limits(2_000_000, 1_000_000, asks_again=True))
+    read = partial(client.last_lines, SOURCE, 500)
+    whole = read(Limits(2_000_000, 1_000_000, asks_again=True))
     assert (len(whole.lines), whole.lines[0][:2], whole.is_cut) == (90, "0 ", False)
-    doubted = read(limits=Limits(2_000_000, 1_000_000))
+    doubted = read(Limits(2_000_000, 1_000_000))
     assert (len(doubted.lines), doubted.lines[0][:2], doubted.is_cut) == (89, "1 ", True)
 
 
 def test_asking_again_leaves_torn_words_out(server: ApiServer, client: Client) -> None:
     parts = [b"hf_" + b"a" * (RECORD - 3), *[b"b" * RECORD] * 3, b"c and more\n"]
     server.on("GET", LOG, log_of(*parts))
-    read = partial(client.last_lines, "lane-x", "team-a", container="main")
-    found = read(tail_lines=3, limits=Limits(2_000_000, 1_000_000, asks_again=True))
+    read = partial(client.last_lines, SOURCE)
+    found = read(3, Limits(2_000_000, 1_000_000, asks_again=True))
     assert found.lines == ["and more"]

@@ -1,5 +1,6 @@
 """Runs from their beginning to their end, in a cluster over HTTP."""
 
+from bot.training.log_reads import LogWish
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.cluster.story import cluster_queue, training_job
@@ -157,7 +158,7 @@ def test_a_preempted_run_waits_and_starts_again(rig: Rig) -> None:
         " them back. They went to Job theirs of team-b. It waits in its queue again and starts"
         " anew from its last checkpoint, if it wrote one. What it said is kept: `/train logs lane`"
     )
-    kept = rig.reads.log_tail(rig.get(run_id), 1)
+    kept = rig.reads.log_tail(rig.get(run_id), LogWish(1))
     assert kept.lines == (
         "2026-11-21 12:01:07 epoch 1/3 finished, accuracy 0.535, checkpoint saved",
     )

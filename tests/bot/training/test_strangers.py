@@ -7,7 +7,7 @@ import pytest
 
 from bot.audit import lines_about
 from bot.errors import ConflictError, NotAllowedError
-from bot.training.reads import LogTail
+from bot.training.log_reads import LogTail, LogWish
 from playground.cluster.story import training_job
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, ERIN, INSTALLATION
@@ -146,11 +146,11 @@ def test_logs_of_others_are_read_live(rig: Rig) -> None:
     theirs(rig)
     found = rig.service.find_stranger("team-a", "notebook")
     assert found is not None
-    tail = rig.reads.stranger_log_tail("default", found, 1)
+    tail = rig.reads.stranger_log_tail("default", found, LogWish(1))
     assert (tail.lines, tail.kept_at) == (
         ("2026-11-21 12:00:05 Found 1281167 training images, batch size 32",),
         None,
     )
     rig.world.delete("jobs", "notebook", "team-a")
     rig.pass_time(seconds=60)
-    assert rig.reads.stranger_log_tail("default", found, 1) == LogTail(None)
+    assert rig.reads.stranger_log_tail("default", found, LogWish(1)) == LogTail(None)

@@ -1,0 +1,224 @@
+"""The log that somebody asks for: of which pod, from before or after a restart, how much of it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Semaphore
+from typing import TypeVar
+
+from bot.cluster import labels
+from bot.cluster.client import LogSource
+from bot.cluster.cluster import Cluster
+from bot.cluster.holders import Holder
+from bot.cluster.log_tail import SHOWN_BYTES, WHOLE_BYTES, LastLines, Limits
+from bot.cluster.objects import Pod
+from bot.cluster.resources import HOLDERS, PODS
+from bot.database.database import Database
+from bot.errors import ClusterError, LimitError, NotFoundError
+from bot.masking import mask_lines
+from bot.training import finding
+from bot.training.kinds import kind_of_run
+from bot.training.logs import container_of
+from bot.training.pods import by_age, main_container, part_of, program_of
+from bot.training.strangers import Stranger
+from bot.training.tables import KEPT_LINES, KeptLog, Run
+
+T = TypeVar("T", Pod, Holder)
+
+LONGEST_SHOWN = 8_000
+"""What is shown of one line of a log, in characters."""
+
+_LIMITS = Limits(WHOLE_BYTES, SHOWN_BYTES, asks_again=True)
+_MOST_NAMED = 20
+# A whole log takes tens of megabytes of memory while it is read.
+_MOST_WHOLE = 1
+_PATIENCE_SECONDS = 10.0
+_NUMBERS = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True)
+class LogWish:
+    """Which log: of a pod as people call it, else of the one that speaks for the run.
+
+    `is_previous` asks for what it said before its last restart, `is_whole` for more than the last
+    `lines`: all that there is.
+    """
+
+    lines: int
+    pod: str = ""
+    is_previous: bool = False
+    is_whole: bool = False
+
+
+@dataclass(frozen=True)
+class LogTail:
+    """The last lines of a pod, without secrets.
+
+    `kept_at` is None when they were read just now; `trouble` says why they could not be.
+    `pod` is None when there is no pod and never was one that said anything. Of those asked for
+    `is_cut` ones before these were left out, as too long or not kept.
+    """
+
+    pod: str | None
+    lines: tuple[str, ...] = ()
+    kept_at: datetime | None = None
+    trouble: str = ""
+    is_cut: bool = False
+
+
+class LogReads:
+    """Reads logs: from the cluster while it has them, else what was kept."""
+
+    def __init__(self, database: Database, clusters: Mapping[str, Cluster]) -> None:
+        self._database = database
+        self._clusters = clusters
+        self._room = Semaphore(_MOST_WHOLE)
+
+    def of_run(self, run: Run, wish: LogWish) -> LogTail:
+        """The lines; NotFoundError for a pod of which there is no log, or none before this one."""
+        cluster = self._clusters.get(run.cluster)
+        pods = cluster.view.labelled(PODS, labels.RUN, run.id) if cluster else ()
+        kept = self._database.read(lambda session: finding.kept_logs(session, run.id))
+        live, rows = _live(run, pods, wish.pod), _rows(kept, wish.pod)
+        if wish.pod and not live and not rows:
+            raise _no_such_pod(run.reference, wish.pod, _names(pods, kept))
+        if not live or cluster is None:
+            return _kept(rows, wish)
+        source = _source(live, [container_of(each) for each in live], wish)
+        if source is None:
+            uids = {each.uid for each in live}
+            return _before(live[-1].name, [row for row in rows if row.pod_uid not in uids], wish)
+        try:
+            return self._read(cluster, source, wish)
+        except ClusterError as error:
+            if wish.is_previous:
+                return LogTail(source.pod, trouble=_plainly(source, error))
+            # A pod that has yet to start says nothing; an earlier one may have.
+            said = "" if error.reason == "BadRequest" else error.message
+            return _kept(rows, wish, said)
+
+    def of_stranger(self, cluster_name: str, stranger: Stranger, wish: LogWish) -> LogTail:
+        """The lines of a pod of a Job that was started without us."""
+        cluster = self._clusters[cluster_name]
+        chosen = f"{labels.JOB_NAME}={stranger.name}"
+        try:
+            pods = cluster.list(HOLDERS, stranger.namespace, labels=chosen)
+            live = _called(pods, wish.pod) if wish.pod else by_age(pods)
+            if wish.pod and not live:
+                raise _no_such_pod(stranger.name, wish.pod, _names(pods, ()))
+            source = _source(live, [main_container(each) for each in live], wish)
+            if source is None:
+                return _before(live[-1].name, (), wish) if live else LogTail(None)
+            return self._read(cluster, source, wish)
+        except ClusterError as error:
+            if wish.is_previous or error.reason != "BadRequest":
+                return LogTail(None, trouble=error.message)
+            return LogTail(None)
+
+    def _read(self, cluster: Cluster, source: LogSource, wish: LogWish) -> LogTail:
+        if not wish.is_whole:
+            return _masked(source, cluster.last_lines(source, wish.lines, _LIMITS))
+        if not self._room.acquire(timeout=_PATIENCE_SECONDS):
+            raise LimitError(
+                "Other whole logs are being read just now.",
+                "Try again in a minute, or ask for the last lines with `--tail 1000`.",
+            )
+        try:
+            return _masked(source, cluster.whole_log(source))
+        finally:
+            self._room.release()
+
+
+def _masked(source: LogSource, found: LastLines) -> LogTail:
+    shown = tuple(mask_lines(found.lines, LONGEST_SHOWN))
+    return LogTail(source.pod, shown, is_cut=found.is_cut)
+
+
+def _live(run: Run, pods: Sequence[Pod], name: str) -> list[Pod]:
+    """The pods that are meant, the newest last."""
+    return _called(pods, name) if name else by_age(kind_of_run(run).speakers(pods) or pods)
+
+
+def _called(pods: Sequence[T], name: str) -> list[T]:
+    return by_age([pod for pod in pods if _is_called(part_of(pod), pod.name, name)])
+
+
+def _is_called(part: str, pod: str, name: str) -> bool:
+    return name in {part, pod, part.removeprefix("worker-")}
+
+
+def _rows(kept: Sequence[KeptLog], name: str) -> list[KeptLog]:
+    """What was kept of the pods that are meant, the newest last."""
+    if name:
+        return [row for row in kept if _is_called(row.part, row.pod, name)]
+    return [row for row in kept if row.part == kept[-1].part]
+
+
+def _source(
+    pods: Sequence[Pod | Holder], containers: Sequence[str], wish: LogWish
+) -> LogSource | None:
+    """Whose log that is; None where nothing came before it that the cluster still has."""
+    if not pods:
+        return None
+    pod, container = pods[-1], containers[-1]
+    if not wish.is_previous:
+        return LogSource(pod.name, pod.namespace, container)
+    program = program_of(pod) if isinstance(pod, Pod) else None
+    if program is not None and program.restart_count:
+        return LogSource(pod.name, pod.namespace, container, is_previous=True)
+    if len(pods) > 1:
+        return LogSource(pods[-2].name, pod.namespace, containers[-2])
+    return None
+
+
+def _kept(rows: Sequence[KeptLog], wish: LogWish, trouble: str = "") -> LogTail:
+    """What was kept of a pod that is gone, or cannot be read."""
+    if not rows:
+        return LogTail(None, trouble=trouble)
+    if not wish.is_previous:
+        return _shown(rows[-1], wish, trouble)
+    return _before(rows[-1].pod, rows[:-1], wish)
+
+
+def _before(pod: str, rows: Sequence[KeptLog], wish: LogWish) -> LogTail:
+    """What was kept of the pod before this one."""
+    if not rows:
+        raise NotFoundError(
+            f"Pod {pod} is the first of its sort, and its program was started only once.",
+            "Leave `--previous` out to see what it said.",
+        )
+    return _shown(rows[-1], wish)
+
+
+def _shown(row: KeptLog, wish: LogWish, trouble: str = "") -> LogTail:
+    wanted = KEPT_LINES if wish.is_whole else wish.lines
+    shown = tuple(row.lines[-wanted:])
+    is_short = wish.is_whole or len(shown) < wish.lines
+    return LogTail(row.pod, shown, row.kept_at, trouble, is_short and len(row.lines) >= KEPT_LINES)
+
+
+def _plainly(source: LogSource, error: ClusterError) -> str:
+    if error.reason == "BadRequest" and source.is_previous:
+        return f"The node of pod {source.pod} has no log from before its last restart any more."
+    return error.message
+
+
+def _names(pods: Iterable[Pod | Holder], kept: Iterable[KeptLog]) -> list[str]:
+    """What the pods are called of which there may be a log, in the order of their numbers."""
+    names = {part_of(each) or each.name for each in pods} | {row.part or row.pod for row in kept}
+    return sorted(names, key=_by_number)
+
+
+def _by_number(name: str) -> list[tuple[bool, int, str]]:
+    parts = filter(None, _NUMBERS.split(name))
+    return [(not each.isdigit(), int(each) if each.isdigit() else 0, each) for each in parts]
+
+
+def _no_such_pod(run: str, name: str, names: Sequence[str]) -> NotFoundError:
+    said = f"There is no log of pod {name} of {run}."
+    if not names:
+        return NotFoundError(said, f"{run} has no pod yet.")
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    listed = ", ".join(names[:_MOST_NAMED])
+    return NotFoundError(said, f"There is one of: {listed}{more}. Say `--pod {names[-1]}`.")
