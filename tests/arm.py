@@ -14,9 +14,10 @@ from playground.arm.app import IDENTITY, ArmApp
 from playground.arm.estate import Estate
 from playground.ledger import Ledger
 from playground.loopback import Loopback
+from tests.moments import off_the_minute
 
 PATIENCE_SECONDS = 60
-START = datetime(2026, 11, 22, 9, tzinfo=UTC)
+START = off_the_minute(datetime(2026, 11, 22, 9, tzinfo=UTC))
 
 
 class Arm:

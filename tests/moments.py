@@ -10,3 +10,8 @@ _PAST_THE_MINUTE = timedelta(seconds=Random(_SEED).uniform(1, 50))  # noqa: S311
 def off_the_minute(moment: datetime) -> datetime:
     """The moment and a part of a minute, the same in every run."""
     return moment + _PAST_THE_MINUTE
+
+
+def in_whole_seconds(moment: datetime) -> datetime:
+    """The moment as Kubernetes writes it: without its part of a second."""
+    return moment.replace(microsecond=0)

@@ -49,7 +49,8 @@ def warning_about(
     if last is None:
         return FINE
     warning = of_warning(last)
-    is_old = (last.last_seen or _LONG_AGO) < since
+    # Kubernetes tells whole seconds: what it said in the second of `since` was not before.
+    is_old = (last.last_seen or _LONG_AGO) < since.replace(microsecond=0)
     return replace(warning, is_final=warning.is_final and not is_old)
 
 

@@ -26,10 +26,12 @@ from playground.cluster.objects.errors import ApiError
 from playground.cluster.story import story_cluster
 from playground.ledger import Ledger
 from tests.bot.cluster.conftest import PATIENT
+from tests.moments import off_the_minute
 
 T = TypeVar("T")
 
-START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+START = off_the_minute(NOON)
 INSTALLATION = "0123456789abcdef"
 ALICE, BOB, CAROL, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0ERIN"
 TEAM_A, TEAM_B = "C0TEAMA", "C0TEAMB"

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from bot.snapshots.tables import Phase
-from tests.bot.ground import START
+from tests.bot.ground import NOON
 from tests.bot.snapshots.rig import TAKEN, Rig
 from tests.bot.snapshots.test_schedules import schedule, taken
 
@@ -16,9 +16,9 @@ def test_a_clock_set_back_takes_no_slot_twice(rig: Rig) -> None:
     rig.outside.clock.moment -= 2 * HOUR
     rig.restart()
     rig.pass_time(hours=2)
-    assert [each.slot for each in taken(rig)] == [START + HOUR, START + 2 * HOUR]
+    assert [each.slot for each in taken(rig)] == [NOON + HOUR, NOON + 2 * HOUR]
     rig.pass_time(hours=1)
-    assert [each.slot for each in taken(rig)][2:] == [START + 3 * HOUR]
+    assert [each.slot for each in taken(rig)][2:] == [NOON + 3 * HOUR]
     assert len(rig.objects(TAKEN)) == 3
 
 

@@ -33,14 +33,14 @@ def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
     assert in_place.card(row_id, APPROVALS).splitlines() == [
         f"⏳ PVC results back to {row.name} · Waits for approval",
         "What was written to results in the last 3h 5m is lost there.",
-        "Waits for 1 approval until 2026-11-22 15:00 UTC.",
+        "Waits for 1 approval until 2026-11-22 15:01 UTC.",
         f"@{CAROL} can decide it.",
         "  PVC            `team-a/results`",
         f"  Back to        `{row.name}`, as at 2026-11-21 12:00 UTC",
         "  What it holds  nowhere: no clone was asked for",
         "  Why            a bad run",
         "  Asked by       Alice",
-        "  Asked          2026-11-21 15:00 UTC",
+        "  Asked          2026-11-21 15:01 UTC",
         "  [Approve] [Deny]",
     ]
     assert in_place.card(row_id).splitlines()[-1] == "  [Cancel]"
@@ -56,7 +56,7 @@ def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
     assert in_place.notes(row_id) == {
         "ended": (
             f"<@{ALICE}> PVC `results` holds what `{row.name}` shows, as at"
-            " <!date^1795262411^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
+            " <!date^1795262457^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
         )
     }
 
@@ -148,7 +148,7 @@ def test_nothing_is_put_back_unsaved(in_place: InPlace) -> None:
     in_place.pass_time(minutes=20)
     assert in_place.revert(row_id).phase == RevertPhase.FAILED
     assert in_place.card(row_id).splitlines()[1:4] == [
-        f"@{CAROL} approved 2026-11-21 12:00 UTC",
+        f"@{CAROL} approved 2026-11-21 12:01 UTC",
         (
             "What results holds could not be saved. It had no volume after 10m. Kubernetes"
             ' warns: failed to provision volume with StorageClass "anf": pool is full.'

@@ -7,7 +7,7 @@ import pytest
 from bot.errors import ConflictError
 from bot.snapshots.revert_tables import RevertPhase
 from playground.ledger import Fault
-from tests.bot.ground import START
+from tests.bot.ground import NOON
 from tests.bot.snapshots.in_place import ACTIONS, RESULTS, InPlace
 from tests.bot.snapshots.rig import CLAIMS
 from tests.bot.snapshots.test_schedules import refusal, schedule, taken
@@ -31,7 +31,7 @@ def test_no_snapshot_is_taken_meanwhile(in_place: InPlace) -> None:
     in_place.pass_time(minutes=60)
     late, usual = [each.slot for each in taken(in_place) if each.slot]
     assert usual - late == timedelta(hours=1)
-    assert late == START + timedelta(minutes=30)
+    assert late == NOON + timedelta(minutes=30)
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])

@@ -19,7 +19,7 @@ from bot.snapshots.schedule_tables import SnapshotSchedule
 from bot.snapshots.scheduling import Wish
 from bot.snapshots.tables import Snapshot
 from playground.cluster.story import snapshot_class
-from tests.bot.ground import ALICE, BOB, ERIN, START
+from tests.bot.ground import ALICE, BOB, ERIN, NOON, START
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, SETTINGS, SNAPSCHEDULER_CRD, TAKEN, Rig
 
 NIGHTLY = "0 2 * * *"
@@ -101,7 +101,7 @@ def test_two_bots_take_each_slot_once(rig: Rig) -> None:
         loop.run_due()
     rig.restart()
     rig.run()
-    assert [each.slot for each in taken(rig)] == [START + timedelta(minutes=30)]
+    assert [each.slot for each in taken(rig)] == [NOON + timedelta(minutes=30)]
 
 
 def test_the_next_waits_for_the_last(rig: Rig) -> None:
@@ -114,8 +114,8 @@ def test_the_next_waits_for_the_last(rig: Rig) -> None:
     assert f"It waits for {first.name}, which is being taken." in rig.card(row_id)
     rig.pass_time(minutes=10)
     assert [each.slot for each in taken(rig)] == [
-        START + timedelta(minutes=30),
-        START + timedelta(minutes=60),
+        NOON + timedelta(minutes=30),
+        NOON + timedelta(minutes=60),
     ]
     assert "It waits for" not in rig.card(row_id)
 
@@ -124,12 +124,12 @@ def test_a_missed_slot_is_taken_late(rig: Rig) -> None:
     row_id = schedule(rig, "0 * * * *")
     asleep(rig, START + timedelta(hours=4, minutes=20))
     rig.pass_time(minutes=1)
-    assert [each.slot for each in taken(rig)] == [START + timedelta(hours=4)]
+    assert [each.slot for each in taken(rig)] == [NOON + timedelta(hours=4)]
     assert rig.notes(row_id) == {
         "late-2026-11-21T16:00:00+00:00": (
             "The snapshot of <!date^1795276800^{date_short_pretty} {time}|2026-11-21 16:00 UTC>"
-            " is late. It is taken 20m late. Nobody looked at the time: Quartermaster was not up."
-            " Those before it were missed, too."
+            " is late. It is taken 20m 46s late. Nobody looked at the time: Quartermaster was not"
+            " up. Those before it were missed, too."
         )
     }
     rig.pass_time(minutes=40)

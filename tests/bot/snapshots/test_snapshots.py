@@ -56,7 +56,7 @@ def test_a_snapshot_is_taken_and_told(rig: Rig) -> None:
     assert rig.notes(row_id)["ended"].splitlines() == [
         (
             f"<@{ALICE}> The snapshot of imagenet is ready: `{row.name}`, as at"
-            " <!date^1795262401^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
+            " <!date^1795262447^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
         ),
         f"To have it as a PVC: `/snapshot restore {row.name}`",
     ]

@@ -15,6 +15,7 @@ from bot.training.kinds.fate import Root, root_of
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION, START, TEAM_A
 from tests.bot.training.rig import IMAGE
+from tests.moments import in_whole_seconds
 
 RUN_ID = "01a1fcc34db673f4a416eb124a67dc90"
 UID = "uid-1"
@@ -23,6 +24,11 @@ T = TypeVar("T")
 
 def later(**length: float) -> datetime:
     return START + timedelta(**length)
+
+
+def stamped(**length: float) -> datetime:
+    """The same moment as an object of the cluster has it."""
+    return in_whole_seconds(later(**length))
 
 
 def run(**more: Any) -> Run:

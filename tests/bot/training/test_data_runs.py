@@ -180,7 +180,7 @@ def test_the_end_of_a_fill_lets_it_start(rig: Rig) -> None:
     run = rig.get(run_id)
     waited = rig.do(lambda session: times_of(session, run, rig.clock.now()))
     assert waited.phases[Phase.DATA].total_seconds() == 181
-    spent = "waited for data 3m 1s, created 3s, ran 3m 4s"
+    spent = "waited for data 3m 1s, created 2s, ran 3m 4s"
     assert dict(details(run, waited))["Times"] == spent
 
 

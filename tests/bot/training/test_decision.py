@@ -31,12 +31,13 @@ from tests.bot.training.objects import (
     root,
     run,
     stamp,
+    stamped,
     standing,
 )
 
 MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
 STOP = {"wanted": Wanted.STOP, "stop_at": START, "stop_why": "Its override has ended."}
-LEAVING: dict[str, Any] = {"metadata": {"deletionTimestamp": "2026-11-21T12:00:30Z"}}
+LEAVING: dict[str, Any] = {"metadata": {"deletionTimestamp": stamp(later(seconds=30))}}
 OVER = {"ended_at": later(minutes=1), "phase": Phase.STOPPED}
 UNMANAGED = "Kueue did not take charge of the Job."
 TAKEN = (
@@ -72,7 +73,7 @@ GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
         (
             run(**MADE, **STOP),
             Seen(root(condition("Complete"))),
-            End(State(Phase.SUCCEEDED, ended_at=later(minutes=5))),
+            End(State(Phase.SUCCEEDED, ended_at=stamped(minutes=5))),
         ),
         (
             run(**MADE),

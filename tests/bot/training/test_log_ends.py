@@ -88,5 +88,5 @@ def test_logs_of_others_are_read_beside_sidecars(rig: Rig) -> None:
     tail = rig.reads.stranger_log_tail("default", found, LogWish(1))
     assert (tail.trouble, tail.lines) == (
         "",
-        ("2026-11-21 12:00:05 Found 1281167 training images, batch size 32",),
+        ("2026-11-21 12:00:51 Found 1281167 training images, batch size 32",),
     )

@@ -14,6 +14,7 @@ from playground.cluster.control.training import Training
 from playground.cluster.objects.errors import not_found
 from playground.cluster.objects.kinds import NAMESPACE
 from tests.bot.ground import DENIAL, START
+from tests.bot.training.objects import stamp
 from tests.bot.training.rig import Rig
 from tests.bot.training.test_names import full
 
@@ -116,7 +117,7 @@ def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
         "type": "Warning",
         "reason": "FailedCreate",
         "message": f"Error creating: {BASELINE}",
-        "lastTimestamp": "2026-11-21T12:00:00Z",
+        "lastTimestamp": stamp(START),
     }
     rig.world.create("events", event, "team-a")
     root = ClusterObject(metadata=ObjectMeta(name="x", namespace="team-a", uid="uid-1"))

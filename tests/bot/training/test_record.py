@@ -17,6 +17,7 @@ from playground.cluster.control.training import Training
 from playground.cluster.story import training_job
 from tests.bot.training.records import NOW, finished, took
 from tests.bot.training.rig import Rig
+from tests.moments import in_whole_seconds
 
 RECORD: dict[str, Any] = {
     "run": "lane",
@@ -27,7 +28,7 @@ RECORD: dict[str, Any] = {
     "preset": None,
     "state": "succeeded",
     "reason": None,
-    "exported_at": "2026-11-21T12:05:00Z",
+    "exported_at": "2026-11-21T12:05:46Z",
     "image": {"asked": "ghcr.io/acme/lane:3.1"},
     "code": {"repository": "github.com/acme/lane", "commit": "3f2a9c1"},
     "command": ["python", "train.py", "--epochs", "3"],
@@ -54,10 +55,10 @@ RECORD: dict[str, Any] = {
         "time_limit_seconds": None,
     },
     "times": {
-        "asked_at": "2026-11-21T12:00:00Z",
-        "admitted_at": "2026-11-21T12:00:00Z",
-        "started_at": "2026-11-21T12:00:03Z",
-        "ended_at": "2026-11-21T12:03:07Z",
+        "asked_at": "2026-11-21T12:00:46Z",
+        "admitted_at": "2026-11-21T12:00:46Z",
+        "started_at": "2026-11-21T12:00:49Z",
+        "ended_at": "2026-11-21T12:03:53Z",
         "seconds": {"creating": 3, "running": 184},
     },
     "gpu_hours": 0.102,
@@ -87,9 +88,8 @@ def test_the_time_in_each_state_is_kept(rig: Rig) -> None:
     found = times(rig, run_id)
     assert rig.get(run_id).phase == Phase.SUCCEEDED
     assert list(found.phases) == [Phase.CREATING, Phase.RUNNING, Phase.PREEMPTED]
-    assert sum(seconds(found).values()) == int(
-        ((rig.get(run_id).ended_at or NOW) - rig.get(run_id).asked_at).total_seconds()
-    )
+    lasted = (rig.get(run_id).ended_at or NOW) - in_whole_seconds(rig.get(run_id).asked_at)
+    assert sum(seconds(found).values()) == int(lasted.total_seconds())
     ran = seconds(found)["running"]
     assert found.gpu_hours == Decimal(6 * ran) / 3600
     spans = rig.do(lambda session: len(session.exec(select(Span)).all()))

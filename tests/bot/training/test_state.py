@@ -7,8 +7,7 @@ from bot.quotas.standing import Standing
 from bot.training.kinds.fate import Root
 from bot.training.state import State, state_of
 from bot.training.tables import Phase
-from tests.bot.ground import START
-from tests.bot.training.objects import condition, later, pod, root, standing
+from tests.bot.training.objects import condition, pod, root, stamped, standing
 
 ADMITTED = condition("Admitted")
 EVICTED = condition("Evicted", "Preempted", "Preempted to accommodate a workload")
@@ -31,25 +30,25 @@ FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specif
             State(
                 Phase.PREEMPTED,
                 reason="Its GPUs were needed for a workload of higher priority in the same queue.",
-                since=later(minutes=5),
+                since=stamped(minutes=5),
             ),
         ),
         (
             (root(suspend=True), standing(condition("Evicted", "NodeFailures", "node gone")), ()),
             State(Phase.PENDING, reason="It was sent back to its queue: node gone."),
         ),
-        ((root(), standing(ADMITTED), ()), State(Phase.CREATING, since=later(minutes=5))),
+        ((root(), standing(ADMITTED), ()), State(Phase.CREATING, since=stamped(minutes=5))),
         (
             (root(), standing(ADMITTED), (pod("Pending", waiting={"reason": "PodInitializing"}),)),
-            State(Phase.CREATING, since=later(minutes=5)),
+            State(Phase.CREATING, since=stamped(minutes=5)),
         ),
         (
             (root(), standing(ADMITTED), (pod(),)),
-            State(Phase.RUNNING, since=START, started_at=START),
+            State(Phase.RUNNING, since=stamped(), started_at=stamped()),
         ),
         (
             (root(condition("Complete")), standing(EVICTED), (pod("Succeeded", ended={}),)),
-            State(Phase.SUCCEEDED, started_at=START, ended_at=later(minutes=5)),
+            State(Phase.SUCCEEDED, started_at=stamped(), ended_at=stamped(minutes=5)),
         ),
     ],
 )

@@ -19,7 +19,7 @@ def test_a_run_succeeds_with_its_figures(rig: Rig) -> None:
         "▰▰▰▱▱▱▱▱▱▱▱▱ 30 % · 0.9 of 3 epochs\n"
         "  Started    2026-11-21 12:00 UTC\n"
         "  Results    images/sec 808.7 · loss 1.501\n"
-        "  Last line  `2026-11-21 12:01:01 epoch 1/3 step 360/400 loss 1.501 images/sec: 808.7`\n"
+        "  Last line  `2026-11-21 12:01:47 epoch 1/3 step 360/400 loss 1.501 images/sec: 808.7`\n"
         "  [Logs] [Stop]"
     )
     rig.pass_time(minutes=5)
@@ -28,7 +28,7 @@ def test_a_run_succeeds_with_its_figures(rig: Rig) -> None:
         "▰▰▰▰▰▰▰▰▰▰▰▰ 100 % · 3 of 3 epochs\n"
         "  Started    2026-11-21 12:00 UTC\n"
         "  Results    images/sec 820.5 · loss 0.504 · accuracy 0.832 · total images/sec 812.4\n"
-        "  Last line  `2026-11-21 12:03:07 Total images/sec: 812.4`\n"
+        "  Last line  `2026-11-21 12:03:53 Total images/sec: 812.4`\n"
         "  [Logs] [Resubmit]"
     )
     assert rig.notes(run_id) == {
@@ -57,8 +57,8 @@ def test_a_failing_run_shows_its_last_lines(rig: Rig) -> None:
         " This was attempt 3."
     )
     assert said[-5:] == [
-        '2026-11-21 12:01:15   File "train.py", line 214, in &lt;module&gt;',
-        "2026-11-21 12:01:15 RuntimeError: training stopped with exit code 3",
+        '2026-11-21 12:02:01   File "train.py", line 214, in &lt;module&gt;',
+        "2026-11-21 12:02:01 RuntimeError: training stopped with exit code 3",
         "```",
         "Its last lines tell what went wrong; Resubmit starts it again when that is mended.",
         "More of its log: `/train logs lane`",
@@ -160,7 +160,7 @@ def test_a_preempted_run_waits_and_starts_again(rig: Rig) -> None:
     )
     kept = rig.reads.log_tail(rig.get(run_id), LogWish(1))
     assert kept.lines == (
-        "2026-11-21 12:01:07 epoch 1/3 finished, accuracy 0.535, checkpoint saved",
+        "2026-11-21 12:01:53 epoch 1/3 finished, accuracy 0.535, checkpoint saved",
     )
     rig.pass_time(minutes=10)
     assert rig.get(run_id).phase == Phase.SUCCEEDED
@@ -177,10 +177,10 @@ def test_a_stopped_run_keeps_its_words(rig: Rig) -> None:
     assert card(rig, run_id) == (
         "⏹️ lane · Stopped after 44s\n"
         "▰▰▱▱▱▱▱▱▱▱▱▱ 20 % · 0.6 of 3 epochs\n"
-        "Stopped by Alice, 2026-11-21 12:00 UTC.\n"
+        "Stopped by Alice, 2026-11-21 12:01 UTC.\n"
         "  Started    2026-11-21 12:00 UTC\n"
         "  Results    images/sec 814.9 · loss 1.729\n"
-        "  Last line  `2026-11-21 12:00:43 epoch 1/3 step 240/400 loss 1.729 images/sec: 814.9`\n"
+        "  Last line  `2026-11-21 12:01:29 epoch 1/3 step 240/400 loss 1.729 images/sec: 814.9`\n"
         "  [Logs] [Resubmit]"
     )
     assert rig.notes(run_id)["ended"] == (

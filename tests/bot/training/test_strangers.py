@@ -148,7 +148,7 @@ def test_logs_of_others_are_read_live(rig: Rig) -> None:
     assert found is not None
     tail = rig.reads.stranger_log_tail("default", found, LogWish(1))
     assert (tail.lines, tail.kept_at) == (
-        ("2026-11-21 12:00:05 Found 1281167 training images, batch size 32",),
+        ("2026-11-21 12:00:51 Found 1281167 training images, batch size 32",),
         None,
     )
     rig.world.delete("jobs", "notebook", "team-a")

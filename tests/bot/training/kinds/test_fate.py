@@ -9,9 +9,9 @@ import pytest
 from bot.cluster.answers import decode
 from bot.cluster.resources import JOBS, MPIJOBS, PYTORCHJOBS, ROOTS, TRAINJOBS, Resource
 from bot.training.kinds.fate import Course, Fate, root_of
-from tests.bot.training.objects import condition, later, stamp
+from tests.bot.training.objects import condition, later, stamp, stamped
 
-ENDED = later(minutes=5)
+ENDED = stamped(minutes=5)
 FAILED = condition("Failed", "BackoffLimitExceeded", "It tried too often")
 BROKEN = Fate(Course.FAILED, "BackoffLimitExceeded", "It tried too often", ended_at=ENDED)
 
@@ -32,7 +32,7 @@ def fate(resource: Resource[Any], spec: dict[str, Any], status: dict[str, Any]) 
         (
             JOBS,
             {"conditions": [condition("Complete")], "completionTime": stamp(later(minutes=4))},
-            Fate(Course.SUCCEEDED, ended_at=later(minutes=4)),
+            Fate(Course.SUCCEEDED, ended_at=stamped(minutes=4)),
         ),
         (MPIJOBS, {"conditions": [condition("Running")]}, Fate(is_running=True)),
         (MPIJOBS, {"conditions": [condition("Running", status="False")]}, Fate()),
@@ -47,7 +47,7 @@ def fate(resource: Resource[Any], spec: dict[str, Any], status: dict[str, Any]) 
                 "conditions": [condition("Running", status="False"), condition("Succeeded")],
                 "startTime": stamp(later(minutes=1)),
             },
-            Fate(Course.SUCCEEDED, ended_at=ENDED, started_at=later(minutes=1)),
+            Fate(Course.SUCCEEDED, ended_at=ENDED, started_at=stamped(minutes=1)),
         ),
         (TRAINJOBS, {"jobsStatus": [{"name": "node", "ready": 1}]}, Fate(is_running=True)),
         (TRAINJOBS, {"conditions": [condition("Suspended", status="False")]}, Fate()),
