@@ -183,7 +183,7 @@ _LISTING = """\
   Store   `lake`
   By      Alice
   Asked   2026-11-21 12:00 UTC
-  Rate    100 objects/s
+  Rate    97 objects/s
   Note    as delivered"""
 _RECORDED = f"""\
 ✅ chest-xray@first · Recorded

@@ -17,7 +17,6 @@ def begin(rig: Sampled, name: str = "nb", gpus: int = 2) -> str:
     """Alice's notebook, which runs until it is stopped."""
     run_id = rig.submit(name, image=NOTEBOOK, command=(), kind="interactive", gpus=gpus)
     rig.pass_time(seconds=60)
-    assert rig.clock.now().second == 0
     return run_id
 
 

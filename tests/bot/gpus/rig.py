@@ -14,8 +14,9 @@ from bot.errors import MetricsError
 from bot.gpus.amounts import Amounts
 from bot.gpus.controller import UseController, look_around
 from bot.gpus.measuring import MeasureController
+from bot.gpus.minutes import Window, minute_of, moment_of
 from bot.gpus.sampling import SampleController, sample_all
-from bot.gpus.usage import Use, Window, use
+from bot.gpus.usage import Use, use
 from bot.slack.messages import Message
 from bot.training.idling import IdlingService
 from tests.bot.training.rig import Rig
@@ -92,8 +93,8 @@ class Sampled(Rig):
             self.pass_time(minutes=1)
 
     def used(self, minutes: int, until: datetime | None = None) -> Use:
-        """What happened in the last minutes."""
-        ended = until or self.clock.now()
+        """What happened in the last minutes that are over, or in those before a moment."""
+        ended = moment_of(minute_of(until or self.clock.now()))
         window = Window(ended - timedelta(minutes=minutes), ended)
         return self.do(lambda session: use(session, window))
 

@@ -7,19 +7,20 @@ import pytest
 
 from bot.config import ClusterSettings
 from bot.errors import NotAllowedError
+from bot.gpus.minutes import minute_of, moment_of
 from bot.training.idling import MOST_AT_ONCE
 from bot.training.tables import Phase
 from tests.bot.gpus.rig import ACTIVE, Sampled, idle, offered, requested
-from tests.bot.ground import ALICE, BOB, ERIN, START
+from tests.bot.ground import ALICE, BOB, ERIN, NOON, START
 from tests.bot.training.notebooks import NOTEBOOK
 from tests.prometheus import Scraped
 
 BEGUN = START + timedelta(minutes=5)
-# The minute at whose end the first of their figures was scraped.
-SINCE = BEGUN - timedelta(minutes=1)
+# The minute in which the first of their figures was scraped.
+SINCE = moment_of(minute_of(BEGUN))
 NOTICE = (
-    f"<@{ALICE}> nb: its GPUs do nothing since <!date^1795262640^{{date_short_pretty}} {{time}}|"
-    "2026-11-21 12:04 UTC>. It is stopped <!date^1795277520^{date_short_pretty} {time}|"
+    f"<@{ALICE}> nb: its GPUs do nothing since <!date^1795262700^{{date_short_pretty}} {{time}}|"
+    "2026-11-21 12:05 UTC>. It is stopped <!date^1795277566^{date_short_pretty} {time}|"
     "2026-11-21 16:12 UTC> unless they work again before, so that others can have them."
     " Then its pod is gone, and what it kept outside of PVCs."
 )
@@ -80,14 +81,14 @@ def test_an_idle_session_is_told_then_stopped(sampled: Sampled, tmp_path: Path) 
         assert told(sampled, run_id) == []
         sampled.look_at(at(3.6))
         assert sampled.notes(run_id)["idle-202611211612"] == NOTICE
-        assert "  GPUs idle  since 2026-11-21 12:04 UTC" in sampled.card(run_id).splitlines()
+        assert "  GPUs idle  since 2026-11-21 12:05 UTC" in sampled.card(run_id).splitlines()
         sampled.look_at(at(3.9))
         assert sampled.get(run_id).phase == Phase.RUNNING
         sampled.look_at(at(4.2))
         sampled.pass_time(minutes=2)
     assert sampled.get(run_id).phase == Phase.STOPPED
     assert sampled.notes(run_id)["ended"].splitlines()[0] == (
-        f"<@{ALICE}> nb was stopped by Quartermaster after 4h 17m. Its GPUs did nothing for 4h 13m."
+        f"<@{ALICE}> nb was stopped by Quartermaster after 4h 17m. Its GPUs did nothing for 4h 12m."
     )
 
 
@@ -116,7 +117,7 @@ def test_a_notice_counts_from_when_it_stood(sampled: Sampled, tmp_path: Path) ->
             Phase.RUNNING,
             ["idle-202611211612"],
         )
-        sampled.look_at(at(5))
+        sampled.look_at(at(5.05))
         sampled.pass_time(minutes=2)
     assert sampled.get(run_id).phase == Phase.STOPPED
 
@@ -144,7 +145,7 @@ def test_only_its_owner_and_leads_keep_it(sampled: Sampled) -> None:
 
 @pytest.mark.parametrize(
     ("hours", "busy", "since"),
-    [(0.1, 0.6, timedelta(minutes=14)), (3.4, 0.02, timedelta(hours=3, minutes=32))],
+    [(0.1, 0.6, timedelta(minutes=15)), (3.4, 0.02, timedelta(hours=3, minutes=33))],
     ids=["at its begin", "a little, lately"],
 )
 def test_work_on_one_gpu_counts(
@@ -161,7 +162,7 @@ def test_work_on_one_gpu_counts(
     scraped.add(ACTIVE, labels, (moment + timedelta(minutes=3), at(5)), 0)
     with sampled.measured(tmp_path, scraped):
         sampled.look_at(at(3.6))
-        assert (sampled.get(run_id).idle_since, told(sampled, run_id)) == (START + since, [])
+        assert (sampled.get(run_id).idle_since, told(sampled, run_id)) == (NOON + since, [])
 
 
 def test_what_nobody_measured_is_not_idle(sampled: Sampled, tmp_path: Path) -> None:

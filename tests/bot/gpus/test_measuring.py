@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bot.config import ClusterSettings
 from bot.gpus.amounts import Amounts
+from bot.gpus.minutes import minute_of, moment_of
 from bot.gpus.sampling import sample_all
 from bot.gpus.usage import latest, series_of
 from tests.bot.gpus.notebook import MINUTE, begin, scrape, share
@@ -41,7 +42,7 @@ def test_a_gap_ends_what_was_idle(sampled: Sampled, tmp_path: Path) -> None:
         sampled.outside.clock.moment = back
         sampled.sample(5)
     [series] = sampled.do(lambda session: series_of(session, run_id))
-    assert series.idle_since == back
+    assert series.idle_since == moment_of(minute_of(back))
 
 
 def test_a_late_remote_write_is_asked_for(sampled: Sampled, tmp_path: Path) -> None:

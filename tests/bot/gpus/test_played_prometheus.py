@@ -22,10 +22,12 @@ from bot.gpus.sources.source import Fault, FaultKind, Source
 from playground.cluster.story import training_job
 from tests.bot.cluster.api_server import eventually
 from tests.bot.gpus.played import Played, Query
-from tests.bot.ground import START, Outside
+from tests.bot.ground import NOON, START, Outside
 from tests.prometheus import Scraped, prometheus
 
 HOUR = timedelta(hours=1)
+# The first minute that began with something to scrape.
+SCRAPED = NOON + timedelta(minutes=1)
 FELL_OFF = Fault("gpu-1", "3", FaultKind.XID, 79)
 
 
@@ -58,10 +60,10 @@ def ask_all(url: str) -> None:
     """Everything that the bot asks of a Prometheus."""
     minutes = range(minute_of(START), minute_of(START + HOUR))
     with closing(opened(url)) as source:
-        assert source.check(START + HOUR) == "Prometheus knows 12 that pods use"
+        assert source.check(START + HOUR) == "Prometheus knows 6 that pods use"
         assert source.figures(minutes)
         faults = source.faults(minutes)
-        assert (min(faults), faults[min(faults)]) == (minutes.start + 51, {FELL_OFF})
+        assert (min(faults), faults[min(faults)]) == (minutes.start + 52, {FELL_OFF})
         assert source.requests(minutes, Counting("nvidia.com/gpu", Fractions()))
 
 
@@ -140,7 +142,7 @@ def numbers(said: Any) -> list[float]:
 
 
 def at(query: str, **words: str) -> Query:
-    moment = f"{START.timestamp():.0f}"
+    moment = f"{SCRAPED.timestamp():.0f}"
     return "/api/v1/query", tuple({"query": query, "time": moment, **words}.items())
 
 

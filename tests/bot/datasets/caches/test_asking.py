@@ -218,7 +218,7 @@ def test_asking_when_ready_counts_as_use(filling: Filling) -> None:
     found = filling.ask()
     assert isinstance(found, Found)
     assert as_text(told(found, filling.words)).splitlines() == [
-        "chest-xray@v3 is cached on standard since 2026-11-21 12:00 UTC: 627,615 files, 250 GB.",
+        "chest-xray@v3 is cached on standard since 2026-11-21 12:01 UTC: 627,615 files, 250 GB.",
         "Runs read it below /data: `/train submit NAME --data chest-xray@v3:/data`",
         "It is kept 1d after its last use; that you asked counts as use.",
     ]

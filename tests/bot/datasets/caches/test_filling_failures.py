@@ -122,7 +122,7 @@ def test_a_provisioner_that_fails_is_quoted(filling: Filling) -> None:
     )
     state, obstacle = first_lines(filling, cache_id)
     assert state == "⚠️ chest-xray@v3 on standard · Starting"
-    assert obstacle == f"This is late: its volume is not there after 15m 11s. {quoted}"
+    assert obstacle == f"This is late: its volume is not there after 15m 12s. {quoted}"
     filling.pass_time(hours=1)
     assert filling.found(cache_id).reason == f"Its pod did not start within 1h. {quoted}"
     assert nothing_is_left(filling)
@@ -150,7 +150,7 @@ def test_a_missing_secret_is_named_in_time(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(minutes=16)
     assert first_lines(filling, cache_id)[1] == (
-        "This is late: its pod does not run after 15m 11s. Kubernetes warns: MountVolume.SetUp"
+        "This is late: its pod does not run after 15m 12s. Kubernetes warns: MountVolume.SetUp"
         ' failed for volume "keys-0" : secret "lake-keys" not found.'
     )
 

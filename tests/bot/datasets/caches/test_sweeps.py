@@ -20,7 +20,7 @@ from tests.bot.ground import ALICE, START, TEAM_B
 DAY = 86_400
 NOTICE = timedelta(hours=4)
 UNUSED = (
-    f"@<@{ALICE}> chest-xray@v3 on standard is evicted in 4h, 2026-11-22 12:00 UTC."
+    f"@<@{ALICE}> chest-xray@v3 on standard is evicted in 4h, 2026-11-22 12:01 UTC."
     " Nobody has used it for 20h 31s; it stays 1d after its last use.\n"
     "Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time to copy"
     " it again: the catalogue and the source stay."

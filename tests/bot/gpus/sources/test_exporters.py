@@ -49,7 +49,7 @@ def test_every_label_and_metric_reads_alike(
     mine = {minute: told.pods.get(("team-a", "nb-1-x")) for minute, told in found.items()}
     # What is 90 seconds old is as good as new; then it is a gap.
     known = Figures(gpus=2, busy=0.25, idle=1)
-    assert list(mine.values()) == [known, known, known, None, None, None]
+    assert list(mine.values()) == [known, known, known, known, None, None]
     assert said == (
         "Prometheus knows 3 that pods use; minutes when the bot is away stay unknown:"
         " no kube-state-metrics"
@@ -71,9 +71,10 @@ def test_an_hour_is_told_whose_end_is_missing(tmp_path: Path, prefix: str) -> No
         found = source.figures(range(FIRST, FIRST + 60))
         held = source.requests(range(FIRST, FIRST + 60), counting)
     busy = Told({("team-a", "nb-1-x"): Figures(1, 1, 0)})
-    assert found == {FIRST + minute: busy for minute in range(30)}
+    # It was scraped last in minute 29, which is new enough a minute later.
+    assert found == {FIRST + minute: busy for minute in range(31)}
     named = {minute for minute, each in held.items() if [pod.pod for pod in each.pods]}
-    assert named == {FIRST + minute for minute in range(30)}
+    assert named == {FIRST + minute for minute in range(31)}
     assert {pod.pod for each in held.values() for pod in each.pods} == {"nb-1-x"}
 
 
@@ -88,8 +89,8 @@ def test_who_held_gpus_is_told(tmp_path: Path) -> None:
         beyond = source.requests(range(FIRST + 90, FIRST + 95), counting)
         said = source.check(START + 3 * MINUTE)
     held = Requests([Request("uid-lane-x", "team-a", "lane-x", "gpu-1", 2_000)], {"gpu-1": 8_000})
-    assert found == {FIRST + each: held for each in range(3)} | {
-        FIRST + 3: Requests([], {"gpu-1": 8_000})
+    assert found == {FIRST: Requests([], {"gpu-1": 8_000})} | {
+        FIRST + each: held for each in (1, 2, 3)
     }
     assert beyond == {}
     assert said == "Prometheus knows 1 that pods use"
@@ -192,7 +193,7 @@ def test_gaps_and_unknown_values_stay_so(tmp_path: Path) -> None:
     with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
         found = source.figures(range(FIRST, FIRST + 12))
     half = Told({("team-a", "nb-1-x"): Figures(1, 0.5, 0)})
-    assert found == {FIRST + minute: half for minute in (9, 10, 11)}
+    assert found == {FIRST + minute: half for minute in (10, 11)}
 
 
 @pytest.mark.parametrize("label", ["Hostname", "hostname"])
@@ -214,8 +215,9 @@ def test_what_is_wrong_with_gpus_is_told(tmp_path: Path, label: str) -> None:
     }
     fell_off = Fault("gpu-1", "0", FaultKind.XID, 79)
     with prometheus(tmp_path, scraped) as url, closing(opened(url)) as source:
-        assert source.faults(range(FIRST, FIRST + 2)) == {
+        assert source.faults(range(FIRST, FIRST + 3)) == {
             FIRST: broken,
-            FIRST + 1: {fell_off, *broken},
+            FIRST + 1: broken,
+            FIRST + 2: {fell_off, *broken},
         }
         assert source.faults(range(FIRST + 30, FIRST + 33)) == {}
