@@ -1,7 +1,7 @@
 """What the GPUs of runs did is noted; sessions that leave theirs idle are stopped, with notice."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -92,8 +92,9 @@ class IdlingService:
         run = session.get(Run, run_id)
         if run is None or run.phase != Phase.RUNNING or run.wanted == Wanted.STOP:
             return
-        if sight.idle_since is not None and sight.idle_since < run.since:
-            return  # It was pushed out meanwhile, and runs anew.
+        if sight.idle_since is not None and sight.seen_at <= run.since:
+            return  # It was pushed out meanwhile, and of how it runs anew nothing is known yet.
+        sight = _own(sight, run)
         was_idle, run.idle_since = run.idle_since, sight.idle_since
         session.add(run)
         if (was_idle is None) != (run.idle_since is None):
@@ -153,3 +154,9 @@ class IdlingService:
         elif seen_at >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
             lasted = format_duration(seen_at - run.idle_since)
             self._stop(session, [run.job_uid], f"Its GPUs did nothing for {lasted}.", now)
+
+
+def _own(sight: Sight, run: Run) -> Sight:
+    """What was seen of how it runs now: the minute in which it began begins before it."""
+    since = sight.idle_since
+    return replace(sight, idle_since=None if since is None else max(since, run.since))

@@ -8,7 +8,7 @@ import pytest
 from bot.config import ClusterSettings
 from bot.errors import NotAllowedError
 from bot.gpus.minutes import minute_of, moment_of
-from bot.training.idling import MOST_AT_ONCE
+from bot.training.idling import MOST_AT_ONCE, Sight
 from bot.training.tables import Phase
 from tests.bot.gpus.rig import ACTIVE, Sampled, idle, offered, requested
 from tests.bot.ground import ALICE, BOB, ERIN, NOON, START
@@ -90,6 +90,35 @@ def test_an_idle_session_is_told_then_stopped(sampled: Sampled, tmp_path: Path) 
     assert sampled.notes(run_id)["ended"].splitlines()[0] == (
         f"<@{ALICE}> nb was stopped by Quartermaster after 4h 17m. Its GPUs did nothing for 4h 12m."
     )
+
+
+def test_idle_since_its_first_minute_is_stopped(sampled: Sampled, tmp_path: Path) -> None:
+    run_id = sampled.submit("nb", image=NOTEBOOK, command=(), kind="interactive")
+    sampled.pass_time(seconds=10)
+    began = sampled.get(run_id).since
+    sampled.look_at(sampled.clock.now())
+    assert minute_of(sampled.clock.now()) == minute_of(began)
+    pod = sampled.pod_of(run_id)
+    scraped = hold(pod)
+    idle(scraped, pod, START, hours=7)
+    with sampled.measured(tmp_path, scraped):
+        sampled.look_at(at(3.6))
+        assert sampled.get(run_id).idle_since == began
+        assert state(sampled, run_id) == (Phase.RUNNING, ["idle-202611211612"])
+        sampled.look_at(at(4.2))
+        sampled.pass_time(minutes=2)
+    assert sampled.get(run_id).phase == Phase.STOPPED
+
+
+@pytest.mark.parametrize("known", [-1, 0, 1])
+def test_before_it_ran_anew_nothing_counts(sampled: Sampled, known: int) -> None:
+    run_id = begin(sampled)
+    began, now = sampled.get(run_id).since, sampled.clock.now()
+    # It idled before it was pushed out, and so much is known of how it runs now.
+    sight = Sight(began + timedelta(minutes=known), began - timedelta(hours=5))
+    sampled.do(lambda session: sampled.idling.seen(session, run_id, sight, now))
+    assert sampled.get(run_id).idle_since == (began if known > 0 else None)
+    assert told(sampled, run_id) == []
 
 
 def test_a_bot_that_was_away_tells_first(sampled: Sampled, tmp_path: Path) -> None:
