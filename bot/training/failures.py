@@ -7,8 +7,10 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod, Terminated, find_condition
+from bot.cluster.resources import MPIJOBS
 from bot.training import mishaps
 from bot.training.kinds import kind_of_run
+from bot.training.kinds.fate import Course, Fate
 from bot.training.mishaps import Mishap
 from bot.training.pods import LAUNCHER, exit_of, program_of
 from bot.training.spec import spec_of
@@ -122,6 +124,23 @@ def attempt_words(failure: Failure, count: int, most: int | None) -> str:
     in_place = f"{failure.place}, {attempt}," if number else failure.place
     who = in_place if failure.place else attempt
     return f"{who[0].upper()}{who[1:]} failed. {failure.said}"
+
+
+def is_last(failure: Failure, run: Run, fate: Fate) -> bool:
+    """Whether nothing takes the place of what failed."""
+    if failure.place and kind_of_run(run).root is MPIJOBS:
+        return True  # the MPI operator makes no worker anew that has failed
+    number = failure.number if failure.place else run.restarts
+    used_up = fate.attempts is not None and number is not None and number >= fate.attempts
+    return used_up or fate.course is not Course.GOING
+
+
+def is_lost(failure: Failure, run: Run, seen: tuple[Fate, Sequence[Pod]]) -> bool:
+    """Whether a run goes on without one of its pods for good."""
+    fate, pods = seen
+    if not failure.place or fate.course is not Course.GOING or not is_last(failure, run, fate):
+        return False
+    return not any(_place(pod) == failure.place for pod in pods if failure_of(pod) is None)
 
 
 def _bad_end(pod: Pod) -> Terminated | None:

@@ -40,8 +40,8 @@ def preempted(session: Session, run: Run, why: str, words: Words, now: datetime)
 def failed_attempt(
     session: Session, run: Run, why: str, lines: Sequence[str], now: datetime
 ) -> None:
-    """That a pod failed and another takes its place."""
-    said = [plain(f"{why} It is starting again.")]
+    """That a pod failed, and whether another takes its place."""
+    said = [plain(why)]
     if lines:
         said.append(block(lines))
     _say(session, run, f"attempt-{run.restarts}", said, now)

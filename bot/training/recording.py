@@ -30,11 +30,13 @@ from bot.training.failures import (
     cause_of_run,
     failure_from,
     failure_row,
+    is_last,
+    is_lost,
 )
-from bot.training.kinds.fate import Course, Fate
+from bot.training.kinds.fate import Fate
 from bot.training.lasting import begin, is_to_be_reminded, is_up
 from bot.training.logs import Tail
-from bot.training.mishaps import FINE, Mishap, disruption_of
+from bot.training.mishaps import FINE, Mishap, disruption_of, quoted
 from bot.training.network import verdict
 from bot.training.places import Place
 from bot.training.pods import program_of
@@ -45,6 +47,8 @@ from bot.training.state import State
 from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Phase, Run
 from bot.training.timing import Limit, note_limit, note_start
 from bot.training.why import Why
+
+_ALONE = "Nothing takes its place."
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ class Recorder:
             notes.preempted(session, run, state.reason, self.words, now)
         self._note_times(session, run, (came_from, came_at), found)
         self._note_attempt(session, run, found)
-        run.reason = " ".join(filter(None, (run.reason, _tried(run, state, found))))
+        run.reason = " ".join(filter(None, (run.reason, _tried(session, run, state, found))))
         _note_disruptions(session, run, found)
 
     def _note_times(
@@ -177,10 +181,11 @@ class Recorder:
         if count <= run.restarts:
             return
         run.restarts = count
-        if not _is_last(cause, run, fate):
-            kept = session.get(KeptLog, (run.id, cause.key.partition(" ")[0]))
-            why = attempt_words(cause, count, fate.attempts)
-            notes.failed_attempt(session, run, why, kept.lines if kept else [], found.now)
+        is_alone = is_lost(cause, run, (fate, found.seen.pods))
+        if is_alone or not is_last(cause, run, fate):
+            goes_on = _ALONE if is_alone else "It is starting again."
+            why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
+            notes.failed_attempt(session, run, why, _said(session, run, cause), found.now)
 
     def _end(self, session: Session, run: Run, state: State, found: Findings) -> None:
         run.started_at = run.started_at or state.started_at
@@ -200,24 +205,32 @@ class Recorder:
             notes.started_again(session, run, self.again(session, run, found.now), found.now)
 
 
-def _is_last(failure: Failure, run: Run, fate: Fate) -> bool:
-    """Whether nothing takes the place of what failed."""
-    number = failure.number if failure.place else run.restarts
-    used_up = fate.attempts is not None and number is not None and number >= fate.attempts
-    return used_up or fate.course is not Course.GOING
+def _tried(session: Session, run: Run, state: State, found: Findings) -> str:
+    """How the last attempt failed, while the next one begins or runs.
 
-
-def _tried(run: Run, state: State, found: Findings) -> str:
-    """How the last attempt failed, while the next one begins or runs."""
+    What nothing takes the place of is in the way, and is told there with its last line.
+    """
     failure = failure_from(run.failure)
     root = found.seen.root
     if failure is None or root is None or state.phase not in {Phase.CREATING, Phase.RUNNING}:
         return ""
     said = attempt_words(failure, run.restarts, root.fate.attempts)
-    if state.phase is Phase.RUNNING or _is_last(failure, run, root.fate):
+    if is_lost(failure, run, (root.fate, found.seen.pods)):
+        words = next((line for line in reversed(_said(session, run, failure)) if line.strip()), "")
+        told = f" It said: {quoted(words)}" if words else ""
+        run.obstacle = run.obstacle or f"{said}{told} {_ALONE}"
+        run.unblock = run.unblock or failure.advice
+        return ""
+    if state.phase is Phase.RUNNING or is_last(failure, run, root.fate):
         return said
     run.unblock = run.unblock or failure.advice
     return f"{said} It is starting again."
+
+
+def _said(session: Session, run: Run, failure: Failure) -> list[str]:
+    """What was kept of the pod that failed."""
+    kept = session.get(KeptLog, (run.id, failure.key.partition(" ")[0]))
+    return kept.lines if kept else []
 
 
 def _note_disruptions(session: Session, run: Run, found: Findings) -> None:

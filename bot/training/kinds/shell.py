@@ -53,11 +53,11 @@ know() {
 _KNOW_ALL = f"know < {FOLDER}/ssh_config\n"
 _SERVE = f'exec "$sshd" -D -e -f {FOLDER}/sshd_config'
 _AWAIT = """\
-deadline=$(($(date +%s) + 900))
+deadline=$(($(date +%s) + 60 * MINUTES))
 while read -r host slots; do
   until ssh -q -n "$host" true; do
     if [ "$(date +%s)" -ge "$deadline" ]; then
-      echo "$host does not answer after 15 minutes:" >&2
+      echo "$host does not answer after MINUTES minutes:" >&2
       ssh -n "$host" true
       exit 1
     fi
@@ -71,7 +71,9 @@ program=$(command -v "$1" || echo "$1")
 shift
 exec "$program" "$@"
 """
-_TAKING_PART = f'"$sshd" -f {FOLDER}/sshd_config\n{_AWAIT}{_LAUNCH}'
+_TAKING_PART = f'"$sshd" -f {FOLDER}/sshd_config\n{_AWAIT}{_LAUNCH}'.replace("MINUTES", "15")
+# The workers run when the operator makes it; one that does not answer by then never will.
+_FROM_OUTSIDE = f"{_READY}{_KNOW_ALL}{_AWAIT}{_LAUNCH}".replace("MINUTES", "2")
 # Pods on the network of nodes have no names of their own: their Service tells their addresses.
 _COLLECT = f"""\
 collect() {{
@@ -139,7 +141,7 @@ def waiting_to_serve() -> tuple[str, ...]:
 
 def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:
     """The command of a launcher that takes no part itself, as any user: `command`."""
-    return _beginning("mpi", f"{_READY}{_KNOW_ALL}{_AWAIT}{_LAUNCH}", command)
+    return _beginning("mpi", _FROM_OUTSIDE, command)
 
 
 def serving_only() -> tuple[str, ...]:

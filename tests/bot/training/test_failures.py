@@ -1,9 +1,13 @@
 """Why a run failed is told by its pods, of every kind and form, and outlives them."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from bot.slack.parameters import Nodes
+from bot.training.answers import why_card
+from bot.training.card import People
 from playground.cluster.control.training import Training
 from tests.bot.training.cards import card
 from tests.bot.training.rig import Rig
@@ -68,6 +72,49 @@ def test_a_worker_of_an_mpi_run_tells_why(rig: Rig) -> None:
     run = rig.get(run_id)
     assert run.phase == "failed"
     assert "(OOMKilled)" in rig.notes(run_id)["attempt-1"]
+
+
+def test_a_worker_that_nothing_replaces_is_in_the_way(rig: Rig) -> None:
+    rig.world.install("mpi-operator")
+    rig.look()
+    run_id = submit(rig, kind="mpi", nodes=2)
+    name = rig.get(run_id).job_name
+    dies = Training(fails_after=14, exit_code=255, log=no_sshd)
+    rig.world.behaviours |= {f"{name}-worker-{index}": dies for index in (0, 1)}
+    rig.world.behaviours[f"{name}-launcher"] = Training(never_ends=True)
+    rig.pass_time(minutes=2)
+    said = (
+        "Worker 0 failed. Its program ended with exit code 255. It said: Missing privilege"
+        " separation directory: /run/sshd. Nothing takes its place."
+    )
+    run = rig.get(run_id)
+    assert (run.phase, run.reason, run.obstacle) == ("running", "", said)
+    assert rig.card(run_id).splitlines()[0] == "⚠️ lane · Running for 1m 57s"
+    why = why_card(run, People("Alice"), rig.outside.clock.moment)
+    assert why.lines[:2] == ("It does not wait for quota.", said)
+    assert rig.notes(run_id)["attempt-1"] == (
+        "Worker 0 failed. Its program ended with exit code 255. Nothing takes its place.\n"
+        "```\nMissing privilege separation directory: /run/sshd\n```"
+    )
+
+
+def no_sshd(training: Training, started: datetime, until: datetime) -> list[tuple[datetime, str]]:
+    """What sshd says where its folder is missing."""
+    del training, until
+    return [(started, "Missing privilege separation directory: /run/sshd")]
+
+
+def test_a_node_that_is_lost_for_good_is_told(rig: Rig) -> None:
+    run_id = submit(rig, kind="elastic", nodes=Nodes(1, 3))
+    name = rig.get(run_id).job_name
+    rig.world.behaviours["lane"] = Training(never_ends=True)
+    rig.world.behaviours[f"{name}-2"] = OUT
+    rig.pass_time(minutes=20)
+    run = rig.get(run_id)
+    assert run.phase == "running"
+    assert run.obstacle.startswith(f"Pod 2, attempt 4 of 4, failed. {RAN_OUT} ")
+    assert run.obstacle.endswith(" Nothing takes its place.")
+    assert rig.notes(run_id)["attempt-4"].splitlines()[0].endswith(" Nothing takes its place.")
 
 
 def test_a_launcher_that_failed_tells_why(rig: Rig) -> None:

@@ -34,5 +34,5 @@ def test_our_own_scripts_arrive_whole(full: Rig) -> None:
     pod = full.world.list("pods", "team-a")[0]
     script = words_of(pod["spec"]["containers"][0])[2]
     assert "sshd=$(command -v sshd || command -v /usr/sbin/sshd)" in script
-    assert "deadline=$(($(date +%s) + 900))" in script
+    assert "deadline=$(($(date +%s) + 60 * 15))" in script
     assert "$$" not in script
