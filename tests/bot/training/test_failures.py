@@ -74,7 +74,7 @@ def test_a_worker_of_an_mpi_run_tells_why(rig: Rig) -> None:
     assert "(OOMKilled)" in rig.notes(run_id)["attempt-1"]
 
 
-def test_a_worker_that_nothing_replaces_is_in_the_way(rig: Rig) -> None:
+def test_a_worker_that_nothing_replaces_is_told(rig: Rig) -> None:
     rig.world.install("mpi-operator")
     rig.look()
     run_id = submit(rig, kind="mpi", nodes=2)
@@ -104,7 +104,7 @@ def no_sshd(training: Training, started: datetime, until: datetime) -> list[tupl
     return [(started, "Missing privilege separation directory: /run/sshd")]
 
 
-def test_a_node_that_is_lost_for_good_is_told(rig: Rig) -> None:
+def test_a_node_lost_for_good_is_told(rig: Rig) -> None:
     run_id = submit(rig, kind="elastic", nodes=Nodes(1, 3))
     name = rig.get(run_id).job_name
     rig.world.behaviours["lane"] = Training(never_ends=True)
