@@ -34,6 +34,7 @@ from bot.slack.parameters import (
 from bot.training.answers import list_card, log_card, stranger_card, why_card
 from bot.training.card import run_card
 from bot.training.kinds import NAMES
+from bot.training.kinds.launchers import LAUNCHERS
 from bot.training.lineage import lineage_of
 from bot.training.log_reads import LogWish
 from bot.training.presets import presets_of, with_preset
@@ -104,6 +105,7 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
 @train.option("--form", FormName(), help="Another form of its kind")
 @train.option("--nodes", NodeCount(), help="On how many nodes; as 1:3 where that can change")
 @train.option("--processes", WholeNumber(1, 64), help="Processes of a node, where a kind asks")
+@train.option("--launcher", Choice(*LAUNCHERS), help="What starts them, if not what you type does")
 @train.option("--port", WholeNumber(1024, 65535), help="Where a notebook answers; usually 8888")
 @train.option("--efa", WholeNumber(1, 32), help="EFA adapters of a node, where a kind has nodes")
 @train.option("--host-network", flag=True, help="Use the network of nodes, where a team may")

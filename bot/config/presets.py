@@ -36,6 +36,7 @@ class Locked(StrEnum):
     FORM = "form"
     NODES = "nodes"
     PROCESSES = "processes"
+    LAUNCHER = "launcher"
     PORT = "port"
     EFA = "efa"
     HOST_NETWORK = "host_network"
@@ -96,6 +97,9 @@ class Preset(Section):
 
     processes: Typed | None = None
     """Processes of a node."""
+
+    launcher: Typed | None = None
+    """What starts them: none, mpirun or torchrun."""
 
     port: Typed | None = None
     """Where a notebook answers."""

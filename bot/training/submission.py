@@ -32,7 +32,8 @@ from bot.training.gpu_types import nodes_for, placed
 from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
-from bot.training.kinds.kind import Site
+from bot.training.kinds.kind import Kind, Site
+from bot.training.kinds.launchers import runnable
 from bot.training.lasting import as_session, welcomed
 from bot.training.queueing import demand_of, queue_for
 from bot.training.reach import refuse_unreachable
@@ -43,7 +44,7 @@ _GIB = "Gi"
 WHOLE = Fractions()
 JOB = "job"
 # Those fields of a submission that only some kinds have.
-KIND_OPTIONS = ("nodes", "processes", "port", "efa", "host_network", "privileged")
+KIND_OPTIONS = ("nodes", "processes", "launcher", "port", "efa", "host_network", "privileged")
 # Which library moves the messages of NCCL and MPI between nodes; it finds EFA by itself only then.
 _PROVIDER = EnvironmentVariable("FI_PROVIDER", "efa")
 
@@ -69,6 +70,7 @@ class Submission:
     form: str | None = None
     nodes: Nodes | None = None
     processes: int | None = None
+    launcher: str | None = None
     port: int | None = None
     efa: int | None = None
     host_network: bool = False
@@ -101,8 +103,7 @@ def fill_in(
 
     `shares` is None where the quota engine itself shares GPUs. UsageError for other kinds' options.
     """
-    kind = choose(asked.kind or JOB, asked.form, _special(asked))
-    nodes = chosen_nodes(kind, asked.nodes)
+    kind, nodes = _kind(asked)
     gpus, time = Decimal(asked.gpus or 0), asked.time or team.defaults.time
     cpu, memory, shm = _amounts(gpus, team)
     spec = RunSpec(
@@ -111,8 +112,9 @@ def fill_in(
         nodes=nodes.most,
         nodes_range=nodes if RANGE in kind.options else None,
         processes=asked.processes,
+        launcher=asked.launcher or "",
         image=asked.image,
-        command=asked.command,
+        command=runnable(asked.command),
         gpus=gpus,
         gpu_resource=shares.counted(gpu_resource) if shares else gpu_resource,
         gpu_requests=gpu_requests(gpus, gpu_resource, shares),
@@ -134,6 +136,12 @@ def fill_in(
         port=asked.port,
     )
     return as_session(spec, asked.time, team) if kind.name == SESSIONS else spec
+
+
+def _kind(asked: Submission) -> tuple[Kind, Nodes]:
+    """Its kind, and the nodes that the kind lets it have."""
+    kind = choose(asked.kind or JOB, asked.form, _special(asked))
+    return kind, chosen_nodes(kind, asked.nodes)
 
 
 def _special(asked: Submission) -> dict[str, object]:

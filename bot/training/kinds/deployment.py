@@ -39,7 +39,7 @@ class DeploymentKind:
     name: str = "sync"
     form: str = "deployment"
     root: Resource[Any] = JOBS
-    options: frozenset[str] = frozenset({"nodes", "processes", "efa", *OPEN_OPTIONS})
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher", *OPEN_OPTIONS})
     needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:

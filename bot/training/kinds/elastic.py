@@ -9,10 +9,19 @@ from msgspec.structs import replace
 
 from bot.cluster.objects import Pod
 from bot.cluster.resources import JOBS, Resource
+from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
-from bot.training.kinds.launchers import TORCHRUN, is_python, launchers_in, program_at
+from bot.training.kinds.launchers import (
+    DEEPSPEED,
+    MPIRUN,
+    NONE,
+    TORCHRUN,
+    is_python,
+    launchers_in,
+    program_at,
+)
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.shell import checked, meeting
 from bot.training.spec import RunSpec, spec_of
@@ -22,6 +31,7 @@ ELASTIC = "elastic"
 PORT = 29400
 # How often the processes of a node are started anew, and then how often its pod.
 RESTARTS, ATTEMPTS = 10, 3
+_SYNC = "`--kind sync`, like `--kind sync --nodes 2 -- mpirun python train.py`"
 # Newer ones know it with a hyphen, too.
 _NO_PYTHON = "--no_python"
 _MODULE = "torch.distributed.run"
@@ -37,11 +47,13 @@ class ElasticKind:
     name: str = ELASTIC
     form: str = ""
     root: Resource[Any] = JOBS
-    options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa"})
+    options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa", "launcher"})
     needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """Nothing: what holds for every kind is all there is."""
+        """UsageError where the command starts processes by ssh, which its pods have not."""
+        del site
+        refuse_launcher(spec)
 
     def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
         """A pod on each node."""
@@ -76,6 +88,21 @@ def processes(spec: RunSpec) -> int:
     return spec.processes or max(1, int(spec.gpus))
 
 
+def refuse_launcher(spec: RunSpec) -> None:
+    """UsageError where the command starts processes on other nodes by itself."""
+    if spec.launcher == MPIRUN:
+        raise UsageError(
+            "`--launcher mpirun` is not for `--kind elastic`, which starts programs by torchrun.",
+            f"Leave it out; or use {_SYNC}.",
+        )
+    own = launchers_in(spec.command) & {MPIRUN, DEEPSPEED}
+    if own and not spec.launcher and spec.nodes_allowed[1] > 1:
+        raise UsageError(
+            f"{min(own)} reaches other nodes by ssh, which `--kind elastic` does not set up.",
+            f"Use {_SYNC}. Or say that every node runs the command for itself: `--launcher none`.",
+        )
+
+
 def met_command(spec: RunSpec) -> tuple[str, ...]:
     """What its pods run: the command, where the first pod knows that the others meet at it."""
     given = {each.name for each in spec.env}
@@ -94,7 +121,8 @@ def checked_command(spec: RunSpec) -> tuple[str, ...]:
 def launch_command(spec: RunSpec) -> tuple[str, ...]:
     """The command under torchrun, unless it starts the processes of its node by itself."""
     command = spec.command
-    if not command or launchers_in(command):
+    is_own = spec.launcher == NONE or (not spec.launcher and launchers_in(command))
+    if not command or is_own:
         return command
     at = program_at(command)
     if at >= len(command):

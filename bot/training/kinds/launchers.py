@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 MPIRUN, TORCHRUN, DEEPSPEED = "mpirun", "torchrun", "deepspeed"
+# What people can say instead of having a launcher recognised.
+NONE = "none"
+LAUNCHERS = (NONE, MPIRUN, TORCHRUN)
 _BY_NAME = {
     **dict.fromkeys(("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), MPIRUN),
     "horovodrun": MPIRUN,
@@ -68,6 +71,14 @@ _WRAPPERS = {
     **dict.fromkeys(("poetry", "pdm", "pipenv", "hatch", "rye"), _Wrapper("run")),
     "pixi": _Wrapper("run", frozenset({"-e", "--environment", "--manifest-path"})),
 }
+
+
+def runnable(command: Sequence[str]) -> tuple[str, ...]:
+    """A command as containers can run it: variables before it, and `exec`, are a shell's words."""
+    words = list(command)
+    while words[:1] == ["exec"]:
+        del words[0]
+    return ("env", *words) if words and _ASSIGNMENT.match(words[0]) else tuple(words)
 
 
 def launchers_in(command: Sequence[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
-from bot.training.kinds.mpirun import launch_command, slots
+from bot.training.kinds.mpirun import launch_command, refuse_launcher, slots
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.security import is_no_root
 from bot.training.kinds.shell import launched_by_operator, serving_only
@@ -36,7 +36,7 @@ class MpiKind:
     name: str = "mpi"
     form: str = ""
     root: Resource[Any] = MPIJOBS
-    options: frozenset[str] = frozenset({"nodes", "processes", "efa"})
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher"})
     needs: str = (
         "A platform admin has to install the MPI operator, which serves kubeflow.org/v2beta1;"
         " the MPIJob v1 of the training operator is another one."
@@ -44,8 +44,9 @@ class MpiKind:
     )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """UsageError without a command where we have to prepare ssh before the image's own."""
+        """UsageError for torchrun, and without a command where we have to prepare ssh for it."""
         del site
+        refuse_launcher(spec)
         if is_no_root(spec) and not spec.command:
             raise UsageError(
                 "`--kind mpi` needs the command that the launcher runs, where runs are not root.",

@@ -3,18 +3,22 @@
 import re
 from pathlib import PurePosixPath
 
+from bot.errors import UsageError
 from bot.training.kinds.launchers import (
     DEEPSPEED,
     MPIRUN,
+    NONE,
+    TORCHRUN,
     launchers_in,
     program_at,
     script_of,
 )
 from bot.training.spec import RunSpec
 
-_USES_HOSTS = re.compile(r"\bQUARTERMASTER_HOST")
+_USES_HOSTS = re.compile(r"\$\{?QUARTERMASTER_HOST(?:S|FILE)\b\}?|\bQUARTERMASTER_HOST")
 # Rank by slot, and no core binding: the cores of a container are not the node's.
 _MPIRUN = ("mpirun", "--allow-run-as-root", "-bind-to", "none", "-map-by", "slot")
+_ELASTIC = "`--kind elastic`, like `--kind elastic --nodes 2 -- torchrun train.py`"
 _HOSTS_OF_DEEPSPEED = ("--hostfile", "-H")
 _PASSED_ON = ("LD_LIBRARY_PATH", "PATH")
 
@@ -26,11 +30,8 @@ def slots(spec: RunSpec) -> int:
 
 def launch_command(spec: RunSpec, hostfile: str) -> tuple[str, ...]:
     """What the launcher runs: the command under mpirun, unless it starts ranks by itself."""
-    command = spec.command
-    if not command or _uses_hosts(command):
-        return command
-    own = launchers_in(command) & {MPIRUN, DEEPSPEED}
-    if own:
+    command, own = spec.command, _starts_ranks(spec)
+    if not command or own:
         return _with_hosts(command, hostfile) if own == {DEEPSPEED} else command
     names = (*_PASSED_ON, *(e.name for e in spec.env), *(s.name for s in spec.secrets))
     passed_on = (word for name in dict.fromkeys(names) for word in ("-x", name))
@@ -38,10 +39,40 @@ def launch_command(spec: RunSpec, hostfile: str) -> tuple[str, ...]:
     return (*_MPIRUN, "-hostfile", hostfile, "-np", count, *passed_on, *command)
 
 
-def _uses_hosts(command: tuple[str, ...]) -> bool:
-    """Whether it is a shell that is told to use the hosts."""
-    text = script_of(command[program_at(command) :])
-    return _USES_HOSTS.search(text) is not None
+def refuse_launcher(spec: RunSpec) -> None:
+    """UsageError where the command is for torchrun, or has words that only a shell reads."""
+    kind = f"`--kind {spec.kind}`"
+    if spec.launcher == TORCHRUN:
+        raise UsageError(
+            f"`--launcher torchrun` is not for {kind}, which starts programs by mpirun.",
+            f"Leave it out; or use {_ELASTIC}.",
+        )
+    if not spec.launcher and launchers_in(spec.command) == {TORCHRUN} and not _starts_ranks(spec):
+        raise UsageError(
+            f"torchrun starts the processes of a node itself, and {kind} would start it once for"
+            " each of them.",
+            f"Use {_ELASTIC}. Or say how you mean it: `--launcher mpirun --processes 1` starts it"
+            " once on each node, `--launcher none` once in all.",
+        )
+    found = next(filter(None, map(_USES_HOSTS.search, spec.command)), None)
+    if found is not None and not _text_of(spec.command):
+        raise UsageError(
+            f"`{found[0]}` is read by a shell only, and this command starts none.",
+            "Put it into one: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
+        )
+
+
+def _starts_ranks(spec: RunSpec) -> frozenset[str]:
+    """By what the command starts ranks on all nodes itself; empty where mpirun does it for it."""
+    if spec.launcher:
+        return frozenset({NONE}) if spec.launcher == NONE else frozenset()
+    is_told = _USES_HOSTS.search(_text_of(spec.command)) is not None
+    return frozenset({NONE}) if is_told else launchers_in(spec.command) & {MPIRUN, DEEPSPEED}
+
+
+def _text_of(command: tuple[str, ...]) -> str:
+    """What a shell is told, where the command is one."""
+    return script_of(command[program_at(command) :])
 
 
 def _with_hosts(command: tuple[str, ...], hostfile: str) -> tuple[str, ...]:

@@ -9,7 +9,14 @@ from msgspec.structs import replace
 from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import PYTORCHJOBS, Resource
-from bot.training.kinds.elastic import ATTEMPTS, ELASTIC, RESTARTS, met_command, processes
+from bot.training.kinds.elastic import (
+    ATTEMPTS,
+    ELASTIC,
+    RESTARTS,
+    met_command,
+    processes,
+    refuse_launcher,
+)
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
@@ -25,14 +32,16 @@ class PyTorchJobKind:
     name: str = ELASTIC
     form: str = "pytorchjob"
     root: Resource[Any] = PYTORCHJOBS
-    options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa"})
+    options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa", "launcher"})
     needs: str = (
         "A platform admin has to install the training operator, which serves kubeflow.org/v1."
         " Without `--form` the run needs no operator."
     )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """Nothing: what holds for every kind is all there is."""
+        """UsageError where the command starts processes by ssh, which its pods have not."""
+        del site
+        refuse_launcher(spec)
 
     def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
         """A worker on each node."""

@@ -13,7 +13,7 @@ from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, indexed_job, name_service
 from bot.training.kinds.job import ATTEMPTS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
-from bot.training.kinds.mpirun import launch_command
+from bot.training.kinds.mpirun import launch_command, refuse_launcher
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.shell import serving
 from bot.training.kinds.ssh import HOSTFILE, SSH_PORT, add_keys, hosts_told, keys
@@ -31,12 +31,13 @@ class SyncKind:
     name: str = "sync"
     form: str = ""
     root: Resource[Any] = JOBS
-    options: frozenset[str] = frozenset({"nodes", "processes", "efa", *OPEN_OPTIONS})
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher", *OPEN_OPTIONS})
     needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """UsageError without a command: the image's own is not known here."""
+        """UsageError without a command, or for torchrun: the image's own is not known here."""
         del site
+        refuse_launcher(spec)
         if not spec.command:
             raise UsageError(
                 "`--kind sync` needs the command that runs on every node.",

@@ -10,7 +10,7 @@ from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import TRAINJOBS, Resource
 from bot.errors import ClusterError, ConflictError, UsageError
-from bot.training.kinds.elastic import ELASTIC, checked_command, processes
+from bot.training.kinds.elastic import ELASTIC, checked_command, processes, refuse_launcher
 from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
@@ -36,7 +36,7 @@ class TrainJobKind:
     name: str = ELASTIC
     form: str = "trainjob"
     root: Resource[Any] = TRAINJOBS
-    options: frozenset[str] = frozenset({"nodes", "processes", "efa"})
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher"})
     needs: str = (
         "A platform admin has to install Kubeflow Trainer 2.1 or newer, which serves"
         " trainer.kubeflow.org/v1alpha1. Without `--form` the run needs no operator."
@@ -45,8 +45,10 @@ class TrainJobKind:
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """ConflictError under KAI, whose scheduler a TrainJob has no field to name.
 
-        UsageError for variables that the trainer keeps to itself.
+        UsageError for variables that the trainer keeps to itself, and for commands that start
+        processes by ssh.
         """
+        refuse_launcher(spec)
         set_by_run = {each.name for each in spec.env} | {each.name for each in spec.secrets}
         if taken := sorted(set_by_run & _RESERVED):
             raise UsageError(

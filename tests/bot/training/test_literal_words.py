@@ -36,3 +36,10 @@ def test_our_own_scripts_arrive_whole(full: Rig) -> None:
     assert "sshd=$(command -v sshd || command -v /usr/sbin/sshd)" in script
     assert "deadline=$(($(date +%s) + 60 * 15))" in script
     assert "$$" not in script
+
+
+def test_variables_before_a_command_are_set(rig: Rig) -> None:
+    rig.submit("small", command=("A=$(HOME)", "python", "t.py"))
+    rig.pass_time(seconds=30)
+    (pod,) = rig.world.list("pods", "team-a")
+    assert words_of(pod["spec"]["containers"][0]) == ["env", "A=$(HOME)", "python", "t.py"]

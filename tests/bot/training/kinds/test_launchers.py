@@ -1,10 +1,19 @@
 """Launchers are found as people type them."""
 
 import shlex
+from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
-from bot.training.kinds.launchers import launchers_in, program_at, script_of
+from bot.cluster.view import View
+from bot.config import ClusterSettings, Team
+from bot.errors import UsageError
+from bot.training.kinds import KINDS, elastic, mpirun
+from bot.training.kinds.kind import Site
+from bot.training.kinds.launchers import launchers_in, program_at, runnable, script_of
+from bot.training.spec import RunSpec
+from tests.bot.training.rig import IMAGE
 
 FOUND = [
     ("torchrun train.py", "torchrun"),
@@ -99,3 +108,120 @@ def test_the_program_stands_behind_its_wrappers(command: str, program: str) -> N
 def test_the_text_of_a_shell_is_known() -> None:
     assert script_of(("bash", "-euo", "pipefail", "-c", "a b", "c")) == "a b"
     assert script_of(("bash", "run.sh", "-c")) == ""
+
+
+SPEC = RunSpec(
+    kind="sync", nodes=2, image=IMAGE, command=("python", "t.py"), gpus=Decimal(2), cpu="8",
+    memory="64Gi",
+)  # fmt: skip
+SITE = Site(
+    Team.model_validate({"namespace": "team-a", "queue": "team-a", "channels": ["C0TEAMA"]}),
+    View(()),
+    ClusterSettings(),
+    "team-a",
+)
+ELASTIC = "`--kind elastic`, like `--kind elastic --nodes 2 -- torchrun train.py`"
+SYNC = "`--kind sync`, like `--kind sync --nodes 2 -- mpirun python train.py`"
+FOR_MPIRUN = [("sync", ""), ("mpi", "")]
+FOR_TORCHRUN = [("elastic", ""), ("elastic", "pytorchjob"), ("elastic", "trainjob")]
+
+
+def refused(kind: str, form: str, command: str, launcher: str = "") -> tuple[str, str]:
+    """The words and the hint with which a kind refuses a command; empty where it takes it."""
+    words = tuple(shlex.split(command))
+    spec = replace(SPEC, kind=kind, form=form, launcher=launcher, command=words)
+    try:
+        KINDS[kind, form].refuse(spec, SITE)
+    except UsageError as error:
+        return error.message, error.hint
+    return "", ""
+
+
+@pytest.mark.parametrize(("kind", "form"), FOR_MPIRUN)
+def test_torchrun_is_refused_where_mpirun_starts(kind: str, form: str) -> None:
+    assert refused(kind, form, "python t.py", "torchrun") == (
+        f"`--launcher torchrun` is not for `--kind {kind}`, which starts programs by mpirun.",
+        f"Leave it out; or use {ELASTIC}.",
+    )
+    assert refused(kind, form, "bash -c 'cd /app; torchrun t.py'") == (
+        (
+            f"torchrun starts the processes of a node itself, and `--kind {kind}` would start it"
+            " once for each of them."
+        ),
+        (
+            f"Use {ELASTIC}. Or say how you mean it: `--launcher mpirun --processes 1` starts it"
+            " once on each node, `--launcher none` once in all."
+        ),
+    )
+    assert refused(kind, form, "torchrun t.py", "mpirun") == ("", "")
+    assert refused(kind, form, "torchrun t.py", "none") == ("", "")
+    assert refused(kind, form, "mpirun torchrun t.py") == ("", "")
+    assert refused(kind, form, "sh -c 'torchrun --nnodes $QUARTERMASTER_HOSTS t.py'") == ("", "")
+
+
+@pytest.mark.parametrize(("kind", "form"), FOR_TORCHRUN)
+def test_mpirun_is_refused_where_torchrun_starts(kind: str, form: str) -> None:
+    assert refused(kind, form, "python t.py", "mpirun") == (
+        "`--launcher mpirun` is not for `--kind elastic`, which starts programs by torchrun.",
+        f"Leave it out; or use {SYNC}.",
+    )
+    assert refused(kind, form, "bash -c 'deepspeed t.py'") == (
+        "deepspeed reaches other nodes by ssh, which `--kind elastic` does not set up.",
+        f"Use {SYNC}. Or say that every node runs the command for itself: `--launcher none`.",
+    )
+    assert refused(kind, form, "mpirun t.py", "none") == ("", "")
+
+
+@pytest.mark.parametrize(("kind", "form"), FOR_MPIRUN)
+def test_hosts_outside_of_a_shell_are_refused(kind: str, form: str) -> None:
+    said = (
+        "`$QUARTERMASTER_HOSTS` is read by a shell only, and this command starts none.",
+        "Put it into one: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
+    )
+    assert refused(kind, form, "python run.py '--nodes=$QUARTERMASTER_HOSTS'") == said
+    assert refused(kind, form, "sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command", "begins"),
+    [
+        ("none", "python run.py --num_devices=16", "python"),
+        ("none", "mpirun a.out", "mpirun"),
+        ("mpirun", "bash -c 'mpirun --version; python t.py'", "mpirun --allow-run-as-root"),
+        ("mpirun", "torchrun t.py", "mpirun --allow-run-as-root"),
+        ("", "sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'", "sh -c"),
+        ("", "torchrun t.py", "mpirun --allow-run-as-root"),
+    ],
+)
+def test_people_say_what_mpirun_starts(launcher: str, command: str, begins: str) -> None:
+    spec = replace(SPEC, launcher=launcher, command=tuple(shlex.split(command)))
+    assert " ".join(mpirun.launch_command(spec, "/hosts")).startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command", "begins"),
+    [
+        ("none", "python t.py", "python"),
+        ("none", "bash run.sh", "bash"),
+        ("torchrun", "bash -c 'torchrun --help; python t.py'", "torchrun --no_python bash"),
+        ("", "bash -c 'torchrun t.py'", "bash"),
+    ],
+)
+def test_people_say_what_torchrun_starts(launcher: str, command: str, begins: str) -> None:
+    spec = replace(SPEC, launcher=launcher, command=tuple(shlex.split(command)))
+    assert " ".join(elastic.launch_command(spec)).startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("typed", "run"),
+    [
+        ("A=1 B=2 python t.py", "env A=1 B=2 python t.py"),
+        ("exec python t.py", "python t.py"),
+        ("exec A=1 python t.py", "env A=1 python t.py"),
+        ("env A=1 python t.py", "env A=1 python t.py"),
+        ("python t.py A=1", "python t.py A=1"),
+        ("", ""),
+    ],
+)
+def test_words_of_a_shell_are_no_program(typed: str, run: str) -> None:
+    assert runnable(typed.split()) == tuple(run.split())
