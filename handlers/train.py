@@ -16,6 +16,7 @@ from bot.slack.container_parameters import (
     ImageReference,
     MemoryQuantity,
     SecretPair,
+    ShellWords,
 )
 from bot.slack.declarations import Command
 from bot.slack.markup import code, join, plain
@@ -106,6 +107,7 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
 @train.option("--nodes", NodeCount(), help="On how many nodes; as 1:3 where that can change")
 @train.option("--processes", WholeNumber(1, 64), help="Processes of a node, where a kind asks")
 @train.option("--launcher", Choice(*LAUNCHERS), help="What starts them, if not what you type does")
+@train.option("--worker-command", ShellWords(), help="What the other nodes run instead of sshd")
 @train.option("--port", WholeNumber(1024, 65535), help="Where a notebook answers; usually 8888")
 @train.option("--efa", WholeNumber(1, 32), help="EFA adapters of a node, where a kind has nodes")
 @train.option("--host-network", flag=True, help="Use the network of nodes, where a team may")

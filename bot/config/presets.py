@@ -37,6 +37,7 @@ class Locked(StrEnum):
     NODES = "nodes"
     PROCESSES = "processes"
     LAUNCHER = "launcher"
+    WORKER_COMMAND = "worker_command"
     PORT = "port"
     EFA = "efa"
     HOST_NETWORK = "host_network"
@@ -100,6 +101,9 @@ class Preset(Section):
 
     launcher: Typed | None = None
     """What starts them: none, mpirun or torchrun."""
+
+    worker_command: Typed | None = None
+    """What other nodes than the first run, where that is more than sshd."""
 
     port: Typed | None = None
     """Where a notebook answers."""

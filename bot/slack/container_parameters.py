@@ -1,6 +1,7 @@
 """Parameters for what a container gets: image, processor, memory, variables, volumes, code."""
 
 import re
+import shlex
 from typing import NamedTuple
 
 from bot.slack.parameters import Pattern, matched
@@ -192,3 +193,18 @@ class CodeVersion(Pattern):
     rule = re.compile(r"[A-Za-z0-9][\w.:/~-]{0,300}@[0-9a-fA-F]{7,40}", re.ASCII)
     form = "`REPO@COMMIT`, with at least 7 digits of the commit"
     example = "acme/lane@3f2a9c1"
+
+
+class ShellWords:
+    """A command in one word: quoted as a whole, split as a shell would."""
+
+    word = "COMMAND"
+    form = "a command in quotes such as `'bash serve.sh 22122'`"
+    example = "'bash serve.sh 22122'"
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """Its words."""
+        words = tuple(shlex.split(text))
+        if not words:
+            raise ValueError(text)
+        return words

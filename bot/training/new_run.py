@@ -163,6 +163,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "name": run.reference,
         "image": spec.image,
         "command": mask(shlex.join(spec.command)),
+        "worker_command": mask(shlex.join(spec.worker_command)),
         "kind": " ".join(filter(None, (spec.kind, spec.form))) if spec.kind != "job" else "",
         "gpus": f"{gpus_of(spec):f}",
         "gpu_type": spec.gpu_type or "",

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -39,7 +39,9 @@ def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[s
     spec = spec_of(run)
     names = [each.name for each in spec.env]
     facts: list[tuple[str, Markup | None]] = [
-        ("Command", _code(_command(spec)) if spec.command else None),
+        ("Command", _code(_words(spec.command)) if spec.command else None),
+        ("Launcher", code(spec.launcher) if spec.launcher else None),
+        ("Workers", _code(_words(spec.worker_command)) if spec.worker_command else None),
         ("Digest", code(run.image_id.rpartition("@")[2]) if run.image_id else None),
         *(("Artifact", _artifact(each)) for each in artifacts_of(run.job_name, spec)),
         *(("Data digest", _digest(each)) for each in spec.data),
@@ -125,6 +127,8 @@ def _made_of(spec: RunSpec, run: Run) -> Record:
         "image": {"asked": spec.image, "found": run.image_id or None},
         "code": {"repository": repository, "commit": commit} if spec.code else None,
         "command": mask_words(spec.command),
+        "launcher": spec.launcher or None,
+        "worker_command": mask_words(spec.worker_command),
         "env": {each.name: _shown(each.name, each.value) for each in spec.env},
         "secrets": {each.name: f"{each.secret}/{each.key}" for each in spec.secrets},
         "pvcs": [
@@ -216,8 +220,8 @@ def _digest(data: Data) -> Markup:
     return join(code(data.digest), plain(f", of {data.reference}"))
 
 
-def _command(spec: RunSpec) -> str:
-    return hide_secrets(shlex.join(spec.command))
+def _words(command: Sequence[str]) -> str:
+    return hide_secrets(shlex.join(command))
 
 
 def _variables(spec: RunSpec) -> str:

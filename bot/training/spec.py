@@ -105,9 +105,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     `artifacts` are paths on its volumes of what it makes.
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
     those of a node, `efa` the fabric adapters of a node. `launcher` is what starts the processes,
-    empty where the command tells. `nodes_range` are the fewest and the most nodes of a run that
-    can change them while it runs. Pods on the `host_network` have the addresses of their nodes.
-    Without `security` its containers are as their image and the cluster have them.
+    empty where the command tells; `worker_command` is what other nodes run instead of our sshd.
+    `nodes_range` are the fewest and the most nodes of a run that can change them while it runs.
+    Pods on the `host_network` have the addresses of their nodes. Without `security` its containers
+    are as their image and the cluster have them.
 
     A session lasts `session_seconds` and with all its extensions no more than `longest_seconds`,
     both from when it begins to run. A `port` is where it answers browsers, through the `entrance`
@@ -122,6 +123,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     launcher: str = ""
     image: str
     command: tuple[str, ...] = ()
+    worker_command: tuple[str, ...] = ()
     gpus: Decimal = Decimal(0)
     gpu_type: str | None = None
     placement: Placement | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from math import ceil
-from typing import Literal
+from typing import Any, Literal
 
 from bot.cluster.containers import VISIBLE_GPUS
 from bot.cluster.objects import Node
@@ -44,7 +44,16 @@ _GIB = "Gi"
 WHOLE = Fractions()
 JOB = "job"
 # Those fields of a submission that only some kinds have.
-KIND_OPTIONS = ("nodes", "processes", "launcher", "port", "efa", "host_network", "privileged")
+KIND_OPTIONS = (
+    "nodes",
+    "processes",
+    "launcher",
+    "worker_command",
+    "port",
+    "efa",
+    "host_network",
+    "privileged",
+)
 # Which library moves the messages of NCCL and MPI between nodes; it finds EFA by itself only then.
 _PROVIDER = EnvironmentVariable("FI_PROVIDER", "efa")
 
@@ -71,6 +80,7 @@ class Submission:
     nodes: Nodes | None = None
     processes: int | None = None
     launcher: str | None = None
+    worker_command: tuple[str, ...] | None = None
     port: int | None = None
     efa: int | None = None
     host_network: bool = False
@@ -111,10 +121,8 @@ def fill_in(
         form=kind.form,
         nodes=nodes.most,
         nodes_range=nodes if RANGE in kind.options else None,
-        processes=asked.processes,
-        launcher=asked.launcher or "",
         image=asked.image,
-        command=runnable(asked.command),
+        **_launched(asked),
         gpus=gpus,
         gpu_resource=shares.counted(gpu_resource) if shares else gpu_resource,
         gpu_requests=gpu_requests(gpus, gpu_resource, shares),
@@ -136,6 +144,16 @@ def fill_in(
         port=asked.port,
     )
     return as_session(spec, asked.time, team) if kind.name == SESSIONS else spec
+
+
+def _launched(asked: Submission) -> dict[str, Any]:
+    """What its pods start, and by what."""
+    return {
+        "command": runnable(asked.command),
+        "worker_command": runnable(asked.worker_command or ()),
+        "processes": asked.processes,
+        "launcher": asked.launcher or "",
+    }
 
 
 def _kind(asked: Submission) -> tuple[Kind, Nodes]:
@@ -188,7 +206,8 @@ def refuse_secrets(asked: Submission) -> None:
                 "Put it into a Secret of the team's namespace and name that: "
                 f"`--secret {each.name}=my-secret/{each.name.lower().replace('_', '-')}`.",
             )
-    found = secret_in(asked.command)
+    looked_at = (asked.command, asked.worker_command or ())
+    found = next((each for each in map(secret_in, looked_at) if each is not None), None)
     if found is None:
         return
     told = f"What follows `{found}` in the command" if found else "A word of the command"

@@ -20,9 +20,9 @@ from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECON
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
-from bot.training.kinds.shell import launching, waiting_to_serve
+from bot.training.kinds.shell import launching, launching_without_ssh, plain, waiting_to_serve
 from bot.training.kinds.ssh import SSH_PORT, add_keys, keys
-from bot.training.kinds.sync import OPEN_OPTIONS, SyncKind, on_nodes
+from bot.training.kinds.sync import LAUNCHING, OPEN_OPTIONS, SyncKind, on_nodes
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -39,7 +39,7 @@ class DeploymentKind:
     name: str = "sync"
     form: str = "deployment"
     root: Resource[Any] = JOBS
-    options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher", *OPEN_OPTIONS})
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", *LAUNCHING, *OPEN_OPTIONS})
     needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
@@ -73,7 +73,8 @@ class DeploymentKind:
     def manifest(self, run: Run, installation: str) -> Manifest:
         """The Job that launches, suspended."""
         spec = spec_of(run)
-        command = launching(launch_command(spec, HOSTFILE))
+        begin = launching_without_ssh if spec.worker_command else launching
+        command = begin(launch_command(spec, HOSTFILE))
         body: Manifest = {
             "suspend": True,
             "backoffLimit": ATTEMPTS,
@@ -103,7 +104,8 @@ def _workers(run: Run) -> Manifest:
     """The Deployment, whose pods are marked as the run's when it is made."""
     spec = spec_of(run)
     mine = {labels.RUN: run.id, labels.ROLE: WORKER}
-    pod = _pod(run, replace(spec, command=waiting_to_serve()))
+    command = plain(spec.worker_command) if spec.worker_command else waiting_to_serve()
+    pod = _pod(run, replace(spec, command=command))
     pod["restartPolicy"] = "Always"
     if spec.priority:
         pod["priorityClassName"] = spec.priority

@@ -3,6 +3,7 @@
 Each first says what its image lacks, by name, before anything starts.
 """
 
+import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -75,8 +76,8 @@ _TAKING_PART = f'"$sshd" -f {FOLDER}/sshd_config\n{_AWAIT}{_LAUNCH}'.replace("MI
 # The workers run when the operator makes it; one that does not answer by then never will.
 _FROM_OUTSIDE = f"{_READY}{_KNOW_ALL}{_AWAIT}{_LAUNCH}".replace("MINUTES", "2")
 # Pods on the network of nodes have no names of their own: their Service tells their addresses.
-_COLLECT = f"""\
-collect() {{
+_COLLECT = """\
+collect() {
   found= deadline=$(($(date +%s) + $1))
   until [ "$(echo $found | wc -w)" -ge "$QUARTERMASTER_NODES" ]; do
     if [ "$(date +%s)" -ge "$deadline" ]; then
@@ -87,17 +88,18 @@ collect() {{
     found=$(getent ahosts "$QUARTERMASTER_DOMAIN" | cut -d " " -f 1 | sort -u) || found=
   done
   found=$(echo $found)
-  sed "s/^Host .*/Host $found/" {FOLDER}/ssh_config | know
-}}
+}
 """
+_KNOW_FOUND = f'sed "s/^Host .*/Host $found/" {FOLDER}/ssh_config | know\n'
 # The launcher may get its node long after its workers got theirs.
 _YEAR = 31536000
 _WORKER = f"""\
-{_READY}{_COLLECT}collect {_YEAR} &
+{_READY}{_COLLECT}{{
+collect {_YEAR}
+{_KNOW_FOUND}}} &
 {_SERVE}
 """
-_LAUNCHER = f"""\
-{_READY}{_COLLECT}collect 900
+_LIST = """\
 mkdir -p "$(dirname "$QUARTERMASTER_HOSTFILE")"
 others=$(echo "$found" | tr " " "\\n" | grep -vxF "$QUARTERMASTER_ADDRESS" || true)
 for host in "$QUARTERMASTER_ADDRESS" $others; do
@@ -106,11 +108,26 @@ done > "$QUARTERMASTER_HOSTFILE"
 sed "s/ slots=/:/" "$QUARTERMASTER_HOSTFILE" > "$HYDRA_HOST_FILE"
 QUARTERMASTER_HOSTS=$(cut -d " " -f 1 "$QUARTERMASTER_HOSTFILE" | paste -s -d ,)
 export QUARTERMASTER_HOSTS
-{_TAKING_PART}"""
+"""
+_FIND = f"{_COLLECT}collect 900\n"
+_LAUNCHER = f"{_READY}{_FIND}{_KNOW_FOUND}{_LIST}{_TAKING_PART}"
 # The first pod launches once all others answer; those only serve.
 _NUMBERED = f"""\
 {_READY}{_KNOW_ALL}if [ "$JOB_COMPLETION_INDEX" != 0 ]; then {_SERVE}; fi
 {_TAKING_PART}"""
+# The same where the other nodes have a server of their own, and the image's keys.
+_NAMED = """\
+deadline=$(($(date +%s) + 900))
+while read -r host slots; do
+  until getent hosts "$host" > /dev/null; do
+    if [ "$(date +%s)" -ge "$deadline" ]; then
+      echo "$host is not there after 15 minutes." >&2
+      exit 1
+    fi
+    sleep 2
+  done
+done < "$QUARTERMASTER_HOSTFILE"
+"""
 # An image may be pulled within the time that torchrun gives the first pod to be there, or not; and
 # older ones know themselves neither by the name of a Service nor by its address.
 _MEET = """\
@@ -137,6 +154,25 @@ def launching(command: Sequence[str]) -> tuple[str, ...]:
 def waiting_to_serve() -> tuple[str, ...]:
     """The command of its workers."""
     return _beginning("sync", _WORKER)
+
+
+def with_own_workers(command: Sequence[str], worker: Sequence[str]) -> tuple[str, ...]:
+    """The command of every pod: the first one runs `command` when all have names, others `worker`.
+
+    Nothing of ssh is set up: `worker` is a server of the image, with its own keys.
+    """
+    others = f'if [ "$JOB_COMPLETION_INDEX" != 0 ]; then exec {shlex.join(worker)}; fi\n'
+    return _beginning("sync", f"{others}{_NAMED}{_LAUNCH}", command)
+
+
+def launching_without_ssh(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a launcher on the network of nodes: `command`, once all have addresses."""
+    return _beginning("sync", f"{_FIND}{_LIST}{_LAUNCH}", command)
+
+
+def plain(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of its workers: their own."""
+    return _beginning("sync", _EXEC, command)
 
 
 def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:

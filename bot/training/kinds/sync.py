@@ -15,13 +15,14 @@ from bot.training.kinds.job import ATTEMPTS
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, refuse_launcher
 from bot.training.kinds.pods import pod_template, root_metadata
-from bot.training.kinds.shell import serving
+from bot.training.kinds.shell import serving, with_own_workers
 from bot.training.kinds.ssh import HOSTFILE, SSH_PORT, add_keys, hosts_told, keys
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
 # What a team has to be allowed: the network of nodes, and all that a node can do.
 OPEN_OPTIONS = ("host_network", "privileged")
+LAUNCHING = ("launcher", "worker_command")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class SyncKind:
     name: str = "sync"
     form: str = ""
     root: Resource[Any] = JOBS
-    options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher", *OPEN_OPTIONS})
+    options: frozenset[str] = frozenset({"nodes", "processes", "efa", *LAUNCHING, *OPEN_OPTIONS})
     needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
@@ -68,7 +69,9 @@ def launching_job(run: Run, installation: str, spec: RunSpec, **more: Any) -> Ma
 
     `more` are fields of the pods' spec.
     """
-    spec = replace(spec, command=serving(spec.command), env=(*_hosts(run), *spec.env))
+    worker = spec.worker_command
+    command = with_own_workers(spec.command, worker) if worker else serving(spec.command)
+    spec = replace(spec, command=command, env=(*_hosts(run), *spec.env))
     template = pod_template(run, installation, spec, subdomain=domain(run), **more)
     add_keys(run, template["spec"])
     template["spec"]["containers"][0]["ports"] = [SSH_PORT]

@@ -88,7 +88,7 @@ def behaviour_of(pod: Object, container: Any, behaviours: dict[str, Training]) -
     if chosen is None:
         chosen = next((b for key, b in behaviours.items() if " " in key and key in words), None)
     saying = saying_of(words, host or name, _rank(pod))
-    training = _usual(saying, words) if chosen is None else chosen
+    training = _usual(saying, _program(words_of(container))) if chosen is None else chosen
     training = replace(training, saying=saying)
     return _from_words(training, words, container.get("env", ()))
 
@@ -103,6 +103,12 @@ def _usual(saying: Saying, words: str) -> Training:
     if saying.style == JUPYTER:
         return Training(never_ends=True)
     return Training()
+
+
+def _program(words: list[str]) -> str:
+    """What runs in the end: the words that a shell is given beside its text, where there are."""
+    given = words[4:] if words[1:2] == ["-c"] else []
+    return " ".join(given or words)
 
 
 def _rank(pod: Object) -> int:

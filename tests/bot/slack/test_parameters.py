@@ -11,6 +11,7 @@ from bot.slack.container_parameters import (
     ImageReference,
     MemoryQuantity,
     SecretPair,
+    ShellWords,
 )
 from bot.slack.parameters import (
     Choice,
@@ -32,6 +33,7 @@ KINDS: list[Kind[Any]] = [
     CpuQuantity(),
     EnvironmentPair(),
     ImageReference(),
+    ShellWords(),
     MemoryQuantity(),
     SecretPair(),
     Choice("low", "high"),
@@ -74,6 +76,7 @@ def test_every_kind_reads_its_own_example(kind: Kind[Any]) -> None:
         (ClaimMount(), "imagenet:/data/x:ro", ("imagenet", "/data/x", True)),
         (ClaimMount(), "azurenetappfiles:100Gi:/mnt", ("azurenetappfiles", "100Gi", "/mnt")),
         (CodeVersion(), "github.com/acme/lane@3f2a9c1", "github.com/acme/lane@3f2a9c1"),
+        (ShellWords(), "sh -c 'a b'", ("sh", "-c", "a b")),
         (ImageReference(), "localhost:5000/a/b", "localhost:5000/a/b"),
         (Choice("low", "high"), "HIGH", "high"),
         (Words(), " two words ", "two words"),
@@ -119,6 +122,8 @@ def test_reads_values_as_written(kind: Kind[Any], text: str, value: object) -> N
         (ClaimMount(), "azurenetappfiles:100Gi:/mnt:ro"),
         (ClaimMount(), "imagenet:/data/../etc"),
         (CodeVersion(), "acme/lane@main"),
+        (ShellWords(), "sh -c 'a b"),
+        (ShellWords(), " "),
         (ImageReference(), "ghcr.io/Acme Lane"),
         (ImageReference(), "-x"),
         (MemoryQuantity(), "64"),

@@ -32,6 +32,8 @@ RECORD: dict[str, Any] = {
     "image": {"asked": "ghcr.io/acme/lane:3.1"},
     "code": {"repository": "github.com/acme/lane", "commit": "3f2a9c1"},
     "command": ["python", "train.py", "--epochs", "3"],
+    "launcher": None,
+    "worker_command": [],
     "data": [],
     "artifacts": [],
     "snapshot": None,

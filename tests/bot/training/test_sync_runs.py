@@ -121,6 +121,32 @@ def test_no_key_is_in_rows_or_audit(rig: Rig) -> None:
     assert "ssh-ed25519" not in row + facts
 
 
+def test_workers_run_a_server_of_the_image(rig: Rig) -> None:
+    run_id = submitted(rig, worker_command=("bash", "serve.sh"), launcher="none")
+    rig.world.behaviours[f"{rig.get(run_id).job_name}-1"] = Training(never_ends=True)
+    rig.pass_time(seconds=30)
+    assert rig.get(run_id).phase == Phase.RUNNING
+    rig.pass_time(minutes=2)
+    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert (rig.effects(), beside(rig)) == ([*MADE, *CLEARED], [])
+
+
+def test_a_secret_of_workers_is_not_stored(rig: Rig) -> None:
+    with pytest.raises(UsageError, match="What follows `--token` in the command"):
+        submitted(rig, worker_command=("serve", "--token", "hf_" + "aB3" * 11))
+
+
+def test_only_sync_has_workers_of_ones_own(rig: Rig) -> None:
+    with pytest.raises(UsageError) as refused:
+        rig.submit(kind="mpi", nodes=2, worker_command=("serve",))
+    assert (refused.value.message, refused.value.hint) == (
+        "`--worker-command` is not for `--kind mpi`.",
+        "Leave it out, or use a kind that has it: `--kind sync`.",
+    )
+    with pytest.raises(UsageError, match="`--launcher` is not for `--kind job`"):
+        rig.submit(launcher="none")
+
+
 def test_a_run_without_a_command_is_refused(rig: Rig) -> None:
     with pytest.raises(UsageError) as refused:
         submitted(rig, command=())

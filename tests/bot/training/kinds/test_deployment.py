@@ -245,3 +245,15 @@ def test_what_cannot_be_is_refused(engine: str, change: dict[str, Any], said: st
     with pytest.raises(UsageError) as refused:
         DeploymentKind().refuse(replace(SPEC, **change), site)
     assert f"{refused.value.message} {refused.value.hint}" == said
+
+
+def test_workers_run_a_command_of_their_own() -> None:
+    serve = ("bash", "/netapp/scripts/start-slave-multi.sh", "22122")
+    row = run(spec=to_row(replace(SPEC, worker_command=serve, launcher="none")))
+    workers = DeploymentKind().companions(row)[2].body()["spec"]["template"]["spec"]
+    words = words_of(workers["containers"][0])
+    assert (words[:2], words[3:]) == (["/bin/sh", "-c"], ["sync", *serve])
+    job = DeploymentKind().manifest(row, INSTALLATION)
+    launcher = words_of(job["spec"]["template"]["spec"]["containers"][0])
+    assert launcher[3:] == ["sync", "python", "train.py"]
+    assert "sshd" not in launcher[2] + words[2]

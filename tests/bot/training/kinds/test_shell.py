@@ -21,10 +21,13 @@ from bot.training.kinds.shell import (
     checked,
     launched_by_operator,
     launching,
+    launching_without_ssh,
     meeting,
+    plain,
     serving,
     serving_only,
     waiting_to_serve,
+    with_own_workers,
 )
 from bot.training.spec import RunSpec, Security, to_row
 from playground.cluster.control.expansion import words_of
@@ -128,6 +131,34 @@ def test_what_is_there_is_run_as_typed(tmp_path: Path) -> None:
     typed = ("printf", "%s|", "a b", "$HOME", "*", "")
     assert outcome(checked(typed), tmp_path).stdout == "a b|$HOME|*||"
     assert outcome(checked((str(tmp_path / "printf"), "x"))).stdout == "x"
+
+
+WORKER = ("printf", "%s|", "it's", "$HOME")
+
+
+def test_other_nodes_run_a_command_of_their_own(tmp_path: Path) -> None:
+    begun = with_own_workers(("printf", "%s|", "first", "$HOME"), WORKER)
+    (tmp_path / "hosts").write_text("localhost slots=1\nlocalhost slots=1\n")
+    env = {"QUARTERMASTER_HOSTFILE": str(tmp_path / "hosts")}
+    assert outcome(begun, env=env | {"JOB_COMPLETION_INDEX": "1"}).stdout == "it's|$HOME|"
+    assert outcome(begun, env=env | {"JOB_COMPLETION_INDEX": "0"}).stdout == "first|$HOME|"
+    assert outcome(plain(WORKER)).stdout == "it's|$HOME|"
+
+
+def test_a_launcher_without_ssh_lists_its_nodes(tmp_path: Path) -> None:
+    text = 'cat "$QUARTERMASTER_HOSTFILE" "$HYDRA_HOST_FILE"; echo $QUARTERMASTER_HOSTS'
+    env = {
+        "QUARTERMASTER_DOMAIN": "localhost",
+        "QUARTERMASTER_NODES": "1",
+        "QUARTERMASTER_SLOTS": "8",
+        "QUARTERMASTER_ADDRESS": "127.0.0.1",
+        "QUARTERMASTER_HOSTFILE": str(tmp_path / "made" / "hosts"),
+        "HYDRA_HOST_FILE": str(tmp_path / "made" / "machines"),
+    }
+    said = outcome(launching_without_ssh(("sh", "-c", text)), env=env).stdout.splitlines()
+    assert said[0] == "127.0.0.1 slots=8"
+    assert "127.0.0.1:8" in said
+    assert said[-1].startswith("127.0.0.1")
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,13 @@ def test_its_objects_fit_the_kubernetes_schema() -> None:
 def test_a_launcher_of_ones_own_has_the_hosts(command: tuple[str, ...]) -> None:
     job = manifest(run(spec=to_row(replace(SPEC, command=command))))
     assert command_of(job)[3:] == ["sync", *command]
+
+
+def test_workers_run_a_command_of_their_own() -> None:
+    serve = ("bash", "/netapp/scripts/start-slave-multi.sh", "22122")
+    job = manifest(run(spec=to_row(replace(SPEC, worker_command=serve, launcher="none"))))
+    words = command_of(job)
+    assert words[3:] == ["sync", "python", "train.py"]
+    others = 'if [ "$JOB_COMPLETION_INDEX" != 0 ]; then exec '
+    assert f"{others}bash /netapp/scripts/start-slave-multi.sh 22122; fi" in words[2]
+    assert "sshd" not in words[2]
