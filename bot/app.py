@@ -57,8 +57,12 @@ from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
 from bot.training.controller import RunController, World
+from bot.training.follow_card import LogFollowRenderer
+from bot.training.follow_controller import LogFollowController
+from bot.training.follow_service import FollowService
 from bot.training.idle_runs import IdleRunService
 from bot.training.idling import IdlingService
+from bot.training.log_reads import LogReads
 from bot.training.makers import makers_of
 from bot.training.offers import OfferService
 from bot.training.reads import TrainingReads
@@ -163,6 +167,7 @@ class Application:
         return (
             RunController(world),
             RemovalController(database, clock, clusters),
+            LogFollowController(database, clock, self.access, LogReads(database, clusters)),
             QuotaController(database, clock, self.engines),
             OverrideController(
                 database, clock, self.settings, self.engines, self.approvals, neighbours
@@ -183,6 +188,7 @@ class Application:
         renderers: tuple[Renderer, ...] = (
             RunRenderer(self.clock),
             RemovalRenderer(),
+            LogFollowRenderer(self.registry.slash.of),
             OverrideRenderer(self.settings, self.approvals, self.quotas, self.clock),
             *datasets.renderers(self.clock),
             *snapshot_renderers(self.clock, self.settings, self.approvals),
@@ -230,6 +236,7 @@ class Application:
             training=self.training,
             training_reads=TrainingReads(self.database, self.clusters),
             sessions=SessionService(words),
+            follows=FollowService(words),
             idling=self.idling,
             gpus=GpuService(settings, self.clusters, self.engines.of),
             scaling=self.scaling,

@@ -24,6 +24,7 @@ from bot.snapshots.restoring import RestoreService
 from bot.snapshots.reverting import RevertService
 from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
+from bot.training.follow_service import FollowService
 from bot.training.idling import IdlingService
 from bot.training.offers import OfferService
 from bot.training.reads import TrainingReads
@@ -46,6 +47,7 @@ class Services:
     training: TrainingService
     training_reads: TrainingReads
     sessions: SessionService
+    follows: FollowService
     idling: IdlingService
     gpus: GpuService
     scaling: ScalingService
@@ -102,6 +104,11 @@ class Context:
     def sessions(self) -> SessionService:
         """Interactive sessions."""
         return self.services.sessions
+
+    @property
+    def follows(self) -> FollowService:
+        """Logs that people see grow."""
+        return self.services.follows
 
     @property
     def idling(self) -> IdlingService:

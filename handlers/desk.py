@@ -73,7 +73,7 @@ class _Question:
     def writes(self) -> bool:
         """Whether anything may come of it but words."""
         if isinstance(self.asked, Parsed):
-            return self.asked.verb.mutates
+            return self.asked.writes
         return not isinstance(self.asked, HelpAsked)
 
 

@@ -34,6 +34,7 @@ from bot.slack.parameters import (
 )
 from bot.training.answers import list_card, log_card, stranger_card, why_card
 from bot.training.card import run_card
+from bot.training.follow_card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.launchers import LAUNCHERS
 from bot.training.lineage import lineage_of
@@ -47,6 +48,7 @@ from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.context import Context
+from handlers.following import follow_log
 from handlers.run_parameters import (
     AnyRun,
     FormName,
@@ -71,6 +73,7 @@ class LogAsked:
     pod: str | None
     previous: bool
     file: bool
+    follow: bool
     team: str | None
 
     @property
@@ -165,8 +168,9 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
     "logs", "What a run said: its last lines, or all of it", right=Right.RUN_READ, into=LogAsked,
     examples=(
         "logs lane --tail 50", "logs lane#2", "logs wide --pod 1", "logs lane --previous",
-        "logs lane --file",
+        "logs lane --file", "logs lane --follow",
     ),
+    writing=("follow",), repeats=True,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Which run")
 @train.option(
@@ -178,10 +182,13 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 @train.option("--pod", PodName(), help="Of which of its pods: 1, launcher, worker-1")
 @train.option("--previous", flag=True, help="From before its last restart")
 @train.option("--file", flag=True, help="All that there is, as a file where it is long")
+@train.option("--follow", flag=True, help="See it grow in your direct messages, for 10 minutes")
 @train.option("--team", TeamName(), help="Another team than the channel's")
 def logs(ctx: Context, asked: LogAsked) -> Reply:
     """The log as it is now, or as it was kept."""
     found, wish = _find(ctx, asked.run), asked.wish
+    if asked.follow:
+        return follow_log(ctx, found, wish)
     if isinstance(found, Run):
         return _log_of(ctx, found, wish)
     cluster, reads = found.cluster, ctx.training_reads
@@ -251,6 +258,18 @@ def of_run(ctx: Context, value: str) -> str:
 def click_logs(ctx: Context, run_id: str) -> Reply:
     """The log of the card's run."""
     return _log_of(ctx, ctx.training.get(ctx.session, run_id), LogWish(BUTTON_TAIL))
+
+
+def _of_follow(ctx: Context, follow_id: str) -> str:
+    return ctx.follows.get(ctx.session, follow_id).team
+
+
+@train.button(UNFOLLOW, right=Right.RUN_READ, team=_of_follow, repeats=True)
+def click_unfollow(ctx: Context, follow_id: str) -> Reply:
+    """Has the log of the message stay as it is."""
+    row = ctx.follows.get(ctx.session, follow_id)
+    run = ctx.follows.stop(ctx.session, ctx.caller, row, ctx.now)
+    return Reply((join("You follow the log of ", code(run.reference), " no more."),))
 
 
 @train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True, repeats=True)

@@ -6,7 +6,7 @@ from bot import deliveries, due, holds, schedule
 from bot.database.database import Session
 from bot.schedule import ScheduledJob
 from bot.slack import documents, messages
-from bot.training import logs, offers
+from bot.training import follow_service, logs, offers
 
 _RUNS_KEPT = timedelta(days=30)
 _HOLDS_KEPT = timedelta(days=1)
@@ -25,6 +25,7 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     due.forget(session)
     holds.forget(session, now - _HOLDS_KEPT)
     logs.forget(session, now)
+    follow_service.forget(session, now)
     offers.forget(session, now)
     schedule.forget_runs(session, now - _RUNS_KEPT)
 

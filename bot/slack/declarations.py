@@ -28,14 +28,16 @@ class VerbTraits(TypedDict, total=False):
 
     `examples` are what follows the slash name. `mutates` asks before the same text is carried
     out twice within a minute, which is not needed where a verb `repeats`: it asks by itself, or
-    has one effect however often it is said. `into` is a dataclass that gathers the values of a
-    verb with many options.
+    has one effect however often it is said. A verb that reads may write with some of its flags,
+    whose keywords are `writing`. `into` is a dataclass that gathers the values of a verb with many
+    options.
     """
 
     right: Required[StrEnum]
     examples: Required[tuple[str, ...]]
     mutates: bool
     repeats: bool
+    writing: tuple[str, ...]
     into: type
 
 
@@ -135,6 +137,7 @@ class Verb:
     examples: tuple[str, ...]
     mutates: bool = False
     repeats: bool = False
+    writing: tuple[str, ...] = ()
     into: type | None = None
 
     def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:

@@ -35,6 +35,11 @@ class Parsed:
     words: tuple[str, ...]
     spelling: Spelling
 
+    @property
+    def writes(self) -> bool:
+        """Whether anything may come of it but words."""
+        return self.verb.mutates or any(self.values.get(name) for name in self.verb.writing)
+
     def answer(self, ctx: object) -> Reply:
         """What the verb's handler says."""
         return self.verb.answer(ctx, self.values)

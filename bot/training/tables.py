@@ -13,6 +13,7 @@ from bot.slack.messages import Subject
 
 KIND = holds.RUN
 REMOVAL = "removal"
+FOLLOW = "log-follow"
 KEPT_LINES = 200
 
 
@@ -228,6 +229,55 @@ class KeptLog(SQLModel, table=True):
     kept_at: datetime = Field(sa_type=Moment)
     is_failed: bool = False
     is_final: bool = False
+
+
+class LogFollow(SQLModel, table=True):
+    """A log that somebody sees grow in a message of their own, until `until` at the latest.
+
+    `stop_at` is when they wanted no more of it. From `shown_pod` on its controller writes: the pod
+    and the last lines that were read, and why it ended.
+    """
+
+    __tablename__: ClassVar[Any] = "log_follows"
+    __table_args__ = (
+        Index(
+            "ix_log_follows_live",
+            "person",
+            "run_id",
+            unique=True,
+            postgresql_where=text("ended_at IS NULL"),
+            sqlite_where=text("ended_at IS NULL"),
+        ),
+        Index(
+            "ix_log_follows_ended",
+            "ended_at",
+            postgresql_where=text("ended_at IS NOT NULL"),
+            sqlite_where=text("ended_at IS NOT NULL"),
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    workspace_id: str
+    team: str
+    person: str
+    run_id: str = Field(foreign_key="runs.id")
+    pod: str = ""
+    lines: int
+    begun_at: datetime = Field(sa_type=Moment)
+    until: datetime = Field(sa_type=Moment)
+    stop_at: datetime | None = Field(default=None, sa_type=Moment)
+
+    shown_pod: str = ""
+    shown: list[str] = Field(default_factory=list, sa_type=JSON)
+    kept_at: datetime | None = Field(default=None, sa_type=Moment)
+    trouble: str = ""
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
+    reason: str = ""
+
+    @property
+    def subject(self) -> Subject:
+        """What its message is about."""
+        return Subject(self.workspace_id, FOLLOW, self.id)
 
 
 class RunOffer(SQLModel, table=True):

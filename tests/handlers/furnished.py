@@ -21,7 +21,7 @@ from bot.snapshots.revert_tables import Revert
 from bot.snapshots.schedule_tables import SnapshotSchedule
 from bot.snapshots.tables import Phase as SnapshotPhase
 from bot.snapshots.tables import Restore, Snapshot
-from bot.training.tables import Phase, Run, RunOffer
+from bot.training.tables import LogFollow, Phase, Run, RunOffer
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growth_tables import Growth
 from bot.volumes.repair_tables import Repair
@@ -228,7 +228,9 @@ def _rows(session: Session) -> dict[str, str]:
     growth = _row(Growth, claim_name="other", size_bytes=2**41, from_bytes=2**40)
     repair = _row(Repair, claim_name="other", volume_name="pv-other")
     revert = _row(Revert, claim_name="other", size_bytes=2**40)
-    session.add_all([orphan, quota, change, growth, repair, revert])
+    lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
+    follow = _row(LogFollow, run_id=lane.id)
+    session.add_all([orphan, quota, change, growth, repair, revert, follow])
     session.flush()
     session.refresh(quota)
     return {
@@ -270,6 +272,7 @@ def _values(session: Session) -> dict[str, str]:
     return {
         "again": json.dumps(words),
         "train.logs": runs["lane"],
+        "train.unfollow": _newest(session, LogFollow).id,
         "train.stop": runs["lane"],
         "train.resubmit": runs["old"],
         "train.open": runs["nb"],

@@ -134,6 +134,20 @@ def test_logs_are_answered_after_the_acknowledgement(office: Office) -> None:
     ]
 
 
+def test_a_log_is_followed_in_direct_messages(office: Office) -> None:
+    office.says(ALICE, TEAM_A, SUBMIT)
+    said = office.says(ALICE, TEAM_A, "/train logs lane --follow")
+    assert plainly(said)[0].startswith(
+        "The log of `lane` follows in your messages with me, where only you see it, until "
+    )
+    assert office.says(ALICE, TEAM_A, "/train logs lane --follow --previous").splitlines() == [
+        "`--follow` does not go with `--previous`: nothing is added to it any more.",
+        "Say only one: `/train logs lane --follow`.",
+    ]
+    whole = office.says(ALICE, TEAM_A, "/train logs lane --follow --file")
+    assert whole.splitlines()[0] == "`--follow` does not go with `--file`: that is all at once."
+
+
 def test_cards_are_for_their_team_only(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     run_id = newest(office).id

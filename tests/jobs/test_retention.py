@@ -19,7 +19,7 @@ from bot.holds import Hold
 from bot.schedule import ScheduleRun
 from bot.slack.files import MessageDocument
 from bot.slack.messages import Message
-from bot.training.tables import KeptLog, Run, RunOffer
+from bot.training.tables import KeptLog, LogFollow, Run, RunOffer
 from jobs import retention
 
 SEED = 20261123
@@ -68,6 +68,11 @@ def fill_offer(session: Session, name: str, at: datetime) -> None:
     session.add(RunOffer(**words, spec={}, plans=[], asked_at=at))
 
 
+def fill_follow(session: Session, name: str, at: datetime) -> None:
+    words: Any = dict.fromkeys(("workspace_id", "team", "person", "run_id"), name)
+    session.add(LogFollow(**words, lines=50, begun_at=at, until=at, ended_at=at))
+
+
 def fill_slot(session: Session, name: str, at: datetime) -> None:
     session.add(ScheduleRun(name=name, slot=at, claimed_at=at))
 
@@ -96,6 +101,7 @@ REMOVED: dict[type[SQLModel], tuple[Fill, timedelta]] = {
     Due: (fill_due, timedelta(0)),
     Hold: (fill_hold, timedelta(days=3)),
     KeptLog: (fill_log, timedelta(days=30)),
+    LogFollow: (fill_follow, timedelta(days=1)),
     Message: (fill_message, timedelta(days=30)),
     MessageDocument: (fill_document, timedelta(0)),
     RunOffer: (fill_offer, timedelta(hours=24)),

@@ -23,6 +23,9 @@ from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
 from bot.snapshots.of_runs import RunSnapshots
 from bot.training.controller import RunController, World
+from bot.training.follow_controller import LogFollowController
+from bot.training.follow_service import FollowService
+from bot.training.log_reads import LogReads
 from bot.training.reads import TrainingReads
 from bot.training.removal import RemovalController
 from bot.training.renderer import RemovalRenderer, RunRenderer
@@ -91,6 +94,7 @@ class Rig(Ground):
         )
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
         self.reads = TrainingReads(database, self.clusters)
+        self.follows = FollowService(self.words)
         self.ear = RunEar(self.clusters)
         self.restart()
         self._introduce()
@@ -103,7 +107,9 @@ class Rig(Ground):
             World(*parts, self.words, self.scaling.again, self.run_snapshots)
         )
         removals = RemovalController(self.database, self.clock, self.clusters)
-        self.loop = Loop(self.database, self.clock, [self.controller, removals])
+        logs = LogReads(self.database, self.clusters)
+        follows = LogFollowController(self.database, self.clock, self.access, logs)
+        self.loop = Loop(self.database, self.clock, [self.controller, removals, follows])
 
     @override
     def look(self) -> None:

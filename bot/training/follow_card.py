@@ -1,0 +1,64 @@
+"""The message in which somebody sees a log grow."""
+
+from collections.abc import Callable, Iterator
+
+from sqlmodel import Session
+
+from bot.slack.card import Button, Card, Tone
+from bot.slack.markup import Markup, code, join, plain, sentence, when
+from bot.training.tables import FOLLOW, LogFollow, Run
+
+UNFOLLOW = "train.unfollow"
+FORBIDDEN = "You may not read the logs of this run any more."
+
+
+class LogFollowRenderer:
+    """Renders followed logs; `words` says how a command is typed."""
+
+    kind = FOLLOW
+
+    def __init__(self, words: Callable[[str], str]) -> None:
+        self._words = words
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The last lines, until when they follow, or why they do so no more."""
+        del channel
+        row = session.get(LogFollow, subject_id)
+        if row is None:
+            return None
+        run = session.get_one(Run, row.run_id)
+        return follow_card(row, run, self._words)
+
+
+def follow_card(row: LogFollow, run: Run, words: Callable[[str], str]) -> Card:
+    """What the message says at this moment."""
+    is_live = row.ended_at is None
+    return Card(
+        f"Log of {run.reference}",
+        "" if row.reason == FORBIDDEN else row.shown_pod,
+        Tone.WORKING if is_live else Tone.STOPPED,
+        lines=tuple(_lines(row, run, words)),
+        code="\n".join(row.shown),
+        buttons=(Button(UNFOLLOW, "Stop following", row.id),) if is_live else (),
+    )
+
+
+def _lines(row: LogFollow, run: Run, words: Callable[[str], str]) -> Iterator[Markup]:
+    if row.reason == FORBIDDEN:
+        yield plain(FORBIDDEN)
+        return
+    pod = f" --pod {row.pod}" if row.pod else ""
+    read = f"train logs {run.reference}{pod}"
+    if row.ended_at is None:
+        yield join("Its newest lines are shown here until ", when(row.until), ", or until it ends.")
+    elif run.is_live:
+        again = code(words(f"{read} --follow"))
+        yield join(plain(f"{row.reason} "), again, " follows it again.")
+    else:
+        yield join(plain(f"{row.reason} "), code(words(read)), " shows its log.")
+    if row.trouble:
+        yield sentence(f"It could not be read just now: {row.trouble}")
+    if row.kept_at is not None:
+        yield join("These lines were kept ", when(row.kept_at), ".")
+    if not row.shown and not row.trouble:
+        yield plain("It has said nothing yet." if row.shown_pod else "There is no pod yet.")

@@ -1,0 +1,119 @@
+"""Logs that people see grow: what is asked for, and when they want no more of it."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, func, select
+from sqlmodel import Session, col
+
+from bot.access import Caller
+from bot.database.forgetting import MOST_ROWS
+from bot.due import wake
+from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.slack.messages import Message, show_card
+from bot.training.tables import FOLLOW, LogFollow, Run, lane
+
+LASTS = timedelta(minutes=10)
+"""How long a log is followed after somebody asked for it last."""
+
+MOST_LINES = 50
+MOST_AT_ONCE = 10
+MOST_OF_A_PERSON = 3
+_KEPT = timedelta(days=1)
+_LIVE = col(LogFollow.ended_at).is_(None)
+
+
+class FollowService:
+    """What handlers call; `words` says how a command is typed."""
+
+    def __init__(self, words: Callable[[str], str]) -> None:
+        self._words = words
+
+    def follow(
+        self, session: Session, caller: Caller, run: Run, asked: tuple[str, int], now: datetime
+    ) -> LogFollow:
+        """Shows the caller a log in a message of their own; `asked` is the pod, and how many lines.
+
+        One that they follow already goes on as long as a new one.
+        """
+        self._refuse_ended(run)
+        row = _of(session, caller.person, run) or self._begun(session, caller, run, now)
+        row.pod, row.lines = asked[0], min(asked[1], MOST_LINES)
+        row.until, row.stop_at = now + LASTS, None
+        session.add(row)
+        show_card(session, row.subject, row.person, now, live=True, owner=row.person)
+        wake(session, FOLLOW, row.id, lane(run.cluster), now)
+        return row
+
+    def get(self, session: Session, follow_id: str) -> LogFollow:
+        """The one of a message's button; NotFoundError when it is no more."""
+        row = session.get(LogFollow, follow_id)
+        if row is None:
+            again = self._words("train logs lane --follow")
+            raise NotFoundError(
+                "This log was followed more than a day ago.", f"`{again}` follows one."
+            )
+        return row
+
+    def stop(self, session: Session, caller: Caller, row: LogFollow, now: datetime) -> Run:
+        """Ends it; its message keeps what it shows."""
+        if row.person != caller.person:
+            raise NotAllowedError(f"This log is followed by <@{row.person}>, who can stop that.")
+        run = session.get_one(Run, row.run_id)
+        if row.ended_at is None and row.stop_at is None:
+            row.stop_at = now
+            session.add(row)
+            wake(session, FOLLOW, row.id, lane(run.cluster), now)
+        return run
+
+    def _begun(self, session: Session, caller: Caller, run: Run, now: datetime) -> LogFollow:
+        live = list(session.scalars(select(col(LogFollow.person)).where(_LIVE)))
+        alone = f"`{self._words(f'train logs {run.reference}')}` shows its last lines."
+        if live.count(caller.person) >= MOST_OF_A_PERSON:
+            raise LimitError(
+                f"You follow {MOST_OF_A_PERSON} logs already, which is the most at a time.",
+                f"Stop one with its button. {alone}",
+            )
+        if len(live) >= MOST_AT_ONCE:
+            raise LimitError(
+                f"{MOST_AT_ONCE} logs are being followed, which is the most that Slack lets me"
+                " keep up to date.",
+                f"Try again in some minutes. {alone}",
+            )
+        return LogFollow(
+            workspace_id=caller.workspace_id,
+            team=run.team,
+            person=caller.person,
+            run_id=run.id,
+            lines=MOST_LINES,
+            begun_at=now,
+            until=now + LASTS,
+        )
+
+    def _refuse_ended(self, run: Run) -> None:
+        if not run.is_live:
+            raise ConflictError(
+                f"{run.reference} has ended, so nothing is added to its log any more.",
+                f"`{self._words(f'train logs {run.reference}')}` shows it.",
+            )
+
+
+def live_count(session: Session) -> int:
+    """How many logs are being followed."""
+    return session.scalar(select(func.count()).select_from(LogFollow).where(_LIVE)) or 0
+
+
+def forget(session: Session, now: datetime) -> None:
+    """Removes those that ended a day ago; their messages stay in Slack as they are."""
+    old = select(col(LogFollow.id)).where(col(LogFollow.ended_at) < now - _KEPT).limit(MOST_ROWS)
+    ids = session.scalars(old).all()
+    messages = delete(Message).where(
+        col(Message.subject_kind) == FOLLOW, col(Message.subject_id).in_(ids)
+    )
+    session.connection().execute(messages)
+    session.connection().execute(delete(LogFollow).where(col(LogFollow.id).in_(ids)))
+
+
+def _of(session: Session, person: str, run: Run) -> LogFollow | None:
+    mine = (col(LogFollow.person) == person, col(LogFollow.run_id) == run.id, _LIVE)
+    return session.scalars(select(LogFollow).where(*mine)).first()

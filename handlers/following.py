@@ -1,0 +1,32 @@
+"""Logs that people see grow: what is answered to `/train logs RUN --follow`."""
+
+from bot.errors import UsageError
+from bot.slack.card import Reply
+from bot.slack.markup import code, join, when
+from bot.training.log_reads import LogWish
+from bot.training.strangers import Stranger
+from bot.training.tables import Run
+from handlers.context import Context
+
+
+def follow_log(ctx: Context, found: Run | Stranger, wish: LogWish) -> Reply:
+    """Where the log is shown from now on, and until when."""
+    if isinstance(found, Stranger):
+        raise UsageError(
+            f"{found.name} was not started here, so its log cannot be followed.",
+            f"`{ctx.words(f'train logs {found.name}')}` shows its last lines.",
+        )
+    if wish.is_previous or wish.is_whole:
+        other = "--previous" if wish.is_previous else "--file"
+        why = "nothing is added to it any more" if wish.is_previous else "that is all at once"
+        example = ctx.words(f"train logs {found.reference} --follow")
+        raise UsageError(
+            f"`--follow` does not go with `{other}`: {why}.", f"Say only one: `{example}`."
+        )
+    row = ctx.follows.follow(ctx.session, ctx.caller, found, (wish.pod, wish.lines), ctx.now)
+    return Reply(
+        (
+            join("The log of ", code(found.reference), " follows in your messages with me, where"
+                 " only you see it, until ", when(row.until), ", or until the run ends."),
+        )
+    )  # fmt: skip

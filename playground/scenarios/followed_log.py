@@ -1,0 +1,33 @@
+"""Alice sees the log of her run grow in her direct messages; the bot dies, and goes on with it."""
+
+from playground.scenes import is_admitted, submits
+from playground.story import Story
+
+COMMAND = "--image ghcr.io/acme/wide:1 --gpus 2 --kind elastic --nodes 2 -- python train.py"
+
+
+async def play(story: Story) -> None:
+    """One message is edited for the log, until she stops it; another one until the run ends."""
+    alice, bob = story.person("Alice"), story.person("Bob")
+    story.trains("ghcr.io/acme/wide", epochs=3, seconds_per_epoch=60)
+    card = await submits(story, alice, "#team-a", "wide", COMMAND)
+    await is_admitted(story, card)
+    await card.shows("Running for")
+    await alice.types("#team-a", "/train logs wide --pod 7")
+    await alice.is_told("There is no log of pod 7 of wide.", "There is one of: 0, 1. Say --pod 1.")
+    await bob.types("#team-b", "/train logs wide --follow --team team-a")
+    await bob.is_told("You are not a member of team-a")
+    await alice.types("#team-a", "/train logs wide --pod 0 --follow")
+    await alice.is_told("The log of wide follows in your messages with me, where only you see it")
+    followed = await alice.is_written_to("Log of wide", "Its newest lines are shown here until")
+    await followed.shows("epoch 1/3 step 200/400")
+    await story.bot_is_killed()
+    await followed.shows("epoch 2/3 step 40/400")
+    await alice.clicks(followed, "Stop following")
+    await alice.is_told("You follow the log of wide no more.")
+    await followed.shows("You stopped following it.", "/train logs wide --pod 0 --follow")
+    await alice.types("#team-a", "/train logs wide --follow")
+    again = await alice.is_written_to("Log of wide", "Its newest lines are shown here until")
+    await card.shows("Succeeded in")
+    await alice.is_mentioned("#team-a", "wide succeeded", thread=card)
+    await again.shows("The run has ended.", "/train logs wide shows its log.", "Total images/sec")
