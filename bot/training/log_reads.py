@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Semaphore
 from typing import TypeVar
@@ -19,7 +19,7 @@ from bot.errors import ClusterError, LimitError, NotFoundError
 from bot.masking import mask_lines
 from bot.training import finding
 from bot.training.kinds import kind_of_run
-from bot.training.logs import container_of
+from bot.training.logs import container_of, joined
 from bot.training.pods import by_age, main_container, part_of, program_of
 from bot.training.strangers import Stranger
 from bot.training.tables import KEPT_LINES, KeptLog, Run
@@ -90,7 +90,8 @@ class LogReads:
             uids = {each.uid for each in live}
             return _before(live[-1].name, [row for row in rows if row.pod_uid not in uids], wish)
         try:
-            return self._read(cluster, source, wish)
+            tail = self._read(cluster, source, wish)
+            return tail if wish.is_previous else _with_kept(tail, rows, live[-1].uid, wish)
         except ClusterError as error:
             if wish.is_previous:
                 return LogTail(source.pod, trouble=_plainly(source, error))
@@ -170,6 +171,14 @@ def _source(
     if len(pods) > 1:
         return LogSource(pods[-2].name, pod.namespace, containers[-2])
     return None
+
+
+def _with_kept(tail: LogTail, rows: Sequence[KeptLog], uid: str, wish: LogWish) -> LogTail:
+    """With what was read before its node began a new file of the log, if that is wanted too."""
+    row = next((each for each in rows if each.pod_uid == uid), None)
+    if row is None or tail.is_cut or len(tail.lines) >= wish.lines or wish.is_whole:
+        return tail
+    return replace(tail, lines=tuple(joined(row.lines, list(tail.lines))[-wish.lines :]))
 
 
 def _kept(rows: Sequence[KeptLog], wish: LogWish, trouble: str = "") -> LogTail:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
+from bot.cluster.client import LogSource
 from bot.cluster.cluster import Cluster
-from bot.cluster.log_tail import READ_BYTES, WHOLE_BYTES
+from bot.cluster.log_tail import READ_BYTES, WHOLE_BYTES, LastLines, Limits
 from bot.cluster.objects import Pod
 from bot.database.forgetting import forget_some
 from bot.errors import ClusterError
@@ -42,10 +43,14 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Tail:
-    """The last lines of a pod as they were just read, without secrets."""
+    """The last lines of a pod as they were just read, without secrets.
+
+    `is_all` says that these are all that its node has: it had no more, or began a new file.
+    """
 
     pod: Pod
     lines: tuple[str, ...]
+    is_all: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,24 +92,20 @@ def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
     tails = []
     for pod in pods:
         try:
-            lines = read_one(cluster, pod, KEPT_LINES, is_last=has_ended(pod))
+            found = _read(cluster, pod)
         except ClusterError:
             # The pod may be gone already; that must not keep the run from going on.
             continue
-        tails.append(Tail(pod, lines))
+        lines = tuple(mask_lines(found.lines))
+        tails.append(Tail(pod, lines, not found.is_cut and len(lines) < KEPT_LINES))
     return tails
 
 
-def read_one(cluster: Cluster, pod: Pod, lines: int, *, is_last: bool) -> tuple[str, ...]:
-    """The last lines of a pod's program, without secrets; more is read for those that are last."""
-    found = cluster.logs(
-        pod.name,
-        pod.namespace,
-        container=container_of(pod),
-        tail_lines=lines,
-        read_bytes=WHOLE_BYTES if is_last else READ_BYTES,
-    )
-    return tuple(mask_lines(found))
+def _read(cluster: Cluster, pod: Pod) -> LastLines:
+    """The last lines of a pod's program; more is read for those that are last."""
+    source = LogSource(pod.name, pod.namespace, container_of(pod))
+    limits = Limits(WHOLE_BYTES if has_ended(pod) else READ_BYTES)
+    return cluster.last_lines(source, KEPT_LINES, limits)
 
 
 def container_of(pod: Pod) -> str:
@@ -116,18 +117,33 @@ def container_of(pod: Pod) -> str:
 def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) -> None:
     """Keeps what was read; a pod's newer lines replace the older ones."""
     for tail in tails:
+        before = session.get(KeptLog, (run_id, tail.pod.uid)) if tail.is_all else None
+        lines = list(tail.lines)
         session.merge(
             KeptLog(
                 run_id=run_id,
                 pod_uid=tail.pod.uid,
                 pod=tail.pod.name,
                 part=part_of(tail.pod),
-                lines=list(tail.lines),
+                lines=joined(before.lines, lines)[-KEPT_LINES:] if before else lines,
                 kept_at=now,
                 is_failed=tail.pod.status.phase == "Failed",
                 is_final=has_ended(tail.pod),
             )
         )
+
+
+def joined(before: list[str], now: list[str]) -> list[str]:
+    """What was read before, and after it all that a node has now.
+
+    A node that begins a new file, or starts a container again, hands out nothing older.
+    """
+    for place in range(len(before)):
+        *same, last = before[place:]
+        # The last line may have gone on since.
+        if now[: len(same)] == same and (same or place == 0 or now[:1] == [last]):
+            return [*before[:place], *(now or [last])]
+    return [*before, *now]
 
 
 def _ended_at(pod: Pod) -> datetime:

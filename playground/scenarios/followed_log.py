@@ -8,6 +8,7 @@ COMMAND = "--image ghcr.io/acme/wide:1 --gpus 2 --kind elastic --nodes 2 -- pyth
 
 async def play(story: Story) -> None:
     """One message is edited for the log, until she stops it; another one until the run ends."""
+    story.allowed_writes |= {"create services", "delete services"}
     alice, bob = story.person("Alice"), story.person("Bob")
     story.trains("ghcr.io/acme/wide", epochs=3, seconds_per_epoch=60)
     card = await submits(story, alice, "#team-a", "wide", COMMAND)
@@ -22,11 +23,13 @@ async def play(story: Story) -> None:
     followed = await alice.is_written_to("Log of wide", "Its newest lines are shown here until")
     await followed.shows("epoch 1/3 step 200/400")
     await story.bot_is_killed()
+    await story.bot_returns()
     await followed.shows("epoch 2/3 step 40/400")
     await alice.clicks(followed, "Stop following")
     await alice.is_told("You follow the log of wide no more.")
     await followed.shows("You stopped following it.", "/train logs wide --pod 0 --follow")
     await alice.types("#team-a", "/train logs wide --follow")
+    await alice.is_told("The log of wide follows in your messages with me, where only you see it")
     again = await alice.is_written_to("Log of wide", "Its newest lines are shown here until")
     await card.shows("Succeeded in")
     await alice.is_mentioned("#team-a", "wide succeeded", thread=card)

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
 from bot.due import Due
 from bot.people import CHANNEL, Channel, row_id
-from bot.training.tables import Run
+from bot.slack.messages import Message
+from bot.training.tables import FOLLOW, Run
 from handlers.declared import COMMANDS
 from handlers.desk import AGAIN
 from tests.handlers.furnished import Furnished
@@ -86,7 +87,9 @@ READING = {
     for command in COMMANDS
     for verb in command.verbs.values()
     if not verb.mutates
-} | {"[train.logs]", "[train.open]"}
+} | {"[train.logs]", "[train.open]", "[train.unfollow]"}
+# What is begun or ended in the direct messages of who asked, and seen nowhere else.
+ALONE = {"/train logs lane --follow", "[train.unfollow]"}
 
 
 @pytest.mark.timeout(300)
@@ -99,9 +102,23 @@ def test_every_verb_and_button_knows_shared_channels(everything: Furnished) -> N
         before = everything.effects()
         (said,) = told(everything, asked(everything, row, people(row)[0], "first"))
         reads = row in READING or " ".join(row.split()[:2]) in READING
-        if (said == REFUSED) is reads or everything.effects() != before:
+        is_changed = row not in ALONE and everything.effects() != before
+        if (said == REFUSED) is reads or is_changed:
             wrong.append((row, said))
     assert wrong == []
+
+
+def test_a_log_is_followed_in_direct_messages_alone(tmp_path: Path, served: Served) -> None:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as office:
+        office.says(ALICE, TEAM_A, SUBMIT)
+        share(office)
+        assert office.says(ALICE, TEAM_A, "/train logs lane --follow") != REFUSED
+        found = office.application.database.read(
+            lambda session: session.scalars(
+                select(Message).where(col(Message.subject_kind) == FOLLOW)
+            ).all()
+        )
+        assert [(each.channel, each.owner) for each in found] == [(ALICE, ALICE)]
 
 
 def test_repeats_are_refused_there_too(tmp_path: Path, served: Served) -> None:

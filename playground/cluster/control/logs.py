@@ -26,6 +26,11 @@ _WAITING = {
 }
 # A line that is longer stands in containerd's file as several records.
 RECORD_BYTES = 16 * 1024
+# A kubelet looks so often, and begins a new file where the newest has become larger than that.
+ROTATED_EVERY = timedelta(seconds=10)
+ROTATED_BYTES = 10 * 1024 * 1024
+# What stands before each record: its time, its stream, and whether its line goes on.
+_PREFIX_BYTES = 45
 _OPTIONS = Kind("", "podlogoptions", "PodLogOptions")
 
 
@@ -69,7 +74,8 @@ def read_log(
     else:
         ended = is_closed and run.own_end
         said = list(_as_bytes(lines(run.training, run.started, run.ended or now, ended=ended)))
-    return _cut(list(records(said, is_closed=is_closed)), options, now)
+    written = list(records(said, is_closed=is_closed))
+    return _cut(newest_file(written, run.started, run.ended or now), options, now)
 
 
 def records(said: Iterable[tuple[datetime, bytes]], *, is_closed: bool) -> Iterator[Record]:
@@ -89,6 +95,20 @@ def records(said: Iterable[tuple[datetime, bytes]], *, is_closed: bool) -> Itera
         rest = rest[cut:]
     if rest and is_closed:
         yield Record(at, rest)
+
+
+def newest_file(written: list[Record], started: datetime, until: datetime) -> list[Record]:
+    """Those records that a kubelet still hands out: of the file that it began last."""
+    first = size = 0
+    look = started + ROTATED_EVERY
+    for place, moment in enumerate([*(record.at for record in written), until]):
+        if moment > look:
+            if size >= ROTATED_BYTES:
+                first, size = place, 0
+            look += ROTATED_EVERY * (1 + (moment - look) // ROTATED_EVERY)
+        if place < len(written):
+            size += _PREFIX_BYTES + len(written[place].text)
+    return written[first:]
 
 
 def _parts(at: datetime, line: bytes, end: bytes = b"") -> Iterator[Record]:

@@ -1,4 +1,6 @@
-from playground.cluster.control.training import Training
+from datetime import datetime, timedelta
+
+from playground.cluster.control.training import Line, Training
 from playground.cluster.story import NODE_RESOURCES, add_node, training_job
 from tests.playground.cluster.served import JOBS, PODS, Object, Served, conditions, pod, refusal
 
@@ -200,6 +202,24 @@ def test_a_log_is_limited_from_its_start(served: Served) -> None:
     served.pass_time(300)
     tail = log_of(served, name, tailLines="5")
     assert log_of(served, name, tailLines="5", limitBytes="30") == tail[:30]
+
+
+def test_a_kubelet_hands_out_the_newest_file(served: Served) -> None:
+    def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
+        seconds = int((until - started).total_seconds())
+        return [(started + timedelta(seconds=n), f"{n} " + "x" * 900_000) for n in range(seconds)]
+
+    served.cluster.behaviours["one"] = Training(never_ends=True, log=log)
+    served.post(PODS, pod("one"))
+    served.pass_time(4 + 10)
+    assert log_of(served)[:2] == "0 "
+    served.pass_time(4)
+    # It was looked at when it had 9 MB, and is again when it has 18.
+    assert log_of(served)[:2] == "0 "
+    served.pass_time(8)
+    begun = log_of(served, tailLines="100000")
+    assert int(begun.split()[0]) in {20, 21}
+    assert log_of(served, container="main", sinceSeconds="3600") == begun
 
 
 def test_log_options_that_cannot_be_are_refused(served: Served) -> None:
