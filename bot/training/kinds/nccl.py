@@ -14,6 +14,7 @@ from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command
+from bot.training.kinds.shell import tested
 from bot.training.kinds.ssh import HOSTFILE
 from bot.training.kinds.sync import OPEN_OPTIONS, launching_companions, launching_job
 from bot.training.spec import RunSpec, spec_of
@@ -25,14 +26,6 @@ _DEBUG = (
     EnvironmentVariable("NCCL_DEBUG", "INFO"),
     EnvironmentVariable("NCCL_DEBUG_FILE", "/tmp/nccl-debug.%h.%p"),  # noqa: S108 - in the run's own pod
 )
-_SCRIPT = """\
-"$@"
-code=$?
-said=$(cat /tmp/nccl-debug.* 2> /dev/null)
-echo "$said" | grep -im1 -E 'NET/OFI Selected provider|NET/(Socket|IB) *: Using'
-[ "$code" = 0 ] || echo "$said" | tail -50
-exit "$code"
-"""
 
 
 @dataclass(frozen=True)
@@ -61,14 +54,16 @@ class NcclKind:
         """The Job, suspended; no two of its pods share a node."""
         spec = spec_of(run)
         spec = replace(spec, env=(*_DEBUG, *spec.env))
-        test = ("/bin/sh", "-c", _SCRIPT, "nccl", *launch_command(spec, HOSTFILE))
+        test = launch_command(spec, HOSTFILE)
         apart = {
             "labelSelector": {"matchLabels": {labels.RUN: run.id}},
             "topologyKey": "kubernetes.io/hostname",
         }
         rule = {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        needs = dict.fromkeys((test[0], spec.command[0]))
+        spec = replace(spec, command=tested(test))
         return launching_job(
-            run, installation, replace(spec, command=test), affinity={"podAntiAffinity": rule}
+            run, installation, spec, tuple(needs), affinity={"podAntiAffinity": rule}
         )
 
     def companions(self, run: Run) -> tuple[Companion, ...]:

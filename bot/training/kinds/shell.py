@@ -66,8 +66,9 @@ while read -r host slots; do
   done
 done < "$QUARTERMASTER_HOSTFILE"
 """
-# By its whole path mpirun finds its like on the other nodes, too.
+# By its whole path mpirun finds its like on the other nodes; it warns of what it cannot pass on.
 _LAUNCH = """\
+export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
 program=$(command -v "$1" || echo "$1")
 shift
 exec "$program" "$@"
@@ -139,11 +140,24 @@ fi
 export PET_RDZV_CONF="$met${PET_RDZV_CONF:+,$PET_RDZV_CONF}"
 """
 _EXEC = 'exec "$@"\n'
+# A number of ranks says as much of itself: only which network was used, or why the test failed.
+_TEST = """\
+code=0
+"$@" || code=$?
+said=$(cat /tmp/nccl-debug.* 2> /dev/null || true)
+echo "$said" | grep -im1 -E 'NET/OFI Selected provider|NET/(Socket|IB) *: Using' || true
+[ "$code" = 0 ] || echo "$said" | tail -50
+exit "$code"
+"""
 
 
-def serving(command: Sequence[str]) -> tuple[str, ...]:
-    """The command of every pod: the first one runs `command` when it reaches all of them."""
-    return _beginning("sync", _NUMBERED, command)
+def serving(command: Sequence[str], needs: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command of every pod: the first one runs `command` when it reaches all of them.
+
+    `needs` are the programs that it starts in turn.
+    """
+    needed = "".join(f'need {shlex.quote(each)} "{_how(each)}"\n' for each in needs)
+    return _beginning("sync", needed + _NUMBERED, command)
 
 
 def launching(command: Sequence[str]) -> tuple[str, ...]:
@@ -175,6 +189,11 @@ def plain(command: Sequence[str]) -> tuple[str, ...]:
     return _beginning("sync", _EXEC, command)
 
 
+def tested(command: Sequence[str]) -> tuple[str, ...]:
+    """A test of the network: `command`, and what it noted of that."""
+    return (*_SHELL, _TEST, "nccl", *command)
+
+
 def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:
     """The command of a launcher that takes no part itself, as any user: `command`."""
     return _beginning("mpi", _FROM_OUTSIDE, command)
@@ -199,5 +218,9 @@ def _beginning(name: str, text: str, command: Sequence[str] = ()) -> tuple[str, 
     """A shell that says what is missing, and goes on with the text."""
     if not command:
         return (*_SHELL, _BEGIN + text, name)
-    how = _HOW.get(PurePosixPath(command[0]).name, _CHECK)
-    return (*_SHELL, f'{_BEGIN}need "$1" "{how}"\n{text}', name, *command)
+    return (*_SHELL, f'{_BEGIN}need "$1" "{_how(command[0])}"\n{text}', name, *command)
+
+
+def _how(program: str) -> str:
+    """What to do where a program is missing."""
+    return _HOW.get(PurePosixPath(program).name, _CHECK)

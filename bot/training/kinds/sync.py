@@ -64,13 +64,15 @@ class SyncKind:
         return first_pods(pods)
 
 
-def launching_job(run: Run, installation: str, spec: RunSpec, **more: Any) -> Manifest:
+def launching_job(
+    run: Run, installation: str, spec: RunSpec, needs: Sequence[str] = (), **more: Any
+) -> Manifest:
     """A Job whose first pod runs the command once it reaches all, and which is over with it.
 
-    `more` are fields of the pods' spec.
+    `needs` are programs that the command starts, `more` are fields of the pods' spec.
     """
     worker = spec.worker_command
-    command = with_own_workers(spec.command, worker) if worker else serving(spec.command)
+    command = with_own_workers(spec.command, worker) if worker else serving(spec.command, needs)
     spec = replace(spec, command=command, env=(*_hosts(run), *spec.env))
     template = pod_template(run, installation, spec, subdomain=domain(run), **more)
     add_keys(run, template["spec"])

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.mpi import MpiKind
+from bot.training.kinds.nccl import NcclKind
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.shell import (
     checked,
@@ -112,6 +113,17 @@ def test_an_image_without_mpirun_is_told(
     found = outcome(wrapped(("mpirun", "a.out")), image_with(tmp_path, "sshd", "ssh"))
     said = "This image has no mpirun: install Open MPI in it, for example openmpi-bin of Debian.\n"
     assert (found.returncode, found.stderr) == (127, said)
+
+
+def test_an_image_without_the_network_test_is_told(tmp_path: Path) -> None:
+    spec = replace(SPEC, kind="nccl", command=("all_reduce_perf", "-g", "1"))
+    job = NcclKind().manifest(run(spec=to_row(spec)), INSTALLATION)
+    words = words_of(job["spec"]["template"]["spec"]["containers"][0])
+    found = outcome(words, image_with(tmp_path, "mpirun"))
+    said = "This image has no all_reduce_perf: check the words after --, and the image.\n"
+    assert (found.returncode, found.stderr) == (127, said)
+    (tmp_path / "mpirun").unlink()
+    assert outcome(words, tmp_path).stderr.startswith("This image has no mpirun: install Open MPI")
 
 
 @pytest.mark.parametrize("wrapped", [meeting, checked])
