@@ -5,13 +5,15 @@ from datetime import datetime, timedelta
 
 from bot.cluster import labels
 from bot.cluster.objects import ClusterObject, Pod
+from bot.cluster.resources import MPIJOBS
 from bot.datasets.caches import using
 from bot.quotas.standing import Standing
 from bot.training.data import lacking
-from bot.training.failures import as_mishap, cause_of_run
+from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
 from bot.training.kinds.fate import Course, Fate, Root
 from bot.training.kinds.kind import Companion
+from bot.training.kinds.mpi import LAUNCHER
 from bot.training.lasting import is_session, is_up
 from bot.training.mishaps import FINE, Mishap, of_deadline
 from bot.training.state import State, has_ended, has_failed, state_of
@@ -272,12 +274,25 @@ def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
     is_ours_to_keep = limit and seen.root.fate.time_limit_seconds is None
     if is_ours_to_keep and _is_over_time(seen, state, limit, now):
         return of_deadline(int(limit.total_seconds()))
+    if unlaunched := _unlaunched(run, seen, seen.root.fate):
+        return unlaunched
     attempts = seen.root.object.metadata.annotations.get(labels.ATTEMPTS)
     failed = [pod for pod in seen.pods if has_failed(pod)]
     cause = cause_of_run(run, failed)
     if attempts is None or len(failed) <= int(attempts) or cause is None:
         return FINE
     return as_mishap(cause, len(failed))
+
+
+def _unlaunched(run: Run, seen: Seen, fate: Fate) -> Mishap:
+    """Why it never launches: that waits until all workers are ready, and one has failed."""
+    is_launched = any(pod.labels.get(labels.ROLE) == LAUNCHER for pod in seen.pods)
+    if kind_of_run(run).root is not MPIJOBS or is_launched:
+        return FINE
+    cause = cause_of_run(run, seen.pods)
+    if cause is None or cause.is_disrupted or not is_lost(cause, run, (fate, seen.pods)):
+        return FINE
+    return as_mishap(cause, 1)
 
 
 def _is_over_time(seen: Seen, state: State, limit: timedelta, now: datetime) -> bool:

@@ -140,7 +140,9 @@ def is_lost(failure: Failure, run: Run, seen: tuple[Fate, Sequence[Pod]]) -> boo
     fate, pods = seen
     if not failure.place or fate.course is not Course.GOING or not is_last(failure, run, fate):
         return False
-    return not any(_place(pod) == failure.place for pod in pods if failure_of(pod) is None)
+    there = [pod for pod in pods if _place(pod) == failure.place]
+    # None are there when it comes back from its queue, to begin anew.
+    return bool(there) and all(map(failure_of, there))
 
 
 def _bad_end(pod: Pod) -> Terminated | None:

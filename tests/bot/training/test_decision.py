@@ -3,9 +3,13 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
+from bot.cluster.answers import decode
 from bot.cluster.objects import Pod
+from bot.cluster.operators import KubeflowJob
+from bot.cluster.resources import MPIJOBS
 from bot.training.decision import (
     Await,
     Create,
@@ -20,6 +24,8 @@ from bot.training.decision import (
     is_late,
     vanished,
 )
+from bot.training.failures import Failure, failure_row
+from bot.training.kinds.fate import Root, root_of
 from bot.training.state import State
 from bot.training.tables import Phase, Run, Wanted
 from tests.bot.ground import START
@@ -187,3 +193,46 @@ def test_time_limits_are_kept_for_jobs_without(
     if isinstance(found, Prepare):
         longer = "Submit it with a longer `--time`, so that it goes on from its last checkpoint."
         assert found == Prepare(Phase.FAILED, "It reached its time limit of 1h.", longer)
+
+
+def mpi_job() -> Root:
+    """An MPIJob that may run."""
+    body = {"metadata": {"name": "lane-124a67dc90", "namespace": "team-a", "uid": UID}}
+    return root_of(MPIJOBS, decode(msgspec.json.encode(body), KubeflowJob, "Reading"))
+
+
+@pytest.mark.parametrize(
+    ("pods", "outcome"),
+    [
+        # The operator makes the launcher once all workers are ready, and no worker anew.
+        (("Failed", "Running"), Phase.FAILED),
+        (("Running", "Running"), None),
+        (("Failed", "Running", "launcher"), None),
+    ],
+)
+def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: Phase | None) -> None:
+    row = run(**MADE, spec=run().spec | {"kind": "mpi", "nodes": 2})
+    workers = [
+        pod(
+            phase,
+            f"worker-{index}",
+            labels={"training.kubeflow.org/replica-index": str(index)},
+            **({"ended": {"exitCode": 127}} if phase == "Failed" else {}),
+        )
+        for index, phase in enumerate(pods[:2])
+    ]
+    launchers = [pod(name=each, labels={"quartermaster.dev/role": each}) for each in pods[2:]]
+    admitted = standing(condition("Admitted"))
+    decision = decide(row, Seen(mpi_job(), admitted, (*workers, *launchers)), later(minutes=2))
+    assert (decision.outcome if isinstance(decision, Prepare) else None) == outcome
+    if isinstance(decision, Prepare):
+        said = "Its program ended with exit code 127. This was worker 0."
+        assert decision.reason == said
+
+
+def test_a_failure_before_preemption_ends_nothing() -> None:
+    died = Failure("uid-old 1", "worker 0", START, "Its program ended with exit code 127.")
+    row = run(**MADE, spec=run().spec | {"kind": "mpi", "nodes": 2}, failure=failure_row(died))
+    decision = decide(row, Seen(mpi_job(), standing(condition("Admitted"))), later(minutes=2))
+    assert isinstance(decision, Follow)
+    assert decision.state.phase == Phase.CREATING
