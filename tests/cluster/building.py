@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,30 +67,50 @@ def kept() -> Built | None:
 
 def built() -> Built:
     """What is kept, else built now; that takes many minutes."""
-    folder = _folder()
+    return Built(made_once(_folder(), _make))
+
+
+def keeping_place(kind: str, *parts: bytes) -> Path:
+    """Where something of a kind is kept, by what it is made of."""
+    environment = os.environ  # noqa: TID251  # a test session may ask where it runs
+    caches = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    key = hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
+    return caches / "quartermaster" / kind / key
+
+
+def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder, made by `make` unless it is there; one that was not finished is not."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _alone(folder.parent / "lock"):
         if not folder.exists():
             making = folder.with_suffix(".making")
             shutil.rmtree(making, ignore_errors=True)
-            (making / "bin").mkdir(parents=True)
-            _go("build", "-o", f"{making / 'bin'}/", "-ldflags", _link_flags(), "tool")
-            _copy_manifests(making / "manifests")
+            making.mkdir()
+            make(making)
             making.rename(folder)
-    return Built(folder)
+    return folder
 
 
-def _folder() -> Path:
-    environment = os.environ  # noqa: TID251  # a test session may ask where it runs
-    caches = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    parts = [(SOURCE / name).read_bytes() for name in ("go.mod", "go.sum")]
-    key = hashlib.sha256(b"\n".join([*parts, Path(__file__).read_bytes()])).hexdigest()[:16]
-    return caches / "quartermaster" / "control-plane" / key
+def go(*arguments: str, source: Path = SOURCE) -> str:
+    """What a go command printed; programs are built without C, so they need no libraries."""
+    environment = dict(os.environ)  # noqa: TID251  # Go keeps its settings there
+    environment |= {"GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOWORK": "off"}
+    done = subprocess.run(
+        ["nice", "go", *arguments],  # noqa: S607  # whichever Go is first on PATH
+        cwd=source,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BuildError(f"go {arguments[0]} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
 
 
-def _link_flags() -> str:
+def link_flags() -> str:
     """Symbols left out, versions told, and Kueue's certificates below its working directory."""
-    version = _go("list", "-m", "-f", "{{.Version}}", _KUBERNETES).strip()
+    version = go("list", "-m", "-f", "{{.Version}}", _KUBERNETES).strip()
     major, minor, _ = version.removeprefix("v").split(".")
     said = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     flags = [
@@ -101,10 +121,21 @@ def _link_flags() -> str:
     return " ".join(["-s", "-w", *flags, f"-X {_KUEUE}/pkg/visibility.certDir=visibility"])
 
 
+def _make(folder: Path) -> None:
+    (folder / "bin").mkdir()
+    go("build", "-o", f"{folder / 'bin'}/", "-ldflags", link_flags(), "tool")
+    _copy_manifests(folder / "manifests")
+
+
+def _folder() -> Path:
+    parts = [(SOURCE / name).read_bytes() for name in ("go.mod", "go.sum")]
+    return keeping_place("control-plane", *parts, Path(__file__).read_bytes())
+
+
 def _copy_manifests(target: Path) -> None:
     modules = sorted({module for module, *_ in _MANIFESTS.values()})
-    _go("mod", "download", *modules)
-    listed = _go("list", "-m", "-f", "{{.Path}} {{.Dir}}", *modules)
+    go("mod", "download", *modules)
+    listed = go("list", "-m", "-f", "{{.Path}} {{.Dir}}", *modules)
     folders = dict(line.split(" ", 1) for line in listed.splitlines())
     for name, (module, *patterns) in _MANIFESTS.items():
         (target / name).mkdir(parents=True)
@@ -113,23 +144,6 @@ def _copy_manifests(target: Path) -> None:
             raise BuildError(f"{module} has no {patterns}")
         for path in found:
             (target / name / path.name).write_bytes(path.read_bytes())
-
-
-def _go(*arguments: str) -> str:
-    """What a go command printed; programs are built without C, so they need no libraries."""
-    environment = dict(os.environ)  # noqa: TID251  # Go keeps its settings there
-    environment |= {"GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOWORK": "off"}
-    done = subprocess.run(
-        ["nice", "go", *arguments],  # noqa: S607  # whichever Go is first on PATH
-        cwd=SOURCE,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise BuildError(f"go {arguments[0]} failed:\n{done.stderr[-2000:]}")
-    return done.stdout
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A control plane on loopback: Kubernetes, Kueue and KWOK, with the bot's rights as deployed."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from tests.cluster.processes import Processes
 from tests.cluster.provisioner import Provisioner
 from tests.cluster.rights import BOT, BOT_USER, deploy
 
+LOOPBACK = "127.0.0.1"
 _BOT_DAYS = 86_400
 _VISIBILITY, _REMEMBERED = "visibility.kueue.x-k8s.io", timedelta(seconds=15)
 _API_SERVER = "kube-apiserver"
@@ -56,11 +57,14 @@ class ControlPlane:
 
     is_own = True
 
-    def __init__(self, built: Built, processes: Processes, ports: Sequence[int]) -> None:
+    def __init__(
+        self, built: Built, processes: Processes, ports: Sequence[int], address: str = LOOPBACK
+    ) -> None:
         self._built = built
         self._processes = processes
         self._etcd_ports, self._port, kwok = ports[:2], ports[2], ports[3]
-        self.url = f"https://127.0.0.1:{self._port}"
+        self._address = address
+        self.url = f"https://{address}:{self._port}"
         self.folder = processes.folder
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self.bot_kubeconfig = self.folder / "bot.kubeconfig"
@@ -97,7 +101,7 @@ class ControlPlane:
     def launch_api_server(self) -> None:
         """Starts the API server; it is ready some seconds later."""
         self._launched = datetime.now(UTC)
-        arguments = kubernetes.api_server(self._port, self._etcd_ports[0])
+        arguments = kubernetes.api_server(self._address, self._port, self._etcd_ports[0])
         self._processes.start(_API_SERVER, self._built.program(_API_SERVER), *arguments)
 
     def wait_until_it_answers(self) -> None:
@@ -118,6 +122,14 @@ class ControlPlane:
         if asked.group == _VISIBILITY:
             starts, remembered = [*starts, *self.kueue.starts], _REMEMBERED
         return any(launched <= asked.at <= ready + remembered for launched, ready in starts)
+
+    def run(self, name: str, *command: str, environment: Mapping[str, str] | None = None) -> None:
+        """Starts a program beside the control plane's own, in its folder; it ends with them."""
+        self._processes.start(name, *command, environment=environment)
+
+    def end(self, name: str) -> None:
+        """Kills a program that `run` started."""
+        self._processes.kill(name)
 
     def log_tail(self, name: str) -> str:
         """The end of what a program said, by its name (kueue, kwok, kube-apiserver, ...)."""
@@ -160,13 +172,16 @@ class ControlPlane:
 
 
 @contextmanager
-def running(built: Built) -> Iterator[ControlPlane]:
-    """A control plane that has started; nothing of it is left after the block."""
+def running(built: Built, address: str = LOOPBACK) -> Iterator[ControlPlane]:
+    """A control plane that has started; nothing of it is left after the block.
+
+    Nodes that are real reach the API server at an address that is not loopback.
+    """
     with ExitStack() as held:
         processes = Processes()
         held.callback(processes.close)
         ports = [held.enter_context(reserved_port()) for _ in range(_PORTS)]
-        plane = ControlPlane(built, processes, ports)
+        plane = ControlPlane(built, processes, ports, address)
         try:
             plane.start()
             yield plane

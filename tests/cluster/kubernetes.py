@@ -2,27 +2,32 @@
 
 import secrets
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 
 from tests.cluster.certificates import make_authority, make_certificate, make_key
 
 # Everybody here may do everything; the audit log tells of the first alone, and of all others.
-USERS = ("admin", "kube-controller-manager", "kube-scheduler", "kueue", "kwok")
+USERS = ("admin", "kube-controller-manager", "kube-scheduler", "kueue", "kwok", "nodes", "operators")
 _AUDIT: Mapping[str, object] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted"],
     "rules": [{"level": "None", "users": list(USERS[1:])}, {"level": "Metadata"}],
 }
+# The API server's Service, by which pods reach it.
+_SERVICE, _NAMES = "10.96.0.1", "DNS:kubernetes.default.svc,DNS:kubernetes.default"
 _OPENER = ("--kubeconfig={}.kubeconfig", "--leader-elect=false", "--secure-port=0")
 
 
 def write_files(folder: Path, url: str) -> None:
     """Writes certificates, tokens, kubeconfigs and the audit policy."""
     make_authority(folder, "ca")
-    names = "subjectAltName=IP:127.0.0.1,DNS:localhost"
+    address = urlsplit(url).hostname
+    names = f"subjectAltName=IP:127.0.0.1,DNS:localhost,IP:{address},IP:{_SERVICE},{_NAMES}"
     make_certificate(folder, "server", "ca", names)
     make_authority(folder, "front")
     make_certificate(folder, "front-proxy", "front", "extendedKeyUsage=clientAuth")
@@ -70,17 +75,21 @@ def etcd(client_port: int, peer_port: int) -> list[str]:
     ]
 
 
-def api_server(port: int, etcd_port: int) -> list[str]:
+def api_server(address: str, port: int, etcd_port: int) -> list[str]:
     """The arguments of kube-apiserver: RBAC, the audit log, and the aggregator for visibility.
 
-    The advertised address is one of documentation; nobody is led there.
+    The address is loopback, which no pod reaches, so that the one advertised is of documentation;
+    or one that nodes reach, and then the Service `kubernetes` leads pods there.
     """
+    if ip_address(address).is_loopback:
+        reached = ["--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none"]
+    else:
+        reached = [f"--advertise-address={address}"]
     return [
+        *reached,
         f"--etcd-servers=http://127.0.0.1:{etcd_port}",
-        "--bind-address=127.0.0.1",
+        f"--bind-address={address}",
         f"--secure-port={port}",
-        "--advertise-address=192.0.2.1",
-        "--endpoint-reconciler-type=none",
         "--service-cluster-ip-range=10.96.0.0/16",
         "--tls-cert-file=server.crt",
         "--tls-private-key-file=server.key",
@@ -97,6 +106,9 @@ def api_server(port: int, etcd_port: int) -> list[str]:
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         "--proxy-client-cert-file=front-proxy.crt",
         "--proxy-client-key-file=front-proxy.key",
+        "--kubelet-client-certificate=front-proxy.crt",
+        "--kubelet-client-key=front-proxy.key",
+        "--kubelet-preferred-address-types=InternalIP",
         "--audit-policy-file=audit.yaml",
         "--audit-log-path=audit.log",
         "--audit-log-mode=blocking",

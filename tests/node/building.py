@@ -1,0 +1,128 @@
+"""The programs and images of real nodes, built once and kept beside the control plane's.
+
+`python -m tests.node.building` builds them and prints their folders.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cluster import building
+from tests.cluster.building import BuildError
+
+_HERE = Path(__file__).parent
+_COMPONENTS, _IMAGES = _HERE / "components", _HERE / "images"
+_KUBERNETES = (
+    "k8s.io/kubernetes/cmd/kubelet",
+    "k8s.io/kubernetes/cmd/kube-proxy",
+    "github.com/kubeflow/mpi-operator/cmd/mpi-operator",
+    "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+    "sigs.k8s.io/jobset",
+)
+_CONTAINERS = (
+    "github.com/containerd/containerd/v2/cmd/containerd",
+    "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+    "github.com/containerd/containerd/v2/cmd/ctr",
+    "github.com/containernetworking/plugins/plugins/main/bridge",
+    "github.com/containernetworking/plugins/plugins/main/loopback",
+    "github.com/containernetworking/plugins/plugins/ipam/host-local",
+    "github.com/coredns/coredns",
+)
+_SUMS = ("go.mod", "go.sum")
+_SUITE = "bookworm"
+_LEFT_OUT = ("var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "usr/share/doc/*")
+# Each is built on those before it.
+IMAGES = ("pause", "plain", "torch")
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What nodes are made of: folders of programs and of images (NAME.tar)."""
+
+    programs: Path
+    images: Path
+
+
+def kept() -> Nodes | None:
+    """What was built before from the same sources, None when something is missing."""
+    found = _places()
+    return found if found.programs.exists() and found.images.exists() else None
+
+
+def built() -> Nodes:
+    """What is kept, else built now; that takes about ten minutes."""
+    places = _places()
+    building.made_once(places.programs, _build_programs)
+    building.made_once(places.images, _build_images)
+    return places
+
+
+def _places() -> Nodes:
+    modules = [folder / name for folder in (building.SOURCE, _COMPONENTS) for name in _SUMS]
+    recipes = sorted(path for path in _IMAGES.rglob("*") if path.is_file())
+    said = repr((_KUBERNETES, _CONTAINERS, _SUITE, _LEFT_OUT, IMAGES)).encode()
+    return Nodes(
+        building.keeping_place("node-programs", said, *(path.read_bytes() for path in modules)),
+        building.keeping_place("node-images", said, *(path.read_bytes() for path in recipes)),
+    )
+
+
+def _build_programs(folder: Path) -> None:
+    flags = ("build", "-o", f"{folder}/", "-ldflags")
+    building.go(*flags, building.link_flags(), *_KUBERNETES)
+    building.go(*flags, "-s -w", *_CONTAINERS, source=_COMPONENTS)
+
+
+def _build_images(folder: Path) -> None:
+    """Builds with a store of its own, which is removed, whatever else buildah has on the machine."""
+    context = folder / "context"
+    shutil.copytree(_IMAGES, context)
+    flags = ("build", "-o", str(context / "pause"), "-ldflags", "-s -w", "main.go")
+    building.go(*flags, source=(context / "pause").rename(context / "pause-source"))
+    _make_debian(context / "debian", context / "debian.tar")
+    store = ("--root", str(context / "store"), "--runroot", str(context / "run"))
+    buildah = ("buildah", *store)
+    for name in IMAGES:
+        tag = f"localhost/{name}:1"
+        recipe = str(context / f"Containerfile.{name}")
+        _run(*buildah, "build", "--format=docker", "--isolation=chroot", "-t", tag, "-f", recipe,
+             str(context))  # fmt: skip
+        _run(*buildah, "push", tag, f"docker-archive:{folder / name}.tar:{tag}")
+    _run(*buildah, "rmi", "--all", "--force")
+    shutil.rmtree(context)
+
+
+def _make_debian(root: Path, archive: Path) -> None:
+    _run("debootstrap", "--variant=minbase", "--include=python3,ca-certificates", _SUITE, str(root))
+    for pattern in _LEFT_OUT:
+        for path in root.glob(pattern):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    _run("tar", "-C", str(root), "--sort=name", "-cf", str(archive), ".")
+    shutil.rmtree(root)
+
+
+def _run(*command: str) -> None:
+    environment = dict(os.environ)  # noqa: TID251  # proxies and mirrors are named there
+    done = subprocess.run(
+        ["nice", *command],  # noqa: S607  # whichever is first on PATH
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BuildError(f"{' '.join(command)} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+
+
+if __name__ == "__main__":
+    try:
+        places = built()
+    except BuildError as error:
+        sys.exit(str(error))
+    sys.stdout.write(f"{places.programs}\n{places.images}\n")
