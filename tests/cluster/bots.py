@@ -30,6 +30,7 @@ from tests.cluster.lives import Lives
 from tests.cluster.site import JOBS
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Story)
 
 PATIENCE_SECONDS = 150.0
 # Looks without a change: together longer than what Kueue, the Job controller and KWOK leave
@@ -114,19 +115,13 @@ class RealTime(Pace):
             ) from None
 
 
-class RealStory(Story):
+class PlaneStory(Story):
     """A story whose cluster is a control plane."""
 
-    def __init__(self, world: World, plane: ControlPlane, lives: Lives) -> None:
+    def __init__(self, world: World, plane: ControlPlane) -> None:
         super().__init__(world)
-        self._plane = plane
-        self._lives = lives
+        self.plane = plane
         self._asked_before = len(plane.audited())
-
-    @override
-    def trains(self, image: str, **behaviour: Any) -> None:
-        super().trains(image, **behaviour)
-        self._lives.holds(image)
 
     @override
     def about(self, words: str) -> Words:
@@ -140,15 +135,28 @@ class RealStory(Story):
 
     @override
     def objects(self, plural: str, namespace: str) -> list[str]:
-        found = self._plane.api.list(_NAMED.get(plural, plural), namespace)
+        found = self.plane.api.list(_NAMED.get(plural, plural), namespace)
         return [each["metadata"]["name"] for each in found]
 
     @override
     def _writes(self) -> list[str]:
-        asked = self._plane.audited()[self._asked_before :]
+        asked = self.plane.audited()[self._asked_before :]
         verbs = {"create", "delete", "deletecollection", "patch", "update"}
         made = {f"{each.verb} {each.resource}" for each in asked if each.verb in verbs}
         return [f"the cluster was asked to {name}" for name in sorted(made - self.allowed_writes)]
+
+
+class RealStory(PlaneStory):
+    """One whose pods live on KWOK's nodes, as the story says."""
+
+    def __init__(self, world: World, plane: ControlPlane, lives: Lives) -> None:
+        super().__init__(world, plane)
+        self._lives = lives
+
+    @override
+    def trains(self, image: str, **behaviour: Any) -> None:
+        super().trains(image, **behaviour)
+        self._lives.holds(image)
 
 
 @contextlib.asynccontextmanager
@@ -164,6 +172,23 @@ async def opened_story(
     The teams of the stories are those of `playground.settings`; their namespaces and queues,
     team-a and team-b, have to be added to the control plane.
     """
+    async with opened_world(plane, out, settings, setup) as world:
+        lives = Lives(plane, world.clock, world.cluster.behaviours)
+        lives.start()
+        try:
+            world.pace = _real_time(world, lives)
+            await world.start_bots()
+            async with told(telling(world, plane, lives)) as story:
+                yield story
+        finally:
+            await asyncio.to_thread(lives.stop)
+
+
+@contextlib.asynccontextmanager
+async def opened_world(
+    plane: ControlPlane, out: Path, settings: dict[str, Any] | None, setup: Setup | None
+) -> AsyncIterator[World]:
+    """A world whose bot, which does not run yet, works on a control plane."""
     setup = setup or Setup()
     real = {"clusters": {"default": {"kubeconfig": str(plane.bot_kubeconfig)}}}
     whole = merged(merged(setup.settings, real), settings or {})
@@ -172,19 +197,17 @@ async def opened_story(
         if not template.exists():
             await world.bot.migrate()
             shutil.copy(out / DATABASE, template)
-        lives = Lives(plane, world.clock, world.cluster.behaviours)
-        lives.start()
-        try:
-            world.pace = _real_time(world, lives)
-            await world.start_bots()
-            story = telling(world, plane, lives)
-            try:
-                yield story
-            except (ImpatientError, PersonError) as error:
-                await world.look()
-                story.fail(str(error))
-        finally:
-            await asyncio.to_thread(lives.stop)
+        yield world
+
+
+@contextlib.asynccontextmanager
+async def told(story: S) -> AsyncIterator[S]:
+    """The story; what did not come about fails it with all that was seen."""
+    try:
+        yield story
+    except (ImpatientError, PersonError) as error:
+        await story.world.look()
+        story.fail(str(error))
 
 
 def _real_time(world: World, lives: Lives) -> RealTime:

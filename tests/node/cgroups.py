@@ -1,4 +1,4 @@
-"""A node's part of this machine's cgroups, version 1 or 2."""
+"""A node's part of this machine's cgroups: of version 1, of version 2, or of both at once."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ def _hierarchies() -> Iterator[Path]:
         return
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     for _, place, kind, *_ in mounts:
-        if kind == "cgroup" and Path(place).parent == _ROOT:
+        if kind in {"cgroup", "cgroup2"} and Path(place).parent == _ROOT:
             yield Path(place)
 
 

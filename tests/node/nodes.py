@@ -13,7 +13,7 @@ from tests.cluster import control_plane
 from tests.cluster.building import Built
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.site import ZONE
-from tests.node import dns, network
+from tests.node import dns, network, operators
 from tests.node.building import Nodes
 from tests.node.node import Node
 
@@ -56,6 +56,7 @@ def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, li
         held.callback(lambda: [node.remove() for node in nodes])
         plane = held.enter_context(control_plane.running(plane_built, network.GATEWAY))
         dns.start(plane, built)
+        operators.start(plane, built)
         nodes += [Node(plane, built, number) for number in range(1, COUNT + 1)]
         for node in nodes:
             node.start({**story.PRODUCT, ZONE: "a"})
