@@ -17,6 +17,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent / "components"
 _KUBERNETES, _KUEUE, _KWOK = "k8s.io/kubernetes", "sigs.k8s.io/kueue", "sigs.k8s.io/kwok"
+_JOBSET, _TRAINER = "sigs.k8s.io/jobset", "github.com/kubeflow/trainer/v2"
 _LOGS = "kustomize/crd/bases/*logs.yaml"
 _TRAINING = "github.com/kubeflow/training-operator"
 # Folder in `manifests`: the module it comes from, and which of its files (patterns).
@@ -27,12 +28,16 @@ _MANIFESTS: Mapping[str, tuple[str, ...]] = {
         "github.com/kubernetes-csi/external-snapshotter/client/v8",
         "config/crd/*.k8s.io_*.yaml",
     ),
-    "crds/jobset": ("sigs.k8s.io/jobset", "config/components/crd/bases/*.yaml"),
+    "crds/jobset": (_JOBSET, "config/components/crd/bases/*.yaml"),
     "crds/mpi": ("github.com/kubeflow/mpi-operator", "manifests/base/kubeflow.org_*.yaml"),
-    "crds/trainer": ("github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.*.yaml"),
+    "crds/trainer": (_TRAINER, "manifests/base/crds/trainer.*.yaml"),
     # training-operator has an MPIJob of its own; a cluster has that one or mpi-operator's.
     "crds/training": (_TRAINING, "manifests/base/crds/kubeflow.org_[!m]*.yaml"),
     "crds/mpi-v1": (_TRAINING, "manifests/base/crds/kubeflow.org_mpijobs.yaml"),
+    "jobset/webhooks": (_JOBSET, "config/components/webhook/manifests.yaml"),
+    "trainer/webhooks": (_TRAINER, "manifests/base/webhook/manifests.yaml"),
+    "trainer/runtimes": (_TRAINER, "manifests/base/runtimes/torch_distributed.yaml"),
+    "training/webhooks": (_TRAINING, "manifests/base/webhook/manifests.yaml"),
     "kueue/webhooks": (_KUEUE, "config/components/webhook/manifests.yaml"),
     "kueue/visibility": (_KUEUE, "config/components/visibility/apiservice_*.yaml"),
     "kueue/roles": (_KUEUE, "config/components/rbac/*_role.yaml"),

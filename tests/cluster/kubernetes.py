@@ -11,7 +11,15 @@ import yaml
 from tests.cluster.certificates import make_authority, make_certificate, make_key
 
 # Everybody here may do everything; the audit log tells of the first alone, and of all others.
-USERS = ("admin", "kube-controller-manager", "kube-scheduler", "kueue", "kwok", "nodes", "operators")
+USERS = (
+    "admin",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kueue",
+    "kwok",
+    "nodes",
+    "operators",
+)
 _AUDIT: Mapping[str, object] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",

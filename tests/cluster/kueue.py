@@ -106,7 +106,7 @@ class Kueue:
 
     def wait_until_it_answers(self) -> None:
         """Returns when webhooks and visibility do."""
-        self._mount_certificate(self._processes.folder / _CERTIFICATES)
+        mount_secret(self._api, _SECRET, NAMESPACE, self._processes.folder / _CERTIFICATES)
         wait_for(self._answers, "Kueue's webhooks and visibility")
         self.starts.append((self._launched, datetime.now(UTC)))
 
@@ -132,18 +132,6 @@ class Kueue:
             },
             "integrations": {"frameworks": list(FRAMEWORKS)},
         }
-
-    def _mount_certificate(self, folder: Path) -> None:
-        """Does what a kubelet does: the Secret that the controller fills becomes files."""
-
-        def filled() -> Object:
-            found = self._api.get("secrets", _SECRET, NAMESPACE) or {}
-            data: Object = found.get("data", {})
-            return data if "tls.crt" in data else {}
-
-        folder.mkdir(exist_ok=True)
-        for name, content in sorted(wait_for(filled, "Kueue's certificate").items(), reverse=True):
-            (folder / name).write_bytes(base64.b64decode(content))
 
     def _answers(self) -> bool:
         ended = self._processes.ended()
@@ -189,3 +177,16 @@ class Kueue:
             if body["kind"] == "ClusterRole":
                 body["metadata"]["name"] = f"kueue-{body['metadata']['name']}"
                 yield body
+
+
+def mount_secret(api: Api, name: str, namespace: str, folder: Path) -> None:
+    """Does what a kubelet does: the Secret that a controller fills becomes files."""
+
+    def filled() -> Object:
+        found = api.get("secrets", name, namespace) or {}
+        data: Object = found.get("data", {})
+        return data if "tls.crt" in data else {}
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, content in sorted(wait_for(filled, f"the Secret {name}").items(), reverse=True):
+        (folder / file).write_bytes(base64.b64decode(content))

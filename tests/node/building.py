@@ -15,6 +15,7 @@ from tests.cluster.building import BuildError
 
 _HERE = Path(__file__).parent
 _COMPONENTS, _IMAGES = _HERE / "components", _HERE / "images"
+_TRAINING = _COMPONENTS / "training"
 _KUBERNETES = (
     "k8s.io/kubernetes/cmd/kubelet",
     "k8s.io/kubernetes/cmd/kube-proxy",
@@ -31,6 +32,7 @@ _CONTAINERS = (
     "github.com/containernetworking/plugins/plugins/ipam/host-local",
     "github.com/coredns/coredns",
 )
+_TRAINING_OPERATOR = "github.com/kubeflow/training-operator/cmd/training-operator.v1"
 _SUMS = ("go.mod", "go.sum")
 _SUITE = "bookworm"
 _LEFT_OUT = ("var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "usr/share/doc/*")
@@ -61,9 +63,11 @@ def built() -> Nodes:
 
 
 def _places() -> Nodes:
-    modules = [folder / name for folder in (building.SOURCE, _COMPONENTS) for name in _SUMS]
+    modules = [
+        folder / name for folder in (building.SOURCE, _COMPONENTS, _TRAINING) for name in _SUMS
+    ]
     recipes = sorted(path for path in _IMAGES.rglob("*") if path.is_file())
-    said = repr((_KUBERNETES, _CONTAINERS, _SUITE, _LEFT_OUT, IMAGES)).encode()
+    said = repr((_KUBERNETES, _CONTAINERS, _TRAINING_OPERATOR, _SUITE, _LEFT_OUT, IMAGES)).encode()
     return Nodes(
         building.keeping_place("node-programs", said, *(path.read_bytes() for path in modules)),
         building.keeping_place("node-images", said, *(path.read_bytes() for path in recipes)),
@@ -74,6 +78,7 @@ def _build_programs(folder: Path) -> None:
     flags = ("build", "-o", f"{folder}/", "-ldflags")
     building.go(*flags, building.link_flags(), *_KUBERNETES)
     building.go(*flags, "-s -w", *_CONTAINERS, source=_COMPONENTS)
+    building.go(*flags, "-s -w", _TRAINING_OPERATOR, source=_TRAINING)
 
 
 def _build_images(folder: Path) -> None:

@@ -77,9 +77,7 @@ def _ip(*arguments: str) -> str:
 
 
 def _run(*command: str) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=_SECONDS
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
     if done.returncode:
         raise NetworkError(f"{_spelled(command)}: {done.stderr.strip()}")
     return done.stdout

@@ -50,18 +50,17 @@ def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, li
     Each node is of the usual GPU product, in zone "a".
     """
     with ExitStack() as held:
+        held.callback(operators.clear)
         held.callback(network.remove)
         network.make(COUNT)
         nodes: list[Node] = []
         held.callback(lambda: [node.remove() for node in nodes])
         plane = held.enter_context(control_plane.running(plane_built, network.GATEWAY))
         dns.start(plane, built)
-        operators.start(plane, built)
         nodes += [Node(plane, built, number) for number in range(1, COUNT + 1)]
         for node in nodes:
             node.start({**story.PRODUCT, ZONE: "a"})
+        operators.start(plane, plane_built, built)
         for node in nodes:
             node.wait(GPUS)
         yield plane, nodes
-
-

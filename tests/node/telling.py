@@ -16,7 +16,7 @@ from tests.cluster.control_plane import ControlPlane
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 240.0
+PATIENCE_SECONDS = 120.0
 _LOOK_SECONDS = 0.2
 
 

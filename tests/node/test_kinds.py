@@ -45,13 +45,21 @@ def test_a_job_ends_with_its_results(plane: ControlPlane, tmp_path: Path) -> Non
         "--kind elastic --nodes 1:3 --gpus 1",
     ],
 )
-def test_all_nodes_of_a_kind_take_part(
-    options: str, plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_all_nodes_of_a_kind_take_part(options: str, plane: ControlPlane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
-            story.allowed_writes |= {f"{verb} {each}" for verb in ("create", "delete", "patch")
-                                     for each in ("mpijobs", "secrets", "services", "pytorchjobs", "trainjobs", "configmaps")}
+            story.allowed_writes |= {
+                f"{verb} {each}"
+                for verb in ("create", "delete", "patch")
+                for each in (
+                    "mpijobs",
+                    "secrets",
+                    "services",
+                    "pytorchjobs",
+                    "trainjobs",
+                    "configmaps",
+                )
+            }
             alice = story.person("Alice")
             command = f'{options} {TORCH} -- python3 -c "{RANK}"'
             card = await submits(story, alice, "#team-a", "wide", command)
