@@ -63,14 +63,14 @@ def built() -> Nodes:
 
 
 def _places() -> Nodes:
-    modules = [
-        folder / name for folder in (building.SOURCE, _COMPONENTS, _TRAINING) for name in _SUMS
-    ]
-    recipes = sorted(path for path in _IMAGES.rglob("*") if path.is_file())
-    said = repr((_KUBERNETES, _CONTAINERS, _TRAINING_OPERATOR, _SUITE, _LEFT_OUT, IMAGES)).encode()
+    sources = (building.SOURCE, _COMPONENTS, _TRAINING)
+    modules = [(folder / name).read_bytes() for folder in sources for name in _SUMS]
+    programs = repr((_KUBERNETES, _CONTAINERS, _TRAINING_OPERATOR)).encode()
+    recipes = [path.read_bytes() for path in sorted(_IMAGES.rglob("*")) if path.is_file()]
+    images = repr((_SUITE, _LEFT_OUT, IMAGES)).encode()
     return Nodes(
-        building.keeping_place("node-programs", said, *(path.read_bytes() for path in modules)),
-        building.keeping_place("node-images", said, *(path.read_bytes() for path in recipes)),
+        building.keeping_place("node-programs", programs, *modules),
+        building.keeping_place("node-images", images, *recipes),
     )
 
 
@@ -82,7 +82,7 @@ def _build_programs(folder: Path) -> None:
 
 
 def _build_images(folder: Path) -> None:
-    """Builds with a store of its own, which is removed, whatever else buildah has on the machine."""
+    """Builds with a store of its own: what else buildah has on the machine stays as it is."""
     context = folder / "context"
     shutil.copytree(_IMAGES, context)
     flags = ("build", "-o", str(context / "pause"), "-ldflags", "-s -w", "main.go")

@@ -1,4 +1,4 @@
-"""A control plane with real nodes: pods run in containers, names resolve, logs are the pods' own."""
+"""A control plane with real nodes: pods run in containers, and find each other by name."""
 
 import contextlib
 import os
@@ -54,7 +54,7 @@ def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, li
         held.callback(network.remove)
         network.make(COUNT)
         nodes: list[Node] = []
-        held.callback(lambda: [node.remove() for node in nodes])
+        held.callback(_remove, nodes)
         plane = held.enter_context(control_plane.running(plane_built, network.GATEWAY))
         dns.start(plane, built)
         nodes += [Node(plane, built, number) for number in range(1, COUNT + 1)]
@@ -64,3 +64,8 @@ def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, li
         for node in nodes:
             node.wait(GPUS)
         yield plane, nodes
+
+
+def _remove(nodes: list[Node]) -> None:
+    for node in nodes:
+        node.remove()

@@ -11,6 +11,11 @@ from tests.node.telling import opened_story
 
 SMALL = "--cpu 200m --memory 300Mi --shm 32Mi"
 PLAIN, TORCH = f"--image localhost/plain:1 {SMALL}", f"--image localhost/torch:1 {SMALL}"
+WRITES = {
+    f"{verb} {resource}"
+    for verb in ("create", "delete", "patch")
+    for resource in ("mpijobs", "pytorchjobs", "trainjobs", "secrets", "services", "configmaps")
+}
 RANK = (
     "import os, socket;"
     " print('rank', os.environ.get('OMPI_COMM_WORLD_RANK', os.environ.get('RANK')),"
@@ -48,18 +53,7 @@ def test_a_job_ends_with_its_results(plane: ControlPlane, tmp_path: Path) -> Non
 def test_all_nodes_of_a_kind_take_part(options: str, plane: ControlPlane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
-            story.allowed_writes |= {
-                f"{verb} {each}"
-                for verb in ("create", "delete", "patch")
-                for each in (
-                    "mpijobs",
-                    "secrets",
-                    "services",
-                    "pytorchjobs",
-                    "trainjobs",
-                    "configmaps",
-                )
-            }
+            story.allowed_writes |= WRITES
             alice = story.person("Alice")
             command = f'{options} {TORCH} -- python3 -c "{RANK}"'
             card = await submits(story, alice, "#team-a", "wide", command)
