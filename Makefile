@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz kills machine test-cluster test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -37,6 +37,10 @@ kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 rep
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
 	@sh scripts/control_plane.sh $(PYTHON)
 	@$(PYTHON) -m pytest tests/cluster $(PYTEST_ARGS)
+
+test-node: $(READY) ## run the tests whose pods really run, on two nodes of their own, built once (slow); needs root
+	@sh scripts/nodes.sh $(PYTHON)
+	@$(PYTHON) -m pytest tests/node $(PYTEST_ARGS)
 
 test-azure: $(READY) ## run the tests of Azure NetApp Files in an account of yours; docs/anf.md says how
 	@$(PYTHON) -m pytest tests/live -k azure -rs $(PYTEST_ARGS)
