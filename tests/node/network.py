@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 BRIDGE = "quartermaster0"
 GATEWAY = "10.231.0.1"
+_NAMESPACE, _LINK = "quartermaster-", "quarterm-node"
 _SECONDS = 30
 
 
@@ -18,7 +19,7 @@ class NetworkError(Exception):
 
 def namespace(number: int) -> str:
     """The name of a node's network namespace, as `ip netns` knows it."""
-    return f"quartermaster-{number}"
+    return f"{_NAMESPACE}{number}"
 
 
 def address(number: int) -> str:
@@ -48,17 +49,19 @@ def make(count: int) -> None:
 
 def remove() -> None:
     """Removes the bridge and the namespaces, those of a session that was killed too."""
-    listed = _ip("netns", "list").split()
-    for name in listed:
-        if name.startswith("quartermaster-"):
+    # A namespace lives on while a process in it does, and its interface with it.
+    for link in _ip("-brief", "link", "show").splitlines():
+        name = link.split()[0].partition("@")[0]
+        if name == BRIDGE or name.startswith(_LINK):
+            _ip("link", "delete", name)
+    for name in _ip("netns", "list").split():
+        if name.startswith(_NAMESPACE):
             _ip("netns", "delete", name)
-    if BRIDGE in _ip("-brief", "link", "show", "type", "bridge"):
-        _ip("link", "delete", BRIDGE)
 
 
 def _connect(number: int) -> None:
     """Makes a node's namespace with an interface `eth0` that is on the bridge."""
-    name, outer = namespace(number), f"quarterm-node{number}"
+    name, outer = namespace(number), f"{_LINK}{number}"
     _ip("netns", "add", name)
     _ip("link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", name)
     _ip("link", "set", outer, "master", BRIDGE, "up")

@@ -16,11 +16,16 @@ WRITES = {
     for verb in ("create", "delete", "patch")
     for resource in ("mpijobs", "pytorchjobs", "trainjobs", "secrets", "services", "configmaps")
 }
-RANK = (
-    "import os, socket;"
-    " print('rank', os.environ.get('OMPI_COMM_WORLD_RANK', os.environ.get('RANK')),"
-    " 'of', os.environ.get('OMPI_COMM_WORLD_SIZE', os.environ.get('WORLD_SIZE')),"
-    " 'on', socket.gethostname(), flush=True)"
+# The first of the processes tells how many there are.
+MPI_PROGRAM = (
+    "import os; rank, size = (os.environ['OMPI_COMM_WORLD_' + each] for each in ('RANK', 'SIZE'));"
+    " rank == '0' and print('loss', size + '.5')"
+)
+# Each adds 1.5 to the sum.
+TORCH_PROGRAM = (
+    "import torch; from torch import distributed; distributed.init_process_group('gloo');"
+    " sum = torch.tensor(1.5); distributed.all_reduce(sum);"
+    " distributed.get_rank() == 0 and print('loss', sum.item())"
 )
 
 
@@ -42,23 +47,29 @@ def test_a_job_ends_with_its_results(plane: ControlPlane, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("team")
 @pytest.mark.parametrize(
-    "options",
+    ("options", "program", "loss"),
     [
-        "--kind sync --nodes 2 --gpus 1",
-        "--kind mpi --nodes 2 --gpus 1",
-        "--kind elastic --nodes 2 --gpus 1",
-        "--kind elastic --nodes 1:3 --gpus 1",
+        ("--kind sync --nodes 2", MPI_PROGRAM, "loss 2.5"),
+        ("--kind mpi --nodes 2", MPI_PROGRAM, "loss 2.5"),
+        ("--kind mpi --nodes 1", MPI_PROGRAM, "loss 1.5"),
+        ("--kind elastic --nodes 2", TORCH_PROGRAM, "loss 3"),
+        ("--kind elastic --nodes 1:3", TORCH_PROGRAM, "loss 4.5"),
+        ("--kind elastic --form trainjob --nodes 2", TORCH_PROGRAM, "loss 3"),
+        ("--kind elastic --form pytorchjob --nodes 2", TORCH_PROGRAM, "loss 3"),
     ],
 )
-def test_all_nodes_of_a_kind_take_part(options: str, plane: ControlPlane, tmp_path: Path) -> None:
+def test_all_nodes_of_a_run_take_part(
+    options: str, program: str, loss: str, plane: ControlPlane, tmp_path: Path
+) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             story.allowed_writes |= WRITES
             alice = story.person("Alice")
-            command = f'{options} {TORCH} -- python3 -c "{RANK}"'
+            command = f'{options} --gpus 1 {TORCH} -- python3 -c "{program}"'
             card = await submits(story, alice, "#team-a", "wide", command)
             await is_admitted(story, card)
             await ends_well(alice, "#team-a", card, "wide")
+            await card.shows(loss)
             await story.ends()
 
     asyncio.run(play())

@@ -1,0 +1,148 @@
+"""What goes wrong in containers and on nodes, and what people are told of it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playground.scenes import is_admitted, submits
+from tests.cluster.api import Object, wait_for
+from tests.cluster.control_plane import ControlPlane
+from tests.node.node import Node
+from tests.node.telling import opened_story
+from tests.node.test_kinds import PLAIN
+
+# A kubelet tries an image again and again: the run waits, and is stopped in the end.
+_NO_SUCH = "localhost:1/team/lane:3.1"
+
+
+@pytest.mark.usefixtures("team")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            f"{PLAIN} -- python3 -u -c \"print('loss 0.5'); exit('no such dataset')\"",
+            (
+                "lane · Failed after",
+                "Its program ended with exit code 1.",
+                "Last line: no such dataset",
+            ),
+        ),
+        (
+            f'{PLAIN} -- python3 -c "x = bytearray(2**30); print(len(x))"',
+            (
+                "lane · Failed after",
+                "Its program used more memory than its limit of 332Mi and was killed (OOMKilled).",
+            ),
+        ),
+        (
+            f"{PLAIN} -- trian.py --epochs 3",
+            ("lane · Failed after", "Its program could not be started:", "trian.py"),
+        ),
+    ],
+    ids=["error", "memory", "command"],
+)
+def test_a_card_says_why_a_program_failed(
+    options: str, told: tuple[str, ...], plane: ControlPlane, tmp_path: Path
+) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            card = await submits(story, alice, "#team-a", "lane", options)
+            await card.shows(*told)
+            await alice.is_mentioned("#team-a", "lane failed after", thread=card)
+            await story.ends()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_an_image_that_is_missing_is_told(plane: ControlPlane, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            options = PLAIN.replace("localhost/plain:1", _NO_SUCH)
+            card = await submits(story, alice, "#team-a", "lane", f"{options} -- python3 train.py")
+            await card.shows("lane · Creating", "Its image cannot be pulled:", _NO_SUCH)
+            await alice.types("#team-a", "/train stop lane")
+            await alice.is_told("lane is being stopped")
+            await card.shows("lane · Stopped")
+            await story.ends()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_a_run_goes_on_after_its_pod_was_killed(plane: ControlPlane, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            command = f'{PLAIN} --gpus 1 -- sh -c "echo began; sleep 12; echo loss 0.125"'
+            card = await submits(story, alice, "#team-a", "lane", command)
+            await is_admitted(story, card)
+            await card.shows("lane · Running")
+            (pod,) = _pods(plane)
+            plane.api.delete("pods", pod["metadata"]["name"], "team-a")
+            await card.shows("lane · Succeeded", "loss 0.125")
+            await story.ends()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_a_run_moves_when_its_node_is_drained(
+    plane: ControlPlane, nodes: list[Node], tmp_path: Path
+) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            command = f'{PLAIN} --gpus 1 -- sh -c "echo began; sleep 15; echo loss 0.125"'
+            card = await submits(story, alice, "#team-a", "lane", command)
+            await is_admitted(story, card)
+            await card.shows("lane · Running")
+            (pod,) = _pods(plane)
+            drained = pod["spec"]["nodeName"]
+            plane.api.patch("nodes", drained, {"spec": {"unschedulable": True}})
+            try:
+                _evict(plane, pod)
+                other = ({node.name for node in nodes} - {drained}).pop()
+                await card.shows("lane · Succeeded", "loss 0.125", f"Nodes: {other}")
+            finally:
+                plane.api.patch("nodes", drained, {"spec": {"unschedulable": None}})
+            await story.ends()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_a_run_is_stopped_in_the_middle(plane: ControlPlane, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            command = f'{PLAIN} --gpus 1 -- sh -c "echo loss 0.5; exec sleep 600"'
+            card = await submits(story, alice, "#team-a", "lane", command)
+            await is_admitted(story, card)
+            await card.shows("lane · Running", "loss 0.5")
+            await alice.types("#team-a", "/train stop lane")
+            await alice.is_told("lane is being stopped")
+            await card.shows("lane · Stopped")
+            wait_for(lambda: not _pods(plane), "the end of its pod")
+            await story.ends()
+
+    asyncio.run(play())
+
+
+def _pods(plane: ControlPlane) -> list[Object]:
+    return plane.api.list("pods", "team-a")
+
+
+def _evict(plane: ControlPlane, pod: Object) -> None:
+    """As `kubectl drain` does."""
+    name = pod["metadata"]["name"]
+    body: dict[str, Any] = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": "team-a"},
+    }
+    plane.api.ask("POST", f"/api/v1/namespaces/team-a/pods/{name}/eviction", json=body)
