@@ -69,7 +69,7 @@ def failures_of(run: Run, pods: Sequence[Pod]) -> Iterator[Failure]:
     sets = {each.name: each for each in kind_of_run(run).pods(spec)}
     for pod in failed:
         role = sets.get(pod.labels.get(labels.ROLE, ""))
-        memory = role.requests.get("memory", "") if role else spec.memory
+        memory = role.requests.get("memory", "") if role else spec.memory_with_shm
         failure = failure_of(pod, memory, is_alone=spec.nodes == 1)
         if failure is not None:
             yield failure

@@ -70,7 +70,7 @@ async def _its_memory(story: Story) -> None:
     command = "--image ghcr.io/acme/big:1 --gpus 1 -- python train.py"
     card = await submits(story, alice, "#team-a", "big", command)
     await is_admitted(story, card)
-    words = "Its program used more memory than its limit of 64Gi and was killed (OOMKilled)."
+    words = "Its program used more memory than its limit of 72Gi and was killed (OOMKilled)."
     for attempt in (1, 2):
         await story.reply(card, f"Attempt {attempt} of 3 failed. {words}")
     await card.shows("Failed after", words, "Submit it with more --memory")

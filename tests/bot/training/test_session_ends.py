@@ -58,7 +58,7 @@ def test_a_session_out_of_memory_tells_it(rig: Rig) -> None:
     rig.world.behaviours[NOTEBOOK] = Training(fails_after=60, out_of_memory=True)
     run_id = running(rig)
     rig.pass_time(seconds=40)
-    why = "Its program used more memory than its limit of 64Gi and was killed (OOMKilled)."
+    why = "Its program used more memory than its limit of 72Gi and was killed (OOMKilled)."
     assert f"Attempt 1 of 3 failed. {why} It is starting again." in rig.card(run_id)
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
