@@ -74,7 +74,7 @@ def test_an_image_that_is_missing_is_told(plane: ControlPlane, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("team")
-def test_a_run_goes_on_after_its_pod_was_killed(plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_run_outlives_its_killed_pod(plane: ControlPlane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
