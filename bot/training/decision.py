@@ -13,9 +13,9 @@ from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
 from bot.training.kinds.fate import Course, Fate, Root
 from bot.training.kinds.kind import Companion
-from bot.training.kinds.mpi import LAUNCHER
 from bot.training.lasting import is_session, is_up
 from bot.training.mishaps import FINE, Mishap, of_deadline
+from bot.training.pods import LAUNCHER
 from bot.training.state import State, has_ended, has_failed, state_of
 from bot.training.tables import ENDS, Phase, Run, Wanted
 

@@ -18,6 +18,8 @@ from bot.training.tables import Run
 
 # What one failure brings about in the other pods of a run comes within this time.
 TOGETHER = timedelta(minutes=2)
+# What a Deployment makes has no number.
+_WORKER = "worker"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -160,12 +162,15 @@ def _bad_end(pod: Pod) -> Terminated | None:
 
 def _place(pod: Pod) -> str:
     """Which of the pods of a run it is, empty where there is one of its sort."""
-    if pod.labels.get(labels.ROLE) == LAUNCHER:
+    role = pod.labels.get(labels.ROLE)
+    if role == LAUNCHER:
         return ""
     if index := pod.labels.get(labels.REPLICA_INDEX):
         return f"worker {index}"
     index = pod.labels.get(labels.INDEX) or pod.metadata.annotations.get(labels.INDEX)
-    return f"pod {index}" if index else ""
+    if index:
+        return f"pod {index}"
+    return "a worker" if role == _WORKER else ""
 
 
 def _number(pod: Pod) -> int | None:

@@ -104,6 +104,8 @@ def of_scheduling(condition: Condition) -> Mishap:
 
 def of_container(waiting: Waiting) -> Mishap:
     """Why a container does not start, nothing when it is just about to."""
+    if waiting.reason == "CrashLoopBackOff":
+        return Mishap(_AGAIN_AND_AGAIN, _SEE_BEFORE)
     if waiting.reason not in _STUCK:
         return FINE
     if _IS_ROOT.search(waiting.message):
@@ -249,6 +251,10 @@ _BE_SOMEBODY = (
     " `admission.run_as_user: 1000` of the team in quartermaster.yaml, or for"
     " `admission.security: baseline`, which allows root."
 )
+_AGAIN_AND_AGAIN = (
+    "The program of a pod ends again and again, and waits longer each time before it starts anew."
+)
+_SEE_BEFORE = "What it said before tells why: `/train logs RUN --previous`, with `--pod` for one."
 _STUCK: Mapping[str, tuple[str, str]] = {
     "ErrImagePull": ("Its image cannot be pulled", _NO_IMAGE),
     "ImagePullBackOff": ("Its image cannot be pulled", _NO_IMAGE),

@@ -8,6 +8,8 @@ import pytest
 
 from bot.config import Settings
 from bot.database.database import Database
+from bot.training.answers import why_card
+from bot.training.card import People
 from bot.training.tables import Phase
 from playground.cluster.control.training import Training
 from playground.cluster.story import plain_cluster
@@ -63,6 +65,27 @@ def beside(rig: Rig) -> list[str]:
     names = [each["metadata"]["name"] for found in named for each in found]
     secrets = [each["metadata"]["name"] for each in rig.world.list("secrets", "team-a")]
     return names + [name for name in secrets if name.endswith("-ssh")]
+
+
+def test_workers_that_die_again_are_told(plain: Rig) -> None:
+    plain.world.behaviours["bash serve.sh"] = Training(fails_after=1, exit_code=127)
+    plain.world.behaviours["python train.py"] = Training(never_ends=True)
+    run_id = submitted(plain, worker_command=("bash", "serve.sh"), launcher="none")
+    plain.pass_time(minutes=2)
+    run = plain.get(run_id)
+    assert (run.phase, run.reason) == (
+        Phase.RUNNING, "A worker failed. Its program ended with exit code 127."
+    )  # fmt: skip
+    assert run.obstacle == (
+        "The program of a pod ends again and again, and waits longer each time before it starts"
+        " anew."
+    )
+    assert plain.card(run_id).startswith("⚠️ lane · Running")
+    why = why_card(run, People("Alice"), plain.outside.clock.moment)
+    assert why.lines[0] == "It does not wait for quota."
+    assert plain.notes(run_id)["attempt-1"] == (
+        "A worker failed. Its program ended with exit code 127. It is starting again."
+    )
 
 
 def test_workers_are_removed_when_it_ends(plain: Rig) -> None:
