@@ -82,8 +82,12 @@ def read_tail(
                 text = tail.text
             lines = lines_of(text_of(text))[-tail_lines:]
             has_more = count < wanted or len(text) < tail.size
-            return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
-    longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"
+            if lines or not tail.text.strip():
+                return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
+            longest = "its last line is too long, and has no gap at which it could be cut"
+            break
+    else:
+        longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"
     raise ClusterError(sentence(request.doing, longest), reason="TooLong")
 
 

@@ -21,6 +21,9 @@ from bot.training.tables import KEPT_LINES, KeptLog
 
 # Of the many pods of a run that fail together, the first ones tell why.
 _FAILED_HEARD = 3
+# A program may say many lines between two that tell figures.
+_HEARD_LINES = 5_000
+_HEARD_BYTES = 512 * 1024
 _KEPT_FOR = timedelta(days=30)
 _NEVER = datetime.max.replace(tzinfo=UTC)
 # Built once: that takes longer than to run it.
@@ -45,12 +48,14 @@ class Kept(NamedTuple):
 class Tail:
     """The last lines of a pod as they were just read, without secrets.
 
-    `is_all` says that these are all that its node has: it had no more, or began a new file.
+    `earlier` are those before them, which may tell figures and are not kept. `is_all` says that
+    `lines` are all that its node has: it had no more, or began a new file.
     """
 
     pod: Pod
     lines: tuple[str, ...]
     is_all: bool = False
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,16 +101,18 @@ def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
         except ClusterError:
             # The pod may be gone already; that must not keep the run from going on.
             continue
-        lines = tuple(mask_lines(found.lines))
-        tails.append(Tail(pod, lines, not found.is_cut and len(lines) < KEPT_LINES))
+        lines = mask_lines(found.lines)
+        is_all = len(lines) < KEPT_LINES and len(found.lines) < _HEARD_LINES and not found.is_cut
+        kept, earlier = tuple(lines[-KEPT_LINES:]), tuple(lines[:-KEPT_LINES])
+        tails.append(Tail(pod, kept, is_all, earlier))
     return tails
 
 
 def _read(cluster: Cluster, pod: Pod) -> LastLines:
     """The last lines of a pod's program; more is read for those that are last."""
     source = LogSource(pod.name, pod.namespace, container_of(pod))
-    limits = Limits(WHOLE_BYTES if has_ended(pod) else READ_BYTES)
-    return cluster.last_lines(source, KEPT_LINES, limits)
+    limits = Limits(WHOLE_BYTES if has_ended(pod) else READ_BYTES, _HEARD_BYTES)
+    return cluster.last_lines(source, _HEARD_LINES, limits)
 
 
 def container_of(pod: Pod) -> str:

@@ -122,7 +122,7 @@ class Recorder:
             return
         tail = max(found.tails, key=lambda each: str(each.pod.metadata.creation_timestamp))
         before = Reading(run.results, progress_of(run.progress), run.last_line)
-        reading = read_log(tail.lines, self.training().results, before)
+        reading = read_log((*tail.earlier, *tail.lines), self.training().results, before)
         run.results, run.last_line = reading.results, reading.last_line
         run.progress = progress_row(reading.progress)
 

@@ -36,6 +36,8 @@ USUAL = (
     _usual("val accuracy", rf"\b{_CHECKED}acc(?:uracy)?"),
     _usual("eval accuracy", r"\beval(?:uation)?[ _/-]acc(?:uracy)?"),
 )
+# What stands in any line that the patterns of this page find something in, in small letters.
+_HINTS = ("loss", "acc", "samples", "images", "epoch", "step", "iter", "batch", "%", "/")
 _OF = r"(?:\s{0,9}[=:#]?\s{0,3}\[?\s{0,3})([0-9]{1,12})\s{0,3}(?:/|of)\s{0,9}([0-9]{1,12})"
 _COUNTED = (
     ("epochs", re.compile(rf"\bepochs?{_OF}", re.IGNORECASE)),
@@ -80,13 +82,14 @@ def read_log(lines: Sequence[str], patterns: Sequence[ResultPattern], before: Re
     results = dict(before.results)
     progress = before.progress
     last_line = before.last_line
-    compiled = [*USUAL, *((each.name, re.compile(each.pattern)) for each in patterns)]
+    asked = [(each.name, re.compile(each.pattern)) for each in patterns]
     bars = Bars()
     for line in lines:
-        for name, pattern in compiled:
+        may_tell = any(hint in line.lower() for hint in _HINTS)
+        for name, pattern in (*USUAL, *asked) if may_tell else asked:
             if match := pattern.search(line):
                 results[name] = match[1 if pattern.groups else 0][:LONGEST_VALUE]
-        progress = bars.after(line, progress)
+        progress = bars.after(line, progress) if may_tell else progress
         last_line = line.strip() or last_line
     results |= figures(read_bandwidth(lines))
     return Reading(results, progress, last_line)

@@ -103,23 +103,37 @@ def test_all_of_a_record_comes(office: Office) -> None:
     assert json.loads(content)["where"]["nodes"] == nodes
 
 
-def test_all_lines_of_a_log_come(office: Office) -> None:
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ("--tail 10000", "lane.log"),
+        ("--file", "lane.log"),
+        ("--pod 0 --file", "lane-0.log"),
+        ("--pod lane-x --tail 200", "lane-lane-x.log"),
+    ],
+)
+def test_all_lines_of_a_log_come(office: Office, options: str, name: str) -> None:
     run_id = submitted(office, "lane")
     lines = [f"step {number} of a run that says a lot of what it does" for number in range(200)]
 
     def said(session: Session) -> None:
         log = KeptLog(
-            run_id=run_id, pod_uid="u", pod="lane-x", lines=lines, kept_at=datetime.now(UTC)
+            run_id=run_id,
+            pod_uid="u",
+            pod="lane-x",
+            part="0",
+            lines=lines,
+            kept_at=datetime.now(UTC),
         )
         session.add(log)
 
     office.application.database.transaction(said)
-    shown = says(office, ALICE, TEAM_A, "/train logs lane --tail 10000")
+    shown = says(office, ALICE, TEAM_A, f"/train logs lane {options}")
     kept = "Of a pod that is gone only the last 200 lines are kept."
     assert shown[0] == "Log of lane · lane-x"
-    assert shown[2:4] == [
-        kept,
-        f"It is too long for a message. All of it (200 lines, 10 kB) is the file lane.log, {COMES}",
-    ]
-    assert files(office) == [(ALICE, "lane.log", "\n".join(lines) + "\n")]
+    # What was asked for is there, unless all was asked for, of which more may have been.
+    cut = [] if options.endswith("200") else [kept]
+    comes = f"All of it (200 lines, 10 kB) is the file {name}, {COMES}"
+    assert shown[2 : 3 + len(cut)] == [*cut, f"It is too long for a message. {comes}"]
+    assert files(office) == [(ALICE, name, "\n".join(lines) + "\n")]
     assert COMES not in "".join(says(office, ALICE, TEAM_A, "/train logs lane --tail 20"))

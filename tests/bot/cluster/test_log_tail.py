@@ -20,7 +20,7 @@ def records(*texts: bytes) -> Callable[[Asked, Wire], None]:
 
     def reply(asked: Asked, wire: Wire) -> None:
         wire.begin()
-        for text in texts[-int(asked.query["tailLines"]) :]:
+        for text in texts[-int(asked.query.get("tailLines", len(texts))) :]:
             wire.line(text)
         wire.end()
 
@@ -151,3 +151,19 @@ def test_asking_again_leaves_torn_words_out(server: ApiServer, client: Client) -
     read = partial(client.last_lines, SOURCE)
     found = read(3, Limits(2_000_000, 1_000_000, asks_again=True))
     assert found.lines == ["and more"]
+
+
+def test_a_long_line_without_a_gap_is_said(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, log_of(*(b"%08d" % each * (RECORD // 8) for each in range(320))))
+    with pytest.raises(ClusterError) as caught:
+        client.last_lines(SOURCE, 50, Limits(16_000_000, 1_000_000, asks_again=True))
+    assert caught.value.message.endswith(
+        "its last line is too long, and has no gap at which it could be cut."
+    )
+    (line,) = client.whole_log(SOURCE).lines
+    assert (line[:16], len(line)) == ("00000000" * 2, 65_536)
+
+
+def test_a_character_cut_at_the_end_is_left_out(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, records(b"one\n", b"caf\xc3\xa9 \xe2\x96"))
+    assert client.logs("lane-x", "team-a", container="main", tail_lines=9) == ["one", "café"]

@@ -76,3 +76,27 @@ def test_a_new_file_hides_nothing_that_was_read(rig: Rig) -> None:
     steps = [int(line.removeprefix("step ")) for line in shown if line.startswith("step")]
     assert steps[-5:] == [43, 53, 63, 73, 83]
     assert 25 <= steps[-6] < 40
+
+
+def test_figures_are_heard_among_many_lines(rig: Rig) -> None:
+    def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
+        """A figure each second, and a thousand lines after it that tell none."""
+        seconds = int((until - started).total_seconds())
+        other = "\n".join(f"worker {number} fetched a shard" for number in range(1_000))
+        return [
+            (started + timedelta(seconds=n), f"step {n}/900 loss {1 / (1 + n):.4f}\n{other}")
+            for n in range(seconds)
+        ]
+
+    rig.world.behaviours[IMAGE] = Training(never_ends=True, log=log)
+    run_id = rig.submit()
+    rig.pass_time(seconds=70)
+    run = rig.get(run_id)
+    assert run.read_at is not None
+    seconds = int((run.read_at - (run.started_at or run.read_at)).total_seconds())
+    assert run.results["loss"] in {f"{1 / (seconds - each):.4f}" for each in (0, 1)}
+    assert run.progress is not None
+    assert seconds - 2 <= run.progress["done"] <= seconds
+    kept = rig.reads.log_tail(rig.get(run_id), LogWish(10_000))
+    assert run.last_line == "worker 999 fetched a shard"
+    assert len(kept.lines) > 1_000
