@@ -59,7 +59,7 @@ def test_a_followed_log_grows(rig: Rig) -> None:
     first = shown(rig, follow_id)
     assert first[0].startswith("▶️ Log of lane · ")
     assert first[1].startswith("Its newest lines are shown here until ")
-    assert first[-2].split("12:00:")[1] == "25 epoch 1/3 step 120/400 loss 2.010 images/sec: 811.1"
+    assert "epoch 1/3 step " in first[-2]
     assert first[-1] == "  [Stop following]"
     rig.pass_time(seconds=20)
     later = shown(rig, follow_id)
