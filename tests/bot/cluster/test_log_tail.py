@@ -164,6 +164,6 @@ def test_a_long_line_without_a_gap_is_said(server: ApiServer, client: Client) ->
     assert (line[:16], len(line)) == ("00000000" * 2, 65_536)
 
 
-def test_a_character_cut_at_the_end_is_left_out(server: ApiServer, client: Client) -> None:
+def test_a_cut_character_is_left_out(server: ApiServer, client: Client) -> None:
     server.on("GET", LOG, records(b"one\n", b"caf\xc3\xa9 \xe2\x96"))
     assert client.logs("lane-x", "team-a", container="main", tail_lines=9) == ["one", "café"]
