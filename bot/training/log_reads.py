@@ -176,7 +176,8 @@ def _source(
 def _with_kept(tail: LogTail, rows: Sequence[KeptLog], uid: str, wish: LogWish) -> LogTail:
     """With what was read before its node began a new file of the log, if that is wanted too."""
     row = next((each for each in rows if each.pod_uid == uid), None)
-    if row is None or tail.is_cut or len(tail.lines) >= wish.lines or wish.is_whole:
+    is_enough = tail.is_cut or wish.is_whole or len(tail.lines) >= min(wish.lines, KEPT_LINES)
+    if row is None or is_enough:
         return tail
     return replace(tail, lines=tuple(joined(row.lines, list(tail.lines))[-wish.lines :]))
 

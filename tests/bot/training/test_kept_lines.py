@@ -100,3 +100,18 @@ def test_figures_are_heard_among_many_lines(rig: Rig) -> None:
     kept = rig.reads.log_tail(rig.get(run_id), LogWish(10_000))
     assert run.last_line == "worker 999 fetched a shard"
     assert len(kept.lines) > 1_000
+
+
+def test_what_the_node_has_is_shown_once(rig: Rig) -> None:
+    def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
+        seconds = int((until - started).total_seconds())
+        return [(started + timedelta(seconds=n / 10), f"step {n}") for n in range(seconds * 10)]
+
+    rig.world.behaviours[IMAGE] = Training(never_ends=True, log=log)
+    run_id = rig.submit()
+    rig.pass_time(seconds=70)
+    for lines in (50, 150, 250, 5_000):
+        shown = rig.reads.log_tail(rig.get(run_id), LogWish(lines)).lines
+        last = int(shown[-1].removeprefix("step "))
+        first = max(0, last + 1 - lines)
+        assert list(shown) == [f"step {number}" for number in range(first, last + 1)]
