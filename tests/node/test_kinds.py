@@ -14,7 +14,15 @@ PLAIN, TORCH = f"--image localhost/plain:1 {SMALL}", f"--image localhost/torch:1
 WRITES = {
     f"{verb} {resource}"
     for verb in ("create", "delete", "patch")
-    for resource in ("mpijobs", "pytorchjobs", "trainjobs", "secrets", "services", "configmaps")
+    for resource in (
+        "jobs",
+        "mpijobs",
+        "pytorchjobs",
+        "trainjobs",
+        "secrets",
+        "services",
+        "configmaps",
+    )
 }
 # The first of the processes tells how many there are.
 MPI_PROGRAM = (

@@ -22,10 +22,10 @@ _NO_SUCH = "localhost:1/team/lane:3.1"
     ("options", "told"),
     [
         (
-            f"{PLAIN} -- python3 -u -c \"print('loss 0.5'); exit('no such dataset')\"",
+            f"{PLAIN} -- python3 -u -c \"print('loss 0.5'); print('no such dataset'); exit(3)\"",
             (
                 "lane · Failed after",
-                "Its program ended with exit code 1.",
+                "Its program ended with exit code 3.",
                 "Last line: no such dataset",
             ),
         ),
@@ -51,7 +51,8 @@ def test_a_card_says_why_a_program_failed(
             alice = story.person("Alice")
             card = await submits(story, alice, "#team-a", "lane", options)
             await card.shows(*told)
-            await alice.is_mentioned("#team-a", "lane failed after", thread=card)
+            words = "lane failed after"
+            await alice.is_mentioned("#team-a", words, thread=card, broadcast=True)
             await story.ends()
 
     asyncio.run(play())
