@@ -45,6 +45,7 @@ def test_a_preempted_run_goes_on(plane: ControlPlane, urgent: str, tmp_path: Pat
             await is_admitted(story, card)
             await story.reply(second, "second was preempted.")
             await ends_well(alice, "#team-a", card, "quick")
+            await is_admitted(story, second)
             await ends_well(alice, "#team-a", second, "second")
             await second.shows("loss 0.125")
             await ends_well(alice, "#team-a", first, "first")
