@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -25,7 +25,8 @@ from playground.sightings import Words
 from playground.slack.errors import PersonError
 from playground.story import Story
 from playground.world import DATABASE, Options, World
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.api import Api
+from tests.cluster.control_plane import Audited, ControlPlane
 from tests.cluster.lives import Lives
 from tests.cluster.site import JOBS
 
@@ -115,10 +116,22 @@ class RealTime(Pace):
             ) from None
 
 
+class Plane(Protocol):
+    """What a story needs of a cluster; `audited` are the bot's requests, where they are known."""
+
+    folder: Path
+    bot_kubeconfig: Path
+    api: Api
+
+    def audited(self) -> list[Audited]:
+        """The bot's requests so far."""
+        ...
+
+
 class PlaneStory(Story):
     """A story whose cluster is a control plane."""
 
-    def __init__(self, world: World, plane: ControlPlane) -> None:
+    def __init__(self, world: World, plane: Plane) -> None:
         super().__init__(world)
         self.plane = plane
         self._asked_before = len(plane.audited())
@@ -186,7 +199,7 @@ async def opened_story(
 
 @contextlib.asynccontextmanager
 async def opened_world(
-    plane: ControlPlane, out: Path, settings: dict[str, Any] | None, setup: Setup | None
+    plane: Plane, out: Path, settings: dict[str, Any] | None, setup: Setup | None
 ) -> AsyncIterator[World]:
     """A world whose bot, which does not run yet, works on a control plane."""
     setup = setup or Setup()

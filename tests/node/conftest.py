@@ -4,12 +4,11 @@
 
 What a test may ask for:
 
-`plane`    a control plane with real nodes, shared by the session (tests.cluster.conftest)
+`plane`    a control plane with real nodes, shared by the session: `.api`
 `nodes`    its nodes, node-1 and node-2, with 4 GPUs each (numbers alone: nothing counts them)
-`site`     as in tests.cluster.conftest
 `team`     the namespace team-a with 8 GPUs of h100 in its queue, emptied after the test
 
-Images: `localhost/plain:1` has Python, `localhost/torch:1` sshd, Open MPI and PyTorch besides.
+With QUARTERMASTER_TEST_CLUSTER=1 the cluster of KUBECONFIG is used instead (docs/testing.md).
 """
 
 from collections.abc import Iterator
@@ -18,16 +17,15 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import building as plane_building
-from tests.cluster.conftest import site
+from tests.cluster.bots import Plane
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.site import Site
-from tests.node import building
+from tests.cluster.site import LOCAL_QUEUES, Site
+from tests.node import building, owners
 from tests.node.node import Node
 from tests.node.nodes import missing, running
 
-__all__ = ["site"]
-
 HERE = Path(__file__).parent
+_TEAM = "team-a"
 _TIMEOUT_SECONDS = 600
 
 
@@ -48,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def machines() -> Iterator[tuple[ControlPlane, list[Node]]]:
     absent = missing()
     if absent:
-        pytest.skip(absent)
+        pytest.skip(f"{absent}; docs/testing.md says how to use a cluster of yours")
     plane_built, built = plane_building.kept(), building.kept()
     if plane_built is None or built is None:
         pytest.skip("the nodes' programs are not here; `make test-node` builds them")
@@ -57,30 +55,37 @@ def machines() -> Iterator[tuple[ControlPlane, list[Node]]]:
 
 
 @pytest.fixture(scope="session")
-def plane(machines: tuple[ControlPlane, list[Node]]) -> ControlPlane:
-    return machines[0]
+def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
+    if not owners.is_chosen():
+        yield request.getfixturevalue("machines")[0]
+        return
+    with owners.connected() as theirs:
+        yield theirs
 
 
 @pytest.fixture(scope="session")
-def nodes(machines: tuple[ControlPlane, list[Node]]) -> list[Node]:
-    return machines[1]
-
-
-@pytest.fixture(scope="session")
-def cluster(plane: ControlPlane) -> ControlPlane:
-    return plane
+def nodes(request: pytest.FixtureRequest) -> list[Node]:
+    if owners.is_chosen():
+        pytest.skip("this test needs nodes of its own")
+    found: list[Node] = request.getfixturevalue("machines")[1]
+    return found
 
 
 @pytest.fixture(scope="module")
-def furnished(plane: ControlPlane) -> Iterator[Site]:
+def furnished(plane: Plane) -> Iterator[Site]:
     site = Site(plane.api)
-    site.add_flavor()
-    site.add_team("8", "team-a")
+    if isinstance(plane, owners.OwnersPlane):
+        site.add_namespace(_TEAM)
+        local = {"metadata": {"name": _TEAM}, "spec": {"clusterQueue": plane.queue}}
+        plane.api.create(LOCAL_QUEUES, local, _TEAM)
+    else:
+        site.add_flavor()
+        site.add_team("8", _TEAM)
     yield site
     site.close()
 
 
 @pytest.fixture
 def team(furnished: Site) -> Iterator[str]:
-    yield "team-a"
-    furnished.empty("team-a")
+    yield _TEAM
+    furnished.empty(_TEAM)

@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from playground.pace import LIMIT, ImpatientError, Pace
 from playground.settings import Setup
-from tests.cluster.bots import PlaneStory, opened_world, told
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.bots import Plane, PlaneStory, opened_world, told
 
 T = TypeVar("T")
 
@@ -51,7 +50,7 @@ class WallTime(Pace):
 
 @contextlib.asynccontextmanager
 async def opened_story(
-    plane: ControlPlane,
+    plane: Plane,
     out: Path,
     settings: dict[str, Any] | None = None,
     setup: Setup | None = None,

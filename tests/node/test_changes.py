@@ -8,20 +8,25 @@ import pytest
 
 from playground.scenes import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.bots import Plane
 from tests.cluster.site import Site
 from tests.node.telling import opened_story
 from tests.node.test_kinds import PLAIN, TORCH, WRITES
 
-# Says how many processes have met; the number changes when nodes do.
-_MET = (
-    "import os, time; print('loss', int(os.environ['WORLD_SIZE']) + 0.5, flush=True);"
-    " time.sleep(600)"
+# Every epoch all processes meet; those that come later learn from the others how many there were.
+_EPOCHS = (
+    "import time, torch; from torch import distributed; distributed.init_process_group('gloo');"
+    " size = distributed.get_world_size(); done = open('/tmp/done', 'a+'); done.seek(0);"
+    " first = torch.tensor(len(done.read()));"
+    " distributed.all_reduce(first, distributed.ReduceOp.MAX);"
+    " [(distributed.all_reduce(torch.ones(1)), done.write('.'), done.flush(),"
+    " print('epoch', epoch, 'loss', size + 0.5, flush=True), time.sleep(1))"
+    " for epoch in range(int(first) + 1, 1000)]"
 )
 
 
 @pytest.fixture
-def urgent(plane: ControlPlane) -> Iterator[str]:
+def urgent(plane: Plane) -> Iterator[str]:
     """A priority above that of others."""
     site = Site(plane.api)
     body = {"metadata": {"name": "urgent"}, "value": 1000, "description": "above others"}
@@ -30,7 +35,7 @@ def urgent(plane: ControlPlane) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("team")
-def test_a_preempted_run_goes_on(plane: ControlPlane, urgent: str, tmp_path: Path) -> None:
+def test_a_preempted_run_goes_on(plane: Plane, urgent: str, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
@@ -55,12 +60,12 @@ def test_a_preempted_run_goes_on(plane: ControlPlane, urgent: str, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("team")
-def test_an_elastic_run_takes_other_numbers(plane: ControlPlane, tmp_path: Path) -> None:
+def test_an_elastic_run_takes_other_numbers(plane: Plane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             story.allowed_writes |= WRITES
             alice = story.person("Alice")
-            command = f'--kind elastic --nodes 1:3 --gpus 1 {TORCH} -- python3 -c "{_MET}"'
+            command = f'--kind elastic --nodes 1:3 --gpus 1 {TORCH} -- python3 -c "{_EPOCHS}"'
             card = await submits(story, alice, "#team-a", "wide", command)
             await is_admitted(story, card)
             await card.shows("wide · Running", "loss 3.5")

@@ -1,16 +1,20 @@
 """Every kind of run, executed: what people see of it is compared."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from playground.scenes import ends_well, is_admitted, submits
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.api import wait_for
+from tests.cluster.bots import Plane
+from tests.node.owners import images
 from tests.node.telling import opened_story
 
 SMALL = "--cpu 200m --memory 300Mi --shm 32Mi"
-PLAIN, TORCH = f"--image localhost/plain:1 {SMALL}", f"--image localhost/torch:1 {SMALL}"
+PLAIN, TORCH = (f"--image {images()}/{each}:1 {SMALL}" for each in ("plain", "torch"))
 WRITES = {
     f"{verb} {resource}"
     for verb in ("create", "delete", "patch")
@@ -38,7 +42,7 @@ TORCH_PROGRAM = (
 
 
 @pytest.mark.usefixtures("team")
-def test_a_job_ends_with_its_results(plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_job_ends_with_its_results(plane: Plane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
@@ -67,7 +71,7 @@ def test_a_job_ends_with_its_results(plane: ControlPlane, tmp_path: Path) -> Non
     ],
 )
 def test_all_nodes_of_a_run_take_part(
-    options: str, program: str, loss: str, plane: ControlPlane, tmp_path: Path
+    options: str, program: str, loss: str, plane: Plane, tmp_path: Path
 ) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
@@ -81,3 +85,50 @@ def test_all_nodes_of_a_run_take_part(
             await story.ends()
 
     asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_a_test_of_the_network_is_measured(plane: Plane, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            story.allowed_writes |= WRITES
+            alice = story.person("Alice")
+            image = TORCH.removeprefix("--image ").split()[0]
+            await alice.types("#team-a", f"/gpu nccl --nodes 2 --gpus 1 --image {image}")
+            await alice.is_told("Recorded: nccl with 2 nodes, each with 1 GPU")
+            card = await story.card("#team-a", "nccl")
+            await is_admitted(story, card)
+            await ends_well(alice, "#team-a", card, "nccl")
+            await card.shows("Nodes: node-1, node-2", "average bus bandwidth", "network socket")
+            await story.ends()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_a_session_answers_until_it_is_stopped(plane: Plane, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            story.allowed_writes |= WRITES
+            alice = story.person("Alice")
+            serve = "python3 -m http.server 8888 --directory /usr/lib/python3"
+            options = f"--kind interactive --port 8888 --time 1h --gpus 1 {PLAIN}"
+            card = await submits(story, alice, "#team-a", "nb", f"{options} -- {serve}")
+            await is_admitted(story, card)
+            await card.shows("nb · Running")
+            (pod,) = plane.api.list("pods", "team-a")
+            page = f"http://{pod['status']['podIP']}:8888/"
+            wait_for(partial(_is_served, page), page)
+            await alice.types("#team-a", "/train stop nb")
+            await alice.is_told("nb is being stopped")
+            await card.shows("nb · Stopped")
+            await story.ends()
+
+    asyncio.run(play())
+
+
+def _is_served(page: str) -> bool:
+    try:
+        return httpx.get(page, trust_env=False, timeout=5).is_success
+    except httpx.TransportError:
+        return False

@@ -8,10 +8,10 @@ import pytest
 
 from playground.scenes import is_admitted, submits
 from tests.cluster.api import Object, wait_for
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.bots import Plane
 from tests.node.node import Node
 from tests.node.telling import opened_story
-from tests.node.test_kinds import PLAIN
+from tests.node.test_kinds import PLAIN, SMALL
 
 # A kubelet tries an image again and again: the run waits, and is stopped in the end.
 _NO_SUCH = "localhost:1/team/lane:3.1"
@@ -44,7 +44,7 @@ _NO_SUCH = "localhost:1/team/lane:3.1"
     ids=["error", "memory", "command"],
 )
 def test_a_card_says_why_a_program_failed(
-    options: str, told: tuple[str, ...], plane: ControlPlane, tmp_path: Path
+    options: str, told: tuple[str, ...], plane: Plane, tmp_path: Path
 ) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
@@ -59,11 +59,11 @@ def test_a_card_says_why_a_program_failed(
 
 
 @pytest.mark.usefixtures("team")
-def test_an_image_that_is_missing_is_told(plane: ControlPlane, tmp_path: Path) -> None:
+def test_an_image_that_is_missing_is_told(plane: Plane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
-            options = PLAIN.replace("localhost/plain:1", _NO_SUCH)
+            options = f"--image {_NO_SUCH} {SMALL}"
             card = await submits(story, alice, "#team-a", "lane", f"{options} -- python3 train.py")
             await card.shows("lane · Creating", "Its image cannot be pulled:", _NO_SUCH)
             await alice.types("#team-a", "/train stop lane")
@@ -75,7 +75,7 @@ def test_an_image_that_is_missing_is_told(plane: ControlPlane, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("team")
-def test_a_run_outlives_its_killed_pod(plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_run_outlives_its_killed_pod(plane: Plane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
@@ -93,7 +93,7 @@ def test_a_run_outlives_its_killed_pod(plane: ControlPlane, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("team")
 def test_a_run_moves_when_its_node_is_drained(
-    plane: ControlPlane, nodes: list[Node], tmp_path: Path
+    plane: Plane, nodes: list[Node], tmp_path: Path
 ) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
@@ -117,7 +117,7 @@ def test_a_run_moves_when_its_node_is_drained(
 
 
 @pytest.mark.usefixtures("team")
-def test_a_run_is_stopped_in_the_middle(plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_run_is_stopped_in_the_middle(plane: Plane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
@@ -134,11 +134,11 @@ def test_a_run_is_stopped_in_the_middle(plane: ControlPlane, tmp_path: Path) -> 
     asyncio.run(play())
 
 
-def _pods(plane: ControlPlane) -> list[Object]:
+def _pods(plane: Plane) -> list[Object]:
     return plane.api.list("pods", "team-a")
 
 
-def _evict(plane: ControlPlane, pod: Object) -> None:
+def _evict(plane: Plane, pod: Object) -> None:
     """As `kubectl drain` does."""
     name = pod["metadata"]["name"]
     body: dict[str, Any] = {
