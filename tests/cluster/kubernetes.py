@@ -92,7 +92,12 @@ def api_server(address: str, port: int, etcd_port: int) -> list[str]:
     if ip_address(address).is_loopback:
         reached = ["--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none"]
     else:
-        reached = [f"--advertise-address={address}"]
+        reached = [
+            f"--advertise-address={address}",
+            "--kubelet-client-certificate=front-proxy.crt",
+            "--kubelet-client-key=front-proxy.key",
+            "--kubelet-preferred-address-types=InternalIP",
+        ]
     return [
         *reached,
         f"--etcd-servers=http://127.0.0.1:{etcd_port}",
@@ -114,9 +119,6 @@ def api_server(address: str, port: int, etcd_port: int) -> list[str]:
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         "--proxy-client-cert-file=front-proxy.crt",
         "--proxy-client-key-file=front-proxy.key",
-        "--kubelet-client-certificate=front-proxy.crt",
-        "--kubelet-client-key=front-proxy.key",
-        "--kubelet-preferred-address-types=InternalIP",
         "--audit-policy-file=audit.yaml",
         "--audit-log-path=audit.log",
         "--audit-log-mode=blocking",
