@@ -89,17 +89,8 @@ def api_server(address: str, port: int, etcd_port: int) -> list[str]:
     The address is loopback, which no pod reaches, so that the one advertised is of documentation;
     or one that nodes reach, and then the Service `kubernetes` leads pods there.
     """
-    if ip_address(address).is_loopback:
-        reached = ["--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none"]
-    else:
-        reached = [
-            f"--advertise-address={address}",
-            "--kubelet-client-certificate=front-proxy.crt",
-            "--kubelet-client-key=front-proxy.key",
-            "--kubelet-preferred-address-types=InternalIP",
-        ]
     return [
-        *reached,
+        *_reached(address),
         f"--etcd-servers=http://127.0.0.1:{etcd_port}",
         f"--bind-address={address}",
         f"--secure-port={port}",
@@ -123,6 +114,18 @@ def api_server(address: str, port: int, etcd_port: int) -> list[str]:
         "--audit-log-path=audit.log",
         "--audit-log-mode=blocking",
         "--profiling=false",
+    ]
+
+
+def _reached(address: str) -> list[str]:
+    """How pods reach the API server, and how it reaches their kubelets."""
+    if ip_address(address).is_loopback:
+        return ["--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none"]
+    return [
+        f"--advertise-address={address}",
+        "--kubelet-client-certificate=front-proxy.crt",
+        "--kubelet-client-key=front-proxy.key",
+        "--kubelet-preferred-address-types=InternalIP",
     ]
 
 
