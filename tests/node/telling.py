@@ -15,7 +15,7 @@ from tests.cluster.bots import Plane, PlaneStory, opened_world, told
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 90.0
 _LOOK_SECONDS = 0.2
 
 

@@ -76,9 +76,12 @@ def test_an_elastic_run_takes_other_numbers(plane: Plane, tmp_path: Path) -> Non
             await alice.is_told("wide goes on with 3 nodes")
             await card.shows("loss 3.5")
             await alice.types("#team-a", "/train scale wide 2")
+            await alice.is_told("wide goes on with 2 nodes")
             await card.shows("loss 2.5")
             await alice.types("#team-a", "/train stop wide")
+            await alice.is_told("wide is being stopped")
             await card.shows("wide · Stopped")
+            await alice.is_mentioned("#team-a", "wide was stopped by alice", thread=card)
             wait_for(lambda: not plane.api.list("pods", "team-a"), "the end of its pods")
             await story.ends()
 

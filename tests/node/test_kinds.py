@@ -88,24 +88,6 @@ def test_all_nodes_of_a_run_take_part(
 
 
 @pytest.mark.usefixtures("team")
-def test_a_test_of_the_network_is_measured(plane: Plane, tmp_path: Path) -> None:
-    async def play() -> None:
-        async with opened_story(plane, tmp_path) as story:
-            story.allowed_writes |= WRITES
-            alice = story.person("Alice")
-            image = TORCH.removeprefix("--image ").split()[0]
-            await alice.types("#team-a", f"/gpu nccl --nodes 2 --gpus 1 --image {image}")
-            await alice.is_told("Recorded: nccl with 2 nodes, each with 1 GPU")
-            card = await story.card("#team-a", "nccl")
-            await is_admitted(story, card)
-            await ends_well(alice, "#team-a", card, "nccl")
-            await card.shows("Nodes: node-1, node-2", "average bus bandwidth", "network socket")
-            await story.ends()
-
-    asyncio.run(play())
-
-
-@pytest.mark.usefixtures("team")
 def test_a_session_answers_until_it_is_stopped(plane: Plane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
@@ -122,6 +104,7 @@ def test_a_session_answers_until_it_is_stopped(plane: Plane, tmp_path: Path) -> 
             await alice.types("#team-a", "/train stop nb")
             await alice.is_told("nb is being stopped")
             await card.shows("nb · Stopped")
+            await alice.is_mentioned("#team-a", "nb was stopped by alice", thread=card)
             await story.ends()
 
     asyncio.run(play())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playground.scenes import is_admitted, submits
+from playground.scenes import ends_well, is_admitted, submits
 from tests.cluster.api import Object, wait_for
 from tests.cluster.bots import Plane
 from tests.node.node import Node
@@ -50,6 +50,9 @@ def test_a_card_says_why_a_program_failed(
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
             card = await submits(story, alice, "#team-a", "lane", options)
+            await is_admitted(story, card)
+            for attempt in (1, 2):
+                await story.reply(card, f"Attempt {attempt} of 3 failed.")
             await card.shows(*told)
             words = "lane failed after"
             await alice.is_mentioned("#team-a", words, thread=card, broadcast=True)
@@ -65,10 +68,12 @@ def test_an_image_that_is_missing_is_told(plane: Plane, tmp_path: Path) -> None:
             alice = story.person("Alice")
             options = f"--image {_NO_SUCH} {SMALL}"
             card = await submits(story, alice, "#team-a", "lane", f"{options} -- python3 train.py")
+            await is_admitted(story, card)
             await card.shows("lane · Creating", "Its image cannot be pulled:", _NO_SUCH)
             await alice.types("#team-a", "/train stop lane")
             await alice.is_told("lane is being stopped")
             await card.shows("lane · Stopped")
+            await alice.is_mentioned("#team-a", "lane was stopped by alice", thread=card)
             await story.ends()
 
     asyncio.run(play())
@@ -85,7 +90,8 @@ def test_a_run_outlives_its_killed_pod(plane: Plane, tmp_path: Path) -> None:
             await card.shows("lane · Running")
             (pod,) = _pods(plane)
             plane.api.delete("pods", pod["metadata"]["name"], "team-a")
-            await card.shows("lane · Succeeded", "loss 0.125")
+            await ends_well(alice, "#team-a", card, "lane")
+            await card.shows("loss 0.125")
             await story.ends()
 
     asyncio.run(play())
@@ -108,7 +114,8 @@ def test_a_run_moves_when_its_node_is_drained(
             try:
                 _evict(plane, pod)
                 other = ({node.name for node in nodes} - {drained}).pop()
-                await card.shows("lane · Succeeded", "loss 0.125", f"Nodes: {other}")
+                await ends_well(alice, "#team-a", card, "lane")
+                await card.shows("loss 0.125", f"Nodes: {other}")
             finally:
                 plane.api.patch("nodes", drained, {"spec": {"unschedulable": None}})
             await story.ends()
@@ -128,6 +135,7 @@ def test_a_run_is_stopped_in_the_middle(plane: Plane, tmp_path: Path) -> None:
             await alice.types("#team-a", "/train stop lane")
             await alice.is_told("lane is being stopped")
             await card.shows("lane · Stopped")
+            await alice.is_mentioned("#team-a", "lane was stopped by alice", thread=card)
             wait_for(lambda: not _pods(plane), "the end of its pod")
             await story.ends()
 
