@@ -113,9 +113,11 @@ def test_a_run_moves_when_its_node_is_drained(
             plane.api.patch("nodes", drained, {"spec": {"unschedulable": True}})
             try:
                 _evict(plane, pod)
+                await story.reply(card, "Its pod was moved off its node")
                 other = ({node.name for node in nodes} - {drained}).pop()
+                await card.shows("lane · Running", f"Nodes: {other}")
                 await ends_well(alice, "#team-a", card, "lane")
-                await card.shows("loss 0.125", f"Nodes: {other}")
+                await card.shows("loss 0.125")
             finally:
                 plane.api.patch("nodes", drained, {"spec": {"unschedulable": None}})
             await story.ends()
