@@ -1,5 +1,8 @@
 # The bot alone: no playground libraries, no build tools, no shell scripts.
-FROM python:3.11-slim-bookworm AS build
+
+# Debian 12 with Python 3.11 and pip. A mirror of yours: --build-arg BASE=registry.example.com/python:3.11-slim-bookworm
+ARG BASE=python:3.11-slim-bookworm
+FROM ${BASE} AS build
 
 RUN pip install --no-cache-dir --disable-pip-version-check uv==0.13.8
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
@@ -18,7 +21,7 @@ COPY playground playground
 RUN uv sync --frozen --no-dev --no-editable
 
 
-FROM python:3.11-slim-bookworm
+FROM ${BASE}
 
 # ssh-keygen makes the keys of runs on several nodes.
 RUN apt-get update \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds what nodes of our own are made of, unless it is kept in ~/.cache/quartermaster already:
-# kubelet, containerd, the operators (from Go modules), and images (from Debian's packages).
+# kubelet, containerd, the operators (from Go modules), images (from Debian's packages), and the
+# bot's own image (from the Dockerfile).
 # Usage: nodes.sh PYTHON
 set -eu
 
@@ -22,6 +23,7 @@ need nft nftables
 need conntrack conntrack
 need debootstrap debootstrap
 need buildah buildah
+need kubectl kubernetes-client
 if [ -n "$packages" ]; then
     if [ ! -f /etc/debian_version ]; then
         echo "Nodes of our own need these programs, by the names of Debian's packages:$packages" >&2
@@ -35,3 +37,4 @@ fi
 sh scripts/control_plane.sh "$1"
 echo "Building the nodes unless they are kept from before ..."
 "$1" -m tests.node.building
+"$1" -m tests.node.bot_image

@@ -120,6 +120,7 @@ class Plane(Protocol):
     """What a story needs of a cluster; `audited` are the bot's requests, where they are known."""
 
     folder: Path
+    kubeconfig: Path
     bot_kubeconfig: Path
     api: Api
 

@@ -93,26 +93,27 @@ def _build_images(folder: Path) -> None:
     for name in IMAGES:
         tag = f"localhost/{name}:1"
         recipe = str(context / f"Containerfile.{name}")
-        _run(*buildah, "build", "--format=docker", "--isolation=chroot", "-t", tag, "-f", recipe,
+        run(*buildah, "build", "--format=docker", "--isolation=chroot", "-t", tag, "-f", recipe,
              str(context))  # fmt: skip
-        _run(*buildah, "push", tag, f"docker-archive:{folder / name}.tar:{tag}")
-    _run(*buildah, "rmi", "--all", "--force")
+        run(*buildah, "push", tag, f"docker-archive:{folder / name}.tar:{tag}")
+    run(*buildah, "rmi", "--all", "--force")
     shutil.rmtree(context)
 
 
 def _make_debian(root: Path, archive: Path) -> None:
-    _run("debootstrap", "--variant=minbase", "--include=python3,ca-certificates", _SUITE, str(root))
+    run("debootstrap", "--variant=minbase", "--include=python3,ca-certificates", _SUITE, str(root))
     for pattern in _LEFT_OUT:
         for path in root.glob(pattern):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
                 path.unlink()
-    _run("tar", "-C", str(root), "--sort=name", "-cf", str(archive), ".")
+    run("tar", "-C", str(root), "--sort=name", "-cf", str(archive), ".")
     shutil.rmtree(root)
 
 
-def _run(*command: str) -> None:
+def run(*command: str) -> None:
+    """Runs a program of the build; BuildError with the end of what it said when it fails."""
     environment = dict(os.environ)  # noqa: TID251  # proxies and mirrors are named there
     done = subprocess.run(
         ["nice", *command],  # noqa: S607  # whichever is first on PATH

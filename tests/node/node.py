@@ -9,7 +9,7 @@ import yaml
 from tests.cluster.api import wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.node import cgroups, network
-from tests.node.building import Nodes
+from tests.node.building import Nodes, run
 
 GPU = "nvidia.com/gpu"
 _SCRIPT = Path(__file__).with_name("node.sh")
@@ -54,6 +54,12 @@ class Node:
         self._plane.api.patch("nodes", self.name, {"status": counted}, subresource="status")
         wait_for(lambda: self._allocatable(GPU) == str(gpus), f"the GPUs of {self.name}")
 
+    def load(self, archive: Path) -> None:
+        """Loads the images of a docker archive, for pods that start from now on."""
+        socket, program = self.folder / "containerd.sock", self._built.programs / "ctr"
+        load = ("-n", "k8s.io", "images", "import", "--local", str(archive))
+        run(str(program), "-a", str(socket), *load)
+
     def remove(self) -> None:
         """Undoes what its end left; its processes have ended before."""
         cgroups.remove(self._cgroup)
@@ -61,7 +67,7 @@ class Node:
     def log_tail(self, characters: int = 2000) -> str:
         """The end of what containerd and the kubelet said."""
         said = []
-        for name in ("images", "containerd", "kubelet"):
+        for name in ("images", "containerd", "kubelet", "proxy"):
             path = self.folder / f"{name}.log"
             text = path.read_text("utf-8", errors="replace") if path.exists() else "(nothing)"
             said.append(f"{self.name} {name}:\n{text[-characters:]}")
@@ -80,6 +86,7 @@ class Node:
     def _write_files(self) -> None:
         (self.folder / "containerd.toml").write_text(self._containerd())
         (self.folder / "kubelet.yaml").write_text(yaml.safe_dump(self._kubelet()))
+        (self.folder / "proxy.yaml").write_text(yaml.safe_dump(self._proxy()))
         (self.folder / "cni").mkdir()
         (self.folder / "cni" / "10-pods.conflist").write_text(self._pods_network())
         (self.folder / "resolv.conf").write_text(f"nameserver {network.GATEWAY}\n")
@@ -110,6 +117,19 @@ state = "/run/containerd-state"
         addresses = {"type": "host-local", "ranges": ranges, "routes": [{"dst": "0.0.0.0/0"}]}
         bridge = {"type": "bridge", "bridge": "pods0", "isGateway": True, "ipam": addresses}
         return json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge]})
+
+    def _proxy(self) -> Mapping[str, object]:
+        """Services lead to pods by nftables; the kernel's own limits stay as they are."""
+        kept = {"maxPerCore": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"}
+        return {
+            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+            "kind": "KubeProxyConfiguration",
+            "mode": "nftables",
+            "hostnameOverride": self.name,
+            "clientConnection": {"kubeconfig": str(self._plane.folder / "nodes.kubeconfig")},
+            "conntrack": kept,
+            "metricsBindAddress": "127.0.0.1:10249",
+        }
 
     def _kubelet(self) -> Mapping[str, object]:
         authority = str(self._plane.folder / "front.crt")

@@ -23,5 +23,6 @@ done
 kubelet --config="$folder/kubelet.yaml" --kubeconfig="$folder/../nodes.kubeconfig" \
     --root-dir="$folder/kubelet" --cert-dir="$folder/kubelet/pki" --hostname-override="$name" \
     --node-ip="$address" --node-labels="$labels" >"$folder/kubelet.log" 2>&1 &
+kube-proxy --config="$folder/proxy.yaml" >"$folder/proxy.log" 2>&1 &
 # The loop collects processes whose parents are gone: those of containers are ours then.
 while :; do wait; sleep 1; done

@@ -24,6 +24,7 @@ class OwnersPlane:
     """Their cluster; the bot has the rights of their KUBECONFIG."""
 
     api: Api
+    kubeconfig: Path
     bot_kubeconfig: Path
     folder: Path
     queue: str
@@ -48,7 +49,7 @@ def connected() -> Iterator[OwnersPlane]:
     """Their cluster, as the environment names it."""
     kubeconfig = _told("KUBECONFIG")
     with TemporaryDirectory() as folder, Api.to(kubeconfig) as api:
-        yield OwnersPlane(api, Path(kubeconfig), Path(folder), _told(QUEUE))
+        yield OwnersPlane(api, Path(kubeconfig), Path(kubeconfig), Path(folder), _told(QUEUE))
 
 
 def _told(name: str) -> str:

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from playground.pace import LIMIT, ImpatientError, Pace
 from playground.settings import Setup
+from playground.world import World
 from tests.cluster.bots import Plane, PlaneStory, opened_world, told
 
 T = TypeVar("T")
@@ -57,8 +58,13 @@ async def opened_story(
 ) -> AsyncIterator[PlaneStory]:
     """A story whose runs really run; team-a with its queue has to be there."""
     async with opened_world(plane, out, settings, setup) as world:
-        same = {each.name: getattr(world.pace, each.name) for each in fields(Pace)}
-        world.pace = WallTime(**same | {"patience_seconds": PATIENCE_SECONDS})
+        live_in_real_time(world)
         await world.start_bots()
         async with told(PlaneStory(world, plane)) as story:
             yield story
+
+
+def live_in_real_time(world: World) -> None:
+    """From now on the world waits for what programs do."""
+    same = {each.name: getattr(world.pace, each.name) for each in fields(Pace)}
+    world.pace = WallTime(**same | {"patience_seconds": PATIENCE_SECONDS})
