@@ -10,6 +10,7 @@ from bot.cluster.events import Event
 from bot.cluster.objects import Condition, Pod, Terminated, Waiting, find_condition
 from bot.durations import format_duration
 from bot.masking import mask
+from bot.training.kinds.shell import LACKING
 from bot.training.pods import exit_of
 
 _LONGEST_QUOTE = 300
@@ -29,6 +30,7 @@ _ASK_ABOUT_POLICY = (
 _NOT_MADE = {"FailedCreate", "FailedCreatePod", "MPIJobFailed"}
 _NOT_CREATED = re.compile(r"^(Error creating|(worker|launcher) pod created failed): ")
 _REFUSED_BY_ADMISSION = re.compile(r"is forbidden: |denied the request")
+_ANOTHER_IMAGE = "Submit it with an image that has it."
 _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 
 
@@ -196,6 +198,8 @@ def quoted(text: str) -> str:
 
 
 def _of_exit(end: Terminated) -> Mishap:
+    if end.exit_code == LACKING and end.message:
+        return Mishap(quoted(end.message), _ANOTHER_IMAGE)
     signal = end.signal or max(0, end.exit_code - _SIGNALLED)
     said = f"Its program ended with exit code {end.exit_code}."
     if end.signal:

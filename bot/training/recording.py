@@ -279,8 +279,8 @@ def _take_nodes(run: Run, found: Findings) -> None:
     """Where it runs; the first pod to end is no reason to forget the others' nodes."""
     if run.phase in WAITING:
         run.nodes = []
-    running = [pod for pod in found.seen.pods if pod.status.phase == "Running"]
-    nodes = sorted({pod.spec.node_name for pod in running})
+    placed = [pod for pod in found.seen.pods if pod.status.phase in {"Running", "Succeeded"}]
+    nodes = sorted({pod.spec.node_name for pod in placed})
     if len(nodes) >= len(run.nodes) or (nodes and is_elastic(run)):
         run.nodes = nodes
     if not set(nodes) <= set(run.ran_on):

@@ -16,7 +16,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import DEPLOYMENTS, JOBS, Resource
 from bot.errors import UsageError
 from bot.training.kinds.indexed import domain, name_service
-from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECONDS
+from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
@@ -80,7 +80,7 @@ class DeploymentKind:
             "backoffLimit": ATTEMPTS,
             "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
             "podReplacementPolicy": "Failed",
-            "podFailurePolicy": FAILURE_POLICY,
+            "podFailurePolicy": LAUNCH_FAILURE_POLICY,
             "template": {
                 "metadata": pod_metadata(run, installation, {labels.ROLE: LAUNCHER}),
                 "spec": _pod(run, replace(spec, command=command)),

@@ -6,7 +6,7 @@ from functools import partial
 from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import SERVICES
-from bot.training.kinds.job import FAILURE_POLICY, KEEP_FINISHED_SECONDS
+from bot.training.kinds.job import KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
 from bot.training.kinds.kind import Companion, Manifest
 from bot.training.spec import RunSpec
 from bot.training.tables import Run
@@ -21,7 +21,7 @@ def indexed_job(spec: RunSpec, template: Manifest) -> Manifest:
         "parallelism": spec.nodes,
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
         "podReplacementPolicy": "Failed",
-        "podFailurePolicy": FAILURE_POLICY,
+        "podFailurePolicy": LAUNCH_FAILURE_POLICY,
         "template": template,
     }
     if spec.time_limit_seconds is not None:

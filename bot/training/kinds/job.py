@@ -8,6 +8,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import JOBS, Resource
 from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.shell import LACKING
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -15,9 +16,16 @@ ATTEMPTS = 2
 # Long enough for a bot that was down over a weekend to see how the run ended.
 KEEP_FINISHED_SECONDS = 3 * 86_400
 # What a drained node or a preemption ended is no failure of the program.
-FAILURE_POLICY: Manifest = {
+_DISRUPTED: Manifest = {
+    "action": "Ignore",
+    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+}
+FAILURE_POLICY: Manifest = {"rules": [_DISRUPTED]}
+# For pods that look first for what their image lacks: another attempt would find the same.
+LAUNCH_FAILURE_POLICY: Manifest = {
     "rules": [
-        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [LACKING]}},
+        _DISRUPTED,
     ]
 }
 

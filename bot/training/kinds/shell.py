@@ -10,17 +10,28 @@ from pathlib import PurePosixPath
 # Where a run's Secret is mounted: keys, settings of ssh, and the list of hosts.
 FOLDER = "/etc/quartermaster"
 _SHELL = ("/bin/sh", "-c")
-_BEGIN = """\
+# EX_CONFIG of sysexits.h: another pod of the same image would end the same way. What is written to
+# the termination log is the container's last word to Kubernetes.
+LACKING = 78
+_BEGIN = (
+    f"""\
 set -eu
+unfit() {{
+  echo "$1" >&2
+  if [ -e /dev/termination-log ]; then echo "$1" > /dev/termination-log; fi
+  exit {LACKING}
+}}
+"""
+    """\
 lacks() {
-  echo "This image has no $1: $2." >&2
-  exit 127
+  unfit "This image has no $1: $2."
 }
 need() {
   case $1 in */*) return ;; esac
   command -v "$1" > /dev/null || lacks "$1" "$2"
 }
 """
+)
 _HOW = {
     "mpirun": "install Open MPI in it, for example openmpi-bin of Debian",
     "torchrun": "install PyTorch in it, for example by pip install torch",
@@ -38,8 +49,7 @@ else
   # ssh looks there, wherever HOME points.
   home=$(getent passwd "$(id -u)" | cut -d : -f 6)
   if [ -z "$home" ] || ! mkdir -p "$home/.ssh"; then
-    echo "This image has no home for the user $(id -u), whom ssh and sshd have to know." >&2
-    exit 1
+    unfit "This image has no home for the user $(id -u), whom ssh and sshd have to know."
   fi
   ssh_config=$home/.ssh/config
 fi

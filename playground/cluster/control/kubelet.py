@@ -28,7 +28,6 @@ from playground.cluster.control.pod_status import (
     beginnings,
     containers_of,
     report,
-    terminated,
     waiting,
 )
 from playground.cluster.control.programs import Programs
@@ -288,7 +287,7 @@ class Kubelet:
                 run.ended, run.own_end = max(run.started, self._world.now), False
                 run.code = TOLD if run.training.stop_seconds <= grace else KILLED
                 run.reason = "Error"
-            states[name] = Shown(terminated(run.code, run.reason, run.started, run.ended))
+            states[name] = Shown(ended(run))
         self._report(key, states, "Failed")
         self._world.deletion.finish(POD, key)
         return None

@@ -106,7 +106,10 @@ def shown(pod: Object, name: str, runs: list[Run]) -> Shown:
 
 def ended(run: Run) -> dict[str, Any]:
     """The state of a container whose run is over."""
-    return terminated(run.code, run.reason, run.started, run.ended or run.started)
+    state = terminated(run.code, run.reason, run.started, run.ended or run.started)
+    if run.training.last_words and run.program is None:
+        state["terminated"]["message"] = run.training.last_words
+    return state
 
 
 def phase_of(pod: Object, life: Life) -> str:

@@ -29,15 +29,16 @@ class Training:
     """How containers of one image (or command) behave; times are virtual seconds.
 
     `epochs` None means what `--epochs` in the arguments says. `stop_seconds` is how long the
-    program takes to end when told to. `provider`, `layout` and `bandwidth` (GB/s) are for tests
-    of the network (see nccl). What it says follows from its command (`saying`); a `log` of
-    one's own gets the training, when it started and until when to tell, and gives the lines
-    with their times.
+    program takes to end when told to, `last_words` what it leaves in its termination log.
+    `provider`, `layout` and `bandwidth` (GB/s) are for tests of the network (see nccl). What it
+    says follows from its command (`saying`); a `log` of one's own gets the training, when it
+    started and until when to tell, and gives the lines with their times.
     """
 
     epochs: int | None = None
     seconds_per_epoch: float = 60.0
     exit_code: int = 0
+    last_words: str = ""
     fails_after: float | None = None
     never_ends: bool = False
     out_of_memory: bool = False

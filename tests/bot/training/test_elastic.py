@@ -13,6 +13,7 @@ from bot.training.service import TrainingService
 from bot.training.spec import spec_of
 from bot.training.submission import Submission, fill_in
 from bot.training.tables import Phase
+from playground.cluster.control.training import Training
 from tests.bot.ground import INSTALLATION
 from tests.bot.training.rig import IMAGE, Rig
 
@@ -30,6 +31,17 @@ def test_an_elastic_run_succeeds_with_all_its_nodes(rig: Rig) -> None:
     rig.pass_time(minutes=10)
     assert rig.get(run_id).phase == Phase.SUCCEEDED
     assert rig.effects() == ["create jobs", "create services", "delete services"]
+
+
+def test_the_node_of_a_pod_that_ended_first_stays(rig: Rig) -> None:
+    run_id = submit(rig, 2, 2, gpus=6)
+    name = rig.get(run_id).job_name
+    rig.world.behaviours[f"{name}-0"] = Training(epochs=1, seconds_per_epoch=60)
+    rig.world.behaviours[f"{name}-1"] = Training(epochs=1, seconds_per_epoch=20)
+    rig.pass_time(seconds=40)
+    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (Phase.RUNNING, ["gpu-1", "gpu-2"])
+    rig.pass_time(minutes=2)
+    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (Phase.SUCCEEDED, ["gpu-1", "gpu-2"])
 
 
 def test_a_queue_without_fabric_is_told_before(rig: Rig) -> None:

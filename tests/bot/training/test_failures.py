@@ -52,6 +52,21 @@ def test_an_elastic_run_says_which_pod_failed_why(rig: Rig, host: str) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["sync", "elastic"])
+def test_an_image_that_lacks_something_fails_once(rig: Rig, kind: str) -> None:
+    said = "This image has no sshd: install openssh-server in it."
+    rig.world.behaviours["lane"] = Training(fails_after=0.5, exit_code=78, last_words=f"{said}\n")
+    run_id = submit(rig, kind=kind, nodes=2)
+    rig.pass_time(minutes=20)
+    run = rig.get(run_id)
+    assert (run.phase, run.reason, run.unblock) == (
+        "failed",
+        f"{said} This was pod 0.",
+        "Submit it with an image that has it.",
+    )
+    assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
+
+
 def test_the_first_of_pods_that_fail_together_tells(rig: Rig) -> None:
     run_id = submit(rig, kind="elastic", nodes=2)
     name = rig.get(run_id).job_name

@@ -115,10 +115,11 @@ def test_a_job_launches_on_its_own_node() -> None:
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {
                 "rules": [
+                    {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [78]}},
                     {
                         "action": "Ignore",
                         "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                    }
+                    },
                 ]
             },
             "template": {

@@ -12,7 +12,6 @@ from bot.quotas.kueue_runs import dressed
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds import gpus_of
 from bot.training.kinds.elastic import ElasticKind, launch_command
-from bot.training.kinds.job import FAILURE_POLICY
 from bot.training.queueing import dress_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from playground.cluster.control.expansion import words_of
@@ -112,7 +111,15 @@ def test_a_run_becomes_an_indexed_job() -> None:
             "successPolicy": {"rules": [{"succeededIndexes": "0"}]},
             "ttlSecondsAfterFinished": 259200,
             "podReplacementPolicy": "Failed",
-            "podFailurePolicy": FAILURE_POLICY,
+            "podFailurePolicy": {
+                "rules": [
+                    {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [78]}},
+                    {
+                        "action": "Ignore",
+                        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+                    },
+                ]
+            },
             "activeDeadlineSeconds": 7200,
             "template": {
                 "metadata": {"labels": LABELS, "annotations": NAMED},

@@ -99,11 +99,11 @@ def test_an_image_without_ssh_is_told(command: tuple[str, ...], tmp_path: Path) 
     image_with(tmp_path, "sleep", "sshd")
     found = outcome(command, tmp_path)
     said = "This image has no ssh: install openssh-client in it.\n"
-    assert (found.returncode, found.stderr) == (127, said)
+    assert (found.returncode, found.stderr) == (78, said)
     (tmp_path / "sshd").unlink()
     found = outcome(without_sshd(command), tmp_path)
     said = "This image has no sshd: install openssh-server in it.\n"
-    assert (found.returncode, found.stderr) == (127, said)
+    assert (found.returncode, found.stderr) == (78, said)
 
 
 @pytest.mark.parametrize("wrapped", [serving, launching, launched_by_operator])
@@ -112,7 +112,7 @@ def test_an_image_without_mpirun_is_told(
 ) -> None:
     found = outcome(wrapped(("mpirun", "a.out")), image_with(tmp_path, "sshd", "ssh"))
     said = "This image has no mpirun: install Open MPI in it, for example openmpi-bin of Debian.\n"
-    assert (found.returncode, found.stderr) == (127, said)
+    assert (found.returncode, found.stderr) == (78, said)
 
 
 def test_an_image_without_the_network_test_is_told(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_an_image_without_the_network_test_is_told(tmp_path: Path) -> None:
     words = words_of(job["spec"]["template"]["spec"]["containers"][0])
     found = outcome(words, image_with(tmp_path, "mpirun"))
     said = "This image has no all_reduce_perf: check the words after --, and the image.\n"
-    assert (found.returncode, found.stderr) == (127, said)
+    assert (found.returncode, found.stderr) == (78, said)
     (tmp_path / "mpirun").unlink()
     assert outcome(words, tmp_path).stderr.startswith("This image has no mpirun: install Open MPI")
 
@@ -132,10 +132,10 @@ def test_an_image_without_torchrun_is_told(
 ) -> None:
     found = outcome(wrapped(("torchrun", "t.py")), tmp_path)
     said = "This image has no torchrun: install PyTorch in it, for example by pip install torch.\n"
-    assert (found.returncode, found.stderr) == (127, said)
+    assert (found.returncode, found.stderr) == (78, said)
     found = outcome(wrapped(("trian", "t.py")), tmp_path)
     said = "This image has no trian: check the words after --, and the image.\n"
-    assert (found.returncode, found.stderr) == (127, said)
+    assert (found.returncode, found.stderr) == (78, said)
 
 
 def test_what_is_there_is_run_as_typed(tmp_path: Path) -> None:

@@ -124,10 +124,11 @@ def test_a_run_becomes_one_indexed_job() -> None:
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {
                 "rules": [
+                    {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [78]}},
                     {
                         "action": "Ignore",
                         "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                    }
+                    },
                 ]
             },
             "activeDeadlineSeconds": 7200,
