@@ -33,7 +33,7 @@ def test_an_elastic_run_succeeds_with_all_its_nodes(rig: Rig) -> None:
     assert rig.effects() == ["create jobs", "create services", "delete services"]
 
 
-def test_the_node_of_a_pod_that_ended_first_stays(rig: Rig) -> None:
+def test_nodes_of_ended_pods_stay_on_the_card(rig: Rig) -> None:
     run_id = submit(rig, 2, 2, gpus=6)
     name = rig.get(run_id).job_name
     rig.world.behaviours[f"{name}-0"] = Training(epochs=1, seconds_per_epoch=60)

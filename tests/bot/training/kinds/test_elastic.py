@@ -66,6 +66,17 @@ CONTAINER = {
 }
 
 
+POLICY = {
+    "rules": [
+        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [78]}},
+        {
+            "action": "Ignore",
+            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+        },
+    ]
+}
+
+
 def manifest(spec: RunSpec = SPEC) -> dict[str, Any]:
     """The Job of a run of this spec."""
     return ElasticKind().manifest(run(spec=to_row(spec)), INSTALLATION)
@@ -111,15 +122,7 @@ def test_a_run_becomes_an_indexed_job() -> None:
             "successPolicy": {"rules": [{"succeededIndexes": "0"}]},
             "ttlSecondsAfterFinished": 259200,
             "podReplacementPolicy": "Failed",
-            "podFailurePolicy": {
-                "rules": [
-                    {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [78]}},
-                    {
-                        "action": "Ignore",
-                        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                    },
-                ]
-            },
+            "podFailurePolicy": POLICY,
             "activeDeadlineSeconds": 7200,
             "template": {
                 "metadata": {"labels": LABELS, "annotations": NAMED},
