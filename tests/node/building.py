@@ -15,7 +15,7 @@ from tests.cluster.building import BuildError
 
 _HERE = Path(__file__).parent
 _COMPONENTS, _IMAGES = _HERE / "components", _HERE / "images"
-_TRAINING = _COMPONENTS / "training"
+_TRAINING, _STORAGE = _COMPONENTS / "training", _COMPONENTS / "storage"
 _KUBERNETES = (
     "k8s.io/kubernetes/cmd/kubelet",
     "k8s.io/kubernetes/cmd/kube-proxy",
@@ -42,23 +42,29 @@ IMAGES = ("pause", "plain", "torch")
 
 @dataclass(frozen=True)
 class Nodes:
-    """What nodes are made of: folders of programs and of images (NAME.tar)."""
+    """What nodes are made of: folders of programs, of images (NAME.tar), and of storage's programs.
+
+    The last are a CSI driver and its sidecars, and csi-sanity.
+    """
 
     programs: Path
     images: Path
+    storage: Path
 
 
 def kept() -> Nodes | None:
     """What was built before from the same sources, None when something is missing."""
     found = _places()
-    return found if found.programs.exists() and found.images.exists() else None
+    is_whole = all(place.exists() for place in (found.programs, found.images, found.storage))
+    return found if is_whole else None
 
 
 def built() -> Nodes:
-    """What is kept, else built now; that takes about ten minutes."""
+    """What is kept, else built now; that takes about a quarter of an hour."""
     places = _places()
     building.made_once(places.programs, _build_programs)
     building.made_once(places.images, _build_images)
+    building.made_once(places.storage, _build_storage)
     return places
 
 
@@ -68,9 +74,11 @@ def _places() -> Nodes:
     programs = repr((_KUBERNETES, _CONTAINERS, _TRAINING_OPERATOR)).encode()
     recipes = [path.read_bytes() for path in sorted(_IMAGES.rglob("*")) if path.is_file()]
     images = repr((_SUITE, _LEFT_OUT, IMAGES)).encode()
+    drivers = [*(_STORAGE / name for name in _SUMS), *sorted(_STORAGE.rglob("*.go"))]
     return Nodes(
         building.keeping_place("node-programs", programs, *modules),
         building.keeping_place("node-images", images, *recipes),
+        building.keeping_place("node-storage", *(path.read_bytes() for path in drivers)),
     )
 
 
@@ -79,6 +87,11 @@ def _build_programs(folder: Path) -> None:
     building.go(*flags, building.link_flags(), *_KUBERNETES)
     building.go(*flags, "-s -w", *_CONTAINERS, source=_COMPONENTS)
     building.go(*flags, "-s -w", _TRAINING_OPERATOR, source=_TRAINING)
+
+
+def _build_storage(folder: Path) -> None:
+    flags = ("build", "-o", f"{folder}/", "-ldflags", "-s -w")
+    building.go(*flags, "tool", "./csi-folder", source=_STORAGE)
 
 
 def _build_images(folder: Path) -> None:
@@ -131,4 +144,4 @@ if __name__ == "__main__":
         places = built()
     except BuildError as error:
         sys.exit(str(error))
-    sys.stdout.write(f"{places.programs}\n{places.images}\n")
+    sys.stdout.write(f"{places.programs}\n{places.images}\n{places.storage}\n")

@@ -8,7 +8,7 @@ import yaml
 
 from tests.cluster.api import wait_for
 from tests.cluster.control_plane import ControlPlane
-from tests.node import cgroups, network
+from tests.node import cgroups, network, storage
 from tests.node.building import Nodes, run
 
 GPU = "nvidia.com/gpu"
@@ -42,6 +42,7 @@ class Node:
             *("--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"),
             *("sh", str(_SCRIPT), str(self.folder), str(self._built.programs)),
             *(str(self._built.images), self.name, network.address(self._number), said),
+            *storage.on_node(self._plane, self._built, self.name),
         )
 
     def wait(self, gpus: int) -> None:
@@ -67,7 +68,7 @@ class Node:
     def log_tail(self, characters: int = 2000) -> str:
         """The end of what containerd and the kubelet said."""
         said = []
-        for name in ("images", "containerd", "kubelet", "proxy"):
+        for name in ("images", "containerd", "kubelet", "proxy", "storage"):
             path = self.folder / f"{name}.log"
             text = path.read_text("utf-8", errors="replace") if path.exists() else "(nothing)"
             said.append(f"{self.name} {name}:\n{text[-characters:]}")

@@ -1,8 +1,10 @@
 #!/bin/sh
 # One node: the first process of namespaces of its own, so that all it starts and mounts ends with
-# it. Usage: node.sh FOLDER PROGRAMS IMAGES NAME ADDRESS LABELS
+# it. Usage: node.sh FOLDER PROGRAMS IMAGES NAME ADDRESS LABELS STORAGE...
+# STORAGE is the command of the driver that mounts volumes.
 set -eu
 folder=$1 programs=$2 images=$3 name=$4 address=$5 labels=$6
+shift 6
 export PATH="$programs:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Volumes that a pod mounts are seen by the kubelet, and the other way round.
@@ -24,5 +26,6 @@ kubelet --config="$folder/kubelet.yaml" --kubeconfig="$folder/../nodes.kubeconfi
     --root-dir="$folder/kubelet" --cert-dir="$folder/kubelet/pki" --hostname-override="$name" \
     --node-ip="$address" --node-labels="$labels" >"$folder/kubelet.log" 2>&1 &
 kube-proxy --config="$folder/proxy.yaml" >"$folder/proxy.log" 2>&1 &
+"$@" >"$folder/storage.log" 2>&1 &
 # The loop collects processes whose parents are gone: those of containers are ours then.
 while :; do wait; sleep 1; done

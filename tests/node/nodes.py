@@ -13,7 +13,7 @@ from tests.cluster import control_plane
 from tests.cluster.building import Built
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.site import ZONE
-from tests.node import dns, network, operators
+from tests.node import dns, network, operators, storage
 from tests.node.building import Nodes
 from tests.node.node import Node
 
@@ -47,7 +47,7 @@ def missing() -> str:
 def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, list[Node]]]:
     """A control plane with `COUNT` nodes that are ready; nothing is left of them after the block.
 
-    Each node is of the usual GPU product, in zone "a".
+    Each node is of the usual GPU product, in zone "a", and mounts volumes of the class `folder`.
     """
     with ExitStack() as held:
         held.callback(operators.clear)
@@ -57,12 +57,14 @@ def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, li
         held.callback(_remove, nodes)
         plane = held.enter_context(control_plane.running(plane_built, network.GATEWAY))
         dns.start(plane, built)
+        storage.start(plane, built)
         nodes += [Node(plane, built, number) for number in range(1, COUNT + 1)]
         for node in nodes:
             node.start({**story.PRODUCT, ZONE: "a"})
         operators.start(plane, plane_built, built)
         for node in nodes:
             node.wait(GPUS)
+        storage.wait(plane, [node.name for node in nodes])
         yield plane, nodes
 
 
