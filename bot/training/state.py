@@ -90,6 +90,12 @@ def has_ended(pod: Pod) -> bool:
     return pod.status.phase in {"Succeeded", "Failed"} or exit_of(pod) is not None
 
 
+def _has_succeeded(pod: Pod) -> bool:
+    """Whether the pod's program has ended well, before its controller noticed or since."""
+    end = exit_of(pod)
+    return pod.status.phase == "Succeeded" or (end is not None and end.exit_code == 0)
+
+
 def has_failed(pod: Pod) -> bool:
     """Whether the pod failed by itself, not because it was told to go."""
     return pod.status.phase == "Failed" and pod.metadata.deletion_timestamp is None
@@ -129,7 +135,8 @@ def _admitted(
     fate: Fate, standing: Standing | None, pods: Sequence[Pod], started_at: datetime | None
 ) -> State:
     running = [part for pod in pods for part in _running(pod)]
-    if running or fate.is_running or fate.course is Course.FINISHING:
+    is_ending = bool(pods) and all(map(_has_succeeded, pods))
+    if running or is_ending or fate.is_running or fate.course is Course.FINISHING:
         latest = max((part.started_at for part in running if part.started_at), default=None)
         state = State(Phase.RUNNING, since=latest, started_at=started_at)
     else:

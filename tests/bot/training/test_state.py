@@ -47,6 +47,14 @@ FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specif
             State(Phase.RUNNING, since=stamped(), started_at=stamped()),
         ),
         (
+            (root(), standing(ADMITTED), (pod("Succeeded", ended={}),)),
+            State(Phase.RUNNING, started_at=stamped()),
+        ),
+        (
+            (root(), standing(ADMITTED), (pod("Failed", ended={"exitCode": 3}),)),
+            State(Phase.CREATING, since=stamped(minutes=5)),
+        ),
+        (
             (root(condition("Complete")), standing(EVICTED), (pod("Succeeded", ended={}),)),
             State(Phase.SUCCEEDED, started_at=stamped(), ended_at=stamped(minutes=5)),
         ),
