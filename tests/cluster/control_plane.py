@@ -63,7 +63,7 @@ class ControlPlane:
         self._built = built
         self._processes = processes
         self._etcd_ports, self._port, kwok = ports[:2], ports[2], ports[3]
-        self._address = address
+        self.address = address
         self.url = f"https://{address}:{self._port}"
         self.folder = processes.folder
         self.kubeconfig = self.folder / "admin.kubeconfig"
@@ -101,7 +101,7 @@ class ControlPlane:
     def launch_api_server(self) -> None:
         """Starts the API server; it is ready some seconds later."""
         self._launched = datetime.now(UTC)
-        arguments = kubernetes.api_server(self._address, self._port, self._etcd_ports[0])
+        arguments = kubernetes.api_server(self.address, self._port, self._etcd_ports[0])
         self._processes.start(_API_SERVER, self._built.program(_API_SERVER), *arguments)
 
     def wait_until_it_answers(self) -> None:

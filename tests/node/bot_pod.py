@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import subprocess
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,19 @@ import yaml
 from typing_extensions import override
 
 from playground.bot_process import BotProcess, Pulse
+from playground.bucket import KEYS, LAKE
 from playground.settings import Setup, merged
 from playground.world import World
 from tests.cluster.api import ApiError, Object, wait_for
-from tests.cluster.bots import Plane, PlaneStory, opened_world, told
+from tests.cluster.bots import PlaneStory, opened_world, told
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.rights import BOT, DEPLOYED, deployed
 from tests.node.bot_image import NAME
 from tests.node.forward import forwarded
 from tests.node.telling import live_in_real_time
 
 _CONFIGURATION, _BOT = "30-configuration.yaml", "40-bot.yaml"
-_FILE = "quartermaster.yaml"
+_FILE, _SECRETS = "quartermaster.yaml", "/run/secrets/quartermaster"
 _OURS = ("database", "http")  # what deploy/ says of the pod itself
 _NOT_HERE = ("playground", "clock", "database", "http", "clusters")
 _ORDER = ("deployments.apps", "configmaps", "secrets", "services", "persistentvolumeclaims")
@@ -33,11 +36,15 @@ _START_SECONDS, _COMMAND_SECONDS = 180.0, 120.0
 
 @dataclass(kw_only=True)
 class BotInPod(BotProcess):
-    """The Deployment of deploy/ in the place of a process; `settings` are the story's own."""
+    """The Deployment of deploy/ in the place of a process; `settings` are the story's own.
 
-    plane: Plane
+    `keys` are those of the object store, which lie beside the tokens.
+    """
+
+    plane: ControlPlane
     settings: Mapping[str, Any]
     storage_class: str
+    keys: Mapping[str, str]
     _is_wanted: bool = False
 
     @property
@@ -158,7 +165,7 @@ class BotInPod(BotProcess):
             (DEPLOYED.parent / "secret.example.yaml").read_text(encoding="utf-8")
         )
         tokens = {key: self.environment[key.upper()] for key in secret["stringData"]}
-        api.apply(secret | {"stringData": tokens})
+        api.apply(secret | {"stringData": {**tokens, **self.keys}})
         for body in deployed(_BOT):
             api.apply(self._fitted(body))
 
@@ -206,26 +213,30 @@ class BotInPod(BotProcess):
 
 @contextlib.asynccontextmanager
 async def opened_story(
-    plane: Plane,
+    plane: ControlPlane,
     out: Path,
     storage_class: str,
     settings: dict[str, Any] | None = None,
     setup: Setup | None = None,
 ) -> AsyncIterator[PlaneStory]:
     """A story whose bot runs in a pod; what it says to the world outside goes over the bridge."""
-    async with (
-        opened_world(plane, out, settings, setup) as world,
-        forwarded(world.addresses.slack) as slack,
-    ):
+    async with AsyncExitStack() as held:
+        world = await held.enter_async_context(opened_world(plane, out, settings, setup))
+        slack = await held.enter_async_context(forwarded(world.addresses.slack, plane.address))
+        told_in_pod: dict[str, Any] = {"slack": {"api_url": f"{slack}/api/"}}
+        if world.bucket is not None:
+            store = await held.enter_async_context(forwarded(world.bucket.endpoint, plane.address))
+            told_in_pod["stores"] = {LAKE: {"endpoint": store, "credentials": _SECRETS}}
         world.slack.base_url = slack
-        world.bots[0] = _in_pod(world, plane, slack, storage_class)
+        world.bots[0] = _in_pod(world, plane, told_in_pod, storage_class)
         live_in_real_time(world)
         await world.start_bots()
-        async with told(PlaneStory(world, plane)) as story:
-            yield story
+        yield await held.enter_async_context(told(PlaneStory(world, plane)))
 
 
-def _in_pod(world: World, plane: Plane, slack: str, storage_class: str) -> BotInPod:
+def _in_pod(
+    world: World, plane: ControlPlane, told_in_pod: Mapping[str, Any], storage_class: str
+) -> BotInPod:
     process = world.bot
     settings = yaml.safe_load(process.config.read_text(encoding="utf-8"))
     return BotInPod(
@@ -234,6 +245,7 @@ def _in_pod(world: World, plane: Plane, slack: str, storage_class: str) -> BotIn
         log=process.log,
         environment=process.environment,
         plane=plane,
-        settings=merged(settings, {"slack": {"api_url": f"{slack}/api/"}}),
+        settings=merged(settings, told_in_pod),
         storage_class=storage_class,
+        keys=KEYS if world.bucket is not None else {},
     )

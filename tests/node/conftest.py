@@ -5,6 +5,7 @@
 What a test may ask for:
 
 `plane`    a control plane with real nodes, shared by the session: `.api`
+`own`      the same where it is one of our own, for tests that reach into it
 `nodes`    its nodes, node-1 and node-2, with 4 GPUs each (numbers alone: nothing counts them)
 `team`     the namespace team-a with 8 GPUs of h100 in its queue, emptied after the test
 
@@ -61,6 +62,14 @@ def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
         return
     with owners.connected() as theirs:
         yield theirs
+
+
+@pytest.fixture(scope="session")
+def own(request: pytest.FixtureRequest) -> ControlPlane:
+    if owners.is_chosen():
+        pytest.skip("this test needs a cluster of its own")
+    found: ControlPlane = request.getfixturevalue("machines")[0]
+    return found
 
 
 @pytest.fixture(scope="session")

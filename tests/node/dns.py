@@ -1,7 +1,6 @@
 """CoreDNS for the pods of real nodes, on the bridge's address."""
 
 from tests.cluster.control_plane import ControlPlane
-from tests.node import network
 from tests.node.building import Nodes
 
 _NAME = "coredns"
@@ -20,7 +19,7 @@ _CONFIGURATION = """
 def start(plane: ControlPlane, built: Nodes) -> None:
     """Starts it; it ends with the control plane."""
     text = _CONFIGURATION.format(
-        address=network.GATEWAY, kubeconfig=plane.folder / "nodes.kubeconfig"
+        address=plane.address, kubeconfig=plane.folder / "nodes.kubeconfig"
     )
     (plane.folder / "Corefile").write_text(text)
     plane.run(_NAME, str(built.programs / _NAME), "-conf=Corefile")

@@ -8,8 +8,9 @@ import yaml
 
 from tests.cluster.api import wait_for
 from tests.cluster.control_plane import ControlPlane
-from tests.node import cgroups, network, storage
+from tests.node import cgroups, storage
 from tests.node.building import Nodes, run
+from tests.node.network import Network
 
 GPU = "nvidia.com/gpu"
 _SCRIPT = Path(__file__).with_name("node.sh")
@@ -20,13 +21,14 @@ _READY_SECONDS = 180.0
 class Node:
     """Node `number` (from 1) of a control plane, called node-1, node-2, ..."""
 
-    def __init__(self, plane: ControlPlane, built: Nodes, number: int) -> None:
+    def __init__(self, plane: ControlPlane, network: Network, built: Nodes, number: int) -> None:
         self.name = f"node-{number}"
         self.folder = plane.folder / self.name
         self._plane = plane
         self._built = built
+        self._network = network
         self._number = number
-        self._cgroup = f"quartermaster-{self.name}"
+        self._cgroup = network.namespace(number)
 
     def start(self, labels: Mapping[str, str]) -> None:
         """Starts it; it is ready when `wait` returns."""
@@ -36,12 +38,11 @@ class Node:
         said = ",".join(f"{key}={value}" for key, value in labels.items())
         self._plane.run(
             self.name,
-            "nsenter",
-            f"--net=/run/netns/{network.namespace(self._number)}",
+            *self._network.inside(self._number),
             "unshare",
             *("--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"),
             *("sh", str(_SCRIPT), str(self.folder), str(self._built.programs)),
-            *(str(self._built.images), self.name, network.address(self._number), said),
+            *(str(self._built.images), self.name, self._network.address(self._number), said),
             *storage.on_node(self._plane, self._built, self.name),
         )
 
@@ -90,7 +91,7 @@ class Node:
         (self.folder / "proxy.yaml").write_text(yaml.safe_dump(self._proxy()))
         (self.folder / "cni").mkdir()
         (self.folder / "cni" / "10-pods.conflist").write_text(self._pods_network())
-        (self.folder / "resolv.conf").write_text(f"nameserver {network.GATEWAY}\n")
+        (self.folder / "resolv.conf").write_text(f"nameserver {self._network.gateway}\n")
 
     def _containerd(self) -> str:
         """Without CAP_SYS_RESOURCE, which some machines withhold, scores are not lowered."""
@@ -114,7 +115,7 @@ state = "/run/containerd-state"
 """
 
     def _pods_network(self) -> str:
-        ranges = [[{"subnet": network.pods(self._number)}]]
+        ranges = [[{"subnet": self._network.pods(self._number)}]]
         addresses = {"type": "host-local", "ranges": ranges, "routes": [{"dst": "0.0.0.0/0"}]}
         bridge = {"type": "bridge", "bridge": "pods0", "isGateway": True, "ipam": addresses}
         return json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge]})
@@ -137,7 +138,7 @@ state = "/run/containerd-state"
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
-            "address": network.address(self._number),
+            "address": self._network.address(self._number),
             "authentication": {
                 "anonymous": {"enabled": False},
                 "webhook": {"enabled": False},
@@ -152,7 +153,7 @@ state = "/run/containerd-state"
             "enforceNodeAllocatable": [],
             "localStorageCapacityIsolation": False,
             "clusterDomain": "cluster.local",
-            "clusterDNS": [network.GATEWAY],
+            "clusterDNS": [self._network.gateway],
             "resolvConf": f"{self.folder}/resolv.conf",
             "podLogsDir": f"{self.folder}/pods",
             "volumePluginDir": f"{self.folder}/plugins",

@@ -13,8 +13,9 @@ from tests.cluster import control_plane
 from tests.cluster.building import Built
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.site import ZONE
-from tests.node import dns, network, operators, storage
+from tests.node import dns, operators, storage
 from tests.node.building import Nodes
+from tests.node.network import claimed
 from tests.node.node import Node
 
 COUNT = 2
@@ -51,17 +52,18 @@ def running(plane_built: Built, built: Nodes) -> Iterator[tuple[ControlPlane, li
     """
     with ExitStack() as held:
         held.callback(operators.clear)
+        network = held.enter_context(claimed())
         held.callback(network.remove)
         network.make(COUNT)
         nodes: list[Node] = []
         held.callback(_remove, nodes)
-        plane = held.enter_context(control_plane.running(plane_built, network.GATEWAY))
+        plane = held.enter_context(control_plane.running(plane_built, network.gateway))
         dns.start(plane, built)
         storage.start(plane, built)
-        nodes += [Node(plane, built, number) for number in range(1, COUNT + 1)]
+        nodes += [Node(plane, network, built, number) for number in range(1, COUNT + 1)]
         for node in nodes:
             node.start({**story.PRODUCT, ZONE: "a"})
-        operators.start(plane, plane_built, built)
+        operators.start(plane, network, plane_built, built)
         for node in nodes:
             node.wait(GPUS)
         storage.wait(plane, [node.name for node in nodes])

@@ -17,8 +17,8 @@ from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.building import Built
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kueue import FRAMEWORKS, mount_secret
-from tests.node import network
 from tests.node.building import Nodes
+from tests.node.network import Network
 
 _PLACE = Path("/tmp/k8s-webhook-server")  # noqa: S108  # the operators' own
 _MOUNTED = 'mkdir -p "$1" && mount --bind "$0" "$1" && shift && exec "$@"'
@@ -120,12 +120,12 @@ TRAINING = Operator(
 WITH_WEBHOOKS = (JOBSET, TRAINER, TRAINING)
 
 
-def start(plane: ControlPlane, plane_built: Built, built: Nodes) -> None:
+def start(plane: ControlPlane, network: Network, plane_built: Built, built: Nodes) -> None:
     """Starts them, and Kueue anew so that it manages their kinds; returns when all answer."""
-    _start_mpi(plane, built)
+    _start_mpi(plane, network, built)
     for number, operator in enumerate(WITH_WEBHOOKS):
-        _prepare(plane, plane_built, operator)
-        _run(plane, built, operator, _HEALTH + number)
+        _prepare(plane, network, plane_built, operator)
+        _run(plane, network, built, operator, _HEALTH + number)
     plane.kueue.configure(integrations={"frameworks": [*FRAMEWORKS, "kubeflow.org/pytorchjob"]})
     with ThreadPoolExecutor(len(WITH_WEBHOOKS)) as pool:
         for _ in pool.map(lambda operator: _wait(plane, operator), WITH_WEBHOOKS):
@@ -140,16 +140,18 @@ def clear() -> None:
         _PLACE.rmdir()
 
 
-def _start_mpi(plane: ControlPlane, built: Nodes) -> None:
+def _start_mpi(plane: ControlPlane, network: Network, built: Nodes) -> None:
     """It has no webhooks."""
     program = str(built.programs / "mpi-operator")
     limits = ("-kube-api-qps=50", "-kube-api-burst=100")
     kubeconfig = str(plane.folder / "operators.kubeconfig")
     lock = ("-lock-namespace", "kube-system")
-    plane.run("mpi-operator", *_on_node(), program, "-kubeConfig", kubeconfig, *lock, *limits)
+    plane.run(
+        "mpi-operator", *network.inside(1), program, "-kubeConfig", kubeconfig, *lock, *limits
+    )
 
 
-def _prepare(plane: ControlPlane, built: Built, operator: Operator) -> None:
+def _prepare(plane: ControlPlane, network: Network, built: Built, operator: Operator) -> None:
     api, namespace = plane.api, operator.namespace
     api.create("namespaces", {"metadata": {"name": namespace}})
     spec = {"type": "ExternalName", "externalName": network.address(1)}
@@ -185,11 +187,13 @@ def _path(webhook: Object) -> str:
     return path
 
 
-def _run(plane: ControlPlane, built: Nodes, operator: Operator, health: int) -> None:
+def _run(
+    plane: ControlPlane, network: Network, built: Nodes, operator: Operator, health: int
+) -> None:
     certificates = _certificates(plane, operator)
     certificates.mkdir(parents=True)
     place = (str(certificates.parent), str(_PLACE))
-    command = (*_on_node(), "unshare", "--mount", "sh", "-c", _MOUNTED, *place)
+    command = (*network.inside(1), "unshare", "--mount", "sh", "-c", _MOUNTED, *place)
     program = str(built.programs / operator.program)
     arguments = _arguments(plane, operator, health)
     kubeconfig = {"KUBECONFIG": str(plane.folder / "operators.kubeconfig")}
@@ -249,7 +253,3 @@ def _is_let_in(api: Api, resource: str, body: Object) -> bool:
 
 def _certificates(plane: ControlPlane, operator: Operator) -> Path:
     return plane.folder / f"{operator.name}-webhooks" / "serving-certs"
-
-
-def _on_node() -> tuple[str, ...]:
-    return ("nsenter", f"--net=/run/netns/{network.namespace(1)}")
