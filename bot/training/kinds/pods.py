@@ -17,6 +17,7 @@ from bot.training.spec import SHM_PATH, RunSpec, spec_of
 from bot.training.tables import Run
 
 LONGEST_SLUG = 30
+_UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
 
 
 def object_name(name: str, run_id: str) -> str:
@@ -115,13 +116,16 @@ def _container(spec: RunSpec, mounts: Sequence[VolumeMount]) -> Manifest:
 
 
 def _env(spec: RunSpec) -> list[Manifest]:
-    is_told = any(each.name == VISIBLE_GPUS for each in spec.env)
-    unseen: list[Manifest] = [] if spec.gpus or is_told else [dict(without_gpus())]
+    given = {each.name for each in spec.env}
+    unseen: list[Manifest] = [] if spec.gpus or VISIBLE_GPUS in given else [dict(without_gpus())]
+    # Without a terminal Python keeps kilobytes of output back, and the card shows late figures.
+    at_once: list[Manifest] = [] if _UNBUFFERED["name"] in given else [dict(_UNBUFFERED)]
     plain: list[Manifest] = [
         {"name": each.name, "value": unexpanded(each.value)} for each in spec.env
     ]
     return (
         unseen
+        + at_once
         + plain
         + [
             {"name": s.name, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}}

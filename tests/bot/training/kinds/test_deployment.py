@@ -63,6 +63,7 @@ POD = {
                 {"name": "I_MPI_HYDRA_HOST_FILE", "value": MACHINEFILE},
                 {"name": "OMPI_MCA_orte_default_hostfile", "value": HOSTFILE},
                 {"name": "PRTE_MCA_prte_default_hostfile", "value": HOSTFILE},
+                {"name": "PYTHONUNBUFFERED", "value": "1"},
             ],
             "resources": {
                 "requests": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "8"},

@@ -53,6 +53,7 @@ CONTAINER = {
     "name": "main",
     "image": IMAGE,
     "env": [
+        {"name": "PYTHONUNBUFFERED", "value": "1"},
         {"name": "FI_PROVIDER", "value": "efa"},
         {"name": "PET_NNODES", "value": "1:3"},
         {"name": "PET_NPROC_PER_NODE", "value": "8"},

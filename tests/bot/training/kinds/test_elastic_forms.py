@@ -53,6 +53,7 @@ LABELS = {
 NAMED = {"quartermaster.dev/name": "lane"}
 METADATA = {"name": NAME, "namespace": "team-a", "labels": LABELS, "annotations": NAMED}
 ENV = [
+    {"name": "PYTHONUNBUFFERED", "value": "1"},
     {"name": "BATCH_SIZE", "value": "33"},
     {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}},
 ]

@@ -25,6 +25,7 @@ SPEC = RunSpec(
     port=8888,
     entrance=Entrance(host="ml.example.com", class_name="nginx", tls_secret="ml-tls"),  # noqa: S106 - a name
 )
+UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
 SHELL = replace(SPEC, command=("sleep", "infinity"), port=None, entrance=None)
 PATH = "/team-a/lane-124a67dc90"
 NAME = "session-lane-124a67dc90"
@@ -78,7 +79,7 @@ def test_a_session_is_a_job_that_serves() -> None:
                 "name": "main",
                 "image": IMAGE,
                 "command": ["start-notebook.py", *ARGUMENTS],
-                "env": [{"name": "JUPYTER_TOKEN", "valueFrom": token}],
+                "env": [UNBUFFERED, {"name": "JUPYTER_TOKEN", "valueFrom": token}],
                 "ports": [{"name": "http", "containerPort": 8888}],
                 "resources": {"requests": {"cpu": "8", **AMOUNTS}, "limits": AMOUNTS},
                 "volumeMounts": [],
@@ -150,7 +151,7 @@ def test_every_token_is_another_one() -> None:
 def test_a_shell_has_no_door() -> None:
     assert beside(SHELL) == {}
     assert container(SHELL)["command"] == ["sleep", "infinity"]
-    assert container(SHELL)["env"] == []
+    assert container(SHELL)["env"] == [UNBUFFERED]
     assert "ports" not in container(SHELL)
 
 

@@ -55,6 +55,7 @@ POD = {
             "image": IMAGE,
             "command": ["python", "train.py", "--epochs", "3"],
             "env": [
+                {"name": "PYTHONUNBUFFERED", "value": "1"},
                 {"name": "BATCH_SIZE", "value": "33"},
                 {"name": "SPELL", "value": "$$(HOME)"},
                 {
@@ -117,6 +118,14 @@ def test_a_run_becomes_a_suspended_job() -> None:
     }
 
 
+def test_a_run_may_buffer_its_output() -> None:
+    buffered = EnvironmentVariable("PYTHONUNBUFFERED", "")
+    spec = RunSpec(image=IMAGE, cpu="4", memory="16Gi", env=(buffered,))
+    (container,) = manifest(spec)["spec"]["template"]["spec"]["containers"]
+    told = [each["value"] for each in container["env"] if each["name"] == "PYTHONUNBUFFERED"]
+    assert told == [""]
+
+
 def test_a_plain_run_gets_no_account_token() -> None:
     spec = RunSpec(image=IMAGE, cpu="4", memory="16Gi", shm="0Gi")
     pod = manifest(spec)["spec"]["template"]["spec"]
@@ -127,7 +136,10 @@ def test_a_plain_run_gets_no_account_token() -> None:
             {
                 "name": "main",
                 "image": IMAGE,
-                "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
+                "env": [
+                    {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
+                    {"name": "PYTHONUNBUFFERED", "value": "1"},
+                ],
                 "resources": {
                     "requests": {"cpu": "4", "memory": "16Gi"},
                     "limits": {"memory": "16Gi"},

@@ -42,6 +42,7 @@ LABELS = {
     "quartermaster.dev/person": ALICE,
 }
 NAMED = {"quartermaster.dev/name": "lane"}
+UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
 ENV = [
     {"name": "USE_WORKERS", "value": "true"},
     {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}},
@@ -92,7 +93,9 @@ def template(container: dict[str, Any], volumes: list[Any], **more: str) -> dict
         "spec": {
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
-            "containers": [{"name": "main", "image": IMAGE, "env": ENV, **container}],
+            "containers": [
+                {"name": "main", "image": IMAGE, "env": [UNBUFFERED, *ENV], **container}
+            ],
             "volumes": volumes,
         },
     }
@@ -104,7 +107,7 @@ def test_a_run_becomes_launcher_and_workers() -> None:
     launcher = {
         "resources": {"requests": small, "limits": {"memory": "2Gi"}},
         "volumeMounts": [AT_MNT, AT_KEYS],
-        "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}, *HOSTS, *ENV],
+        "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}, UNBUFFERED, *HOSTS, *ENV],
     }
     worker = {
         "resources": {"requests": large, "limits": {"memory": "72Gi", "nvidia.com/gpu": "1"}},

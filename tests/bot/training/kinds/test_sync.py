@@ -49,6 +49,7 @@ MPIRUN = (
     " -x LD_LIBRARY_PATH -x PATH -x USE_WORKERS python train.py"
 )
 ENV = [
+    {"name": "PYTHONUNBUFFERED", "value": "1"},
     {"name": "QUARTERMASTER_HOSTS", "value": ",".join(HOSTS)},
     {"name": "QUARTERMASTER_HOSTFILE", "value": HOSTFILE},
     {"name": "HYDRA_HOST_FILE", "value": "/etc/quartermaster/machinefile"},
