@@ -40,7 +40,7 @@ class Node:
             self.name,
             *self._network.inside(self._number),
             "unshare",
-            *("--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"),
+            *("--mount", "--uts", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"),
             *("sh", str(_SCRIPT), str(self.folder), str(self._built.programs)),
             *(str(self._built.images), self.name, self._network.address(self._number), said),
             *storage.on_node(self._plane, self._built, self.name),

@@ -7,6 +7,8 @@ folder=$1 programs=$2 images=$3 name=$4 address=$5 labels=$6
 shift 6
 export PATH="$programs:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+# Pods on the network of the node have its hostname, by which Open MPI tells nodes apart.
+echo "$name" >/proc/sys/kernel/hostname
 # Volumes that a pod mounts are seen by the kubelet, and the other way round.
 mount --make-rshared /
 for place in /run /var/log /var/lib/cni; do

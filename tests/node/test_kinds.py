@@ -10,9 +10,12 @@ import pytest
 from playground.scenes import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
 from tests.cluster.bots import Plane
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.rights import deploy
 from tests.node.owners import images
 from tests.node.telling import opened_story
 
+_TEAM = "team-a"
 SMALL = "--cpu 200m --memory 300Mi --shm 32Mi"
 PLAIN, TORCH = (f"--image {images()}/{each}:1 {SMALL}" for each in ("plain", "torch"))
 WRITES = {
@@ -62,11 +65,15 @@ def test_a_job_ends_with_its_results(plane: Plane, tmp_path: Path) -> None:
     ("options", "program", "loss"),
     [
         ("--kind sync --nodes 2", MPI_PROGRAM, "loss 2.5"),
+        ("--kind sync --nodes 1 --processes 3", MPI_PROGRAM, "loss 3.5"),
         ("--kind mpi --nodes 2", MPI_PROGRAM, "loss 2.5"),
         ("--kind mpi --nodes 1", MPI_PROGRAM, "loss 1.5"),
+        ("--kind elastic --nodes 1", TORCH_PROGRAM, "loss 1.5"),
         ("--kind elastic --nodes 2", TORCH_PROGRAM, "loss 3"),
         ("--kind elastic --nodes 1:3", TORCH_PROGRAM, "loss 4.5"),
+        ("--kind elastic --form trainjob --nodes 1", TORCH_PROGRAM, "loss 1.5"),
         ("--kind elastic --form trainjob --nodes 2", TORCH_PROGRAM, "loss 3"),
+        ("--kind elastic --form pytorchjob --nodes 1", TORCH_PROGRAM, "loss 1.5"),
         ("--kind elastic --form pytorchjob --nodes 2", TORCH_PROGRAM, "loss 3"),
     ],
 )
@@ -82,6 +89,31 @@ def test_all_nodes_of_a_run_take_part(
             await is_admitted(story, card)
             await ends_well(alice, "#team-a", card, "wide")
             await card.shows(loss)
+            await story.ends()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("team")
+def test_workers_of_a_deployment_take_part(own: ControlPlane, tmp_path: Path) -> None:
+    """Without a quota engine, on the network of the nodes."""
+    deploy(own.api, "16-no-engine.yaml")
+    settings = {
+        "clusters": {"default": {"engine": "none"}},
+        "teams": {_TEAM: {"admission": {"host_network": ["sync"]}}},
+    }
+
+    async def play() -> None:
+        async with opened_story(own, tmp_path, settings) as story:
+            story.allowed_writes |= WRITES | {"create deployments", "delete deployments"}
+            alice = story.person("Alice")
+            options = f"--kind sync --form deployment --nodes 2 --host-network --gpus 1 {TORCH}"
+            command = f'{options} -- python3 -c "{MPI_PROGRAM}"'
+            card = await submits(story, alice, "#team-a", "wide", command)
+            await is_admitted(story, card)
+            await ends_well(alice, "#team-a", card, "wide")
+            await card.shows("loss 2.5", "Nodes: node-1, node-2")
+            wait_for(lambda: not own.api.list("pods", _TEAM), "the end of the workers")
             await story.ends()
 
     asyncio.run(play())
