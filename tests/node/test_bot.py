@@ -40,7 +40,7 @@ def test_a_bot_that_moves_loses_nothing(own: ControlPlane, tmp_path: Path) -> No
             await is_admitted(story, card)
             await card.shows("lane · Running", "loss 0.5")
             for line in (await asyncio.to_thread(bot.run, "doctor")).splitlines():
-                assert line.startswith("ok ") or "team-b" in line, line
+                assert line.startswith(("ok ", " ")) or "team-b" in line, line
             await asyncio.to_thread(bot.roll_out)
             quick = f"{PLAIN} --gpus 1 -- python3 -c \"print('loss 0.25')\""
             second = await submits(story, alice, "#team-a", "quick", quick)

@@ -67,16 +67,20 @@ def test_launchers_start_as_people_type_them(
 @pytest.mark.usefixtures("team")
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_the_network_is_measured(nodes: int, plane: Plane, tmp_path: Path) -> None:
-    settings = {"training": {"network_test": {"image": f"{images()}/torch:1"}}}
+    small = {"cpu_per_gpu": 1, "memory_gib_per_gpu": 1, "shm_gib_per_gpu": 0}
+    settings = {
+        "training": {"network_test": {"image": f"{images()}/torch:1"}},
+        "teams": {"team-a": {"defaults": small}},
+    }
 
     async def play() -> None:
         async with opened_story(plane, tmp_path, settings) as story:
             story.allowed_writes |= WRITES
             alice = story.person("Alice")
-            gpus = 4 // nodes
+            gpus = 2 // nodes
             await alice.types("#team-a", f"/gpu nccl --nodes {nodes} --gpus {gpus}")
-            each = f"{nodes} nodes, each with {gpus} GPUs" if nodes > 1 else f"{gpus} GPUs"
-            await alice.is_told(f"Recorded: nccl with {each}")
+            shape = "2 nodes, each with 1 GPU" if nodes > 1 else "2 GPUs"
+            await alice.is_told(f"Recorded: nccl with {shape}")
             card = await story.card("#team-a", "nccl")
             await is_admitted(story, card)
             await ends_well(alice, "#team-a", card, "nccl")

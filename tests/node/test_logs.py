@@ -49,6 +49,7 @@ def test_a_fast_log_is_followed_and_kept(plane: Plane, tmp_path: Path) -> None:
             await followed.shows("The run has ended.", "loss 0.5")
             await alice.types("#team-a", "/train logs fast --file")
             await alice.is_told("is the file fast.log")
+            await alice.is_written_to("Log of fast", "fast.log")
             lines = await _file(story, "fast.log")
             await story.ends()
         assert lines[-1] == "loss 0.5"
@@ -92,6 +93,7 @@ def test_long_lines_keep_their_characters(plane: Plane, tmp_path: Path) -> None:
             await card.shows("loss 0.25")
             await alice.types("#team-a", "/train logs long --file")
             await alice.is_told("is the file long.log")
+            await alice.is_written_to("Log of long", "long.log")
             first, second, last = await _file(story, "long.log")
             await story.ends()
         assert re.fullmatch("aä{5000,}.*", first), first[-100:]
@@ -108,13 +110,17 @@ def test_each_node_has_a_log(plane: Plane, tmp_path: Path) -> None:
             story.allowed_writes |= WRITES
             alice = story.person("Alice")
             options = f"--kind elastic --nodes 2 --launcher none --gpus 1 {TORCH}"
-            command = f"{options} -- sh -c 'echo I am node $JOB_COMPLETION_INDEX'"
+            command = f"{options} -- sh -c 'echo I am node $JOB_COMPLETION_INDEX; exec sleep 600'"
             card = await submits(story, alice, "#team-a", "wide", command)
             await is_admitted(story, card)
-            await ends_well(alice, "#team-a", card, "wide")
+            await story.until(lambda: _running(plane) == 2, lambda: "its pods do not run")
             for node in (0, 1):
                 await alice.types("#team-a", f"/train logs wide --pod {node}")
                 await alice.is_told("Log of wide", f"I am node {node}")
+            await alice.types("#team-a", "/train stop wide")
+            await alice.is_told("wide is being stopped")
+            await card.shows("wide · Stopped")
+            await alice.is_mentioned("#team-a", "wide was stopped by alice", thread=card)
             await story.ends()
 
     asyncio.run(play())
@@ -139,7 +145,7 @@ def test_the_named_container_speaks_for_its_pod(plane: Plane, tmp_path: Path) ->
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
-            await story.until(lambda: _speaks(plane), lambda: "the Job has no running pod")
+            await story.until(lambda: _running(plane) == 1, lambda: "the Job has no running pod")
             await alice.types("#team-a", "/train logs theirs")
             await alice.is_told("theirs", "I am the trainer")
             await story.ends()
@@ -147,9 +153,9 @@ def test_the_named_container_speaks_for_its_pod(plane: Plane, tmp_path: Path) ->
     asyncio.run(play())
 
 
-def _speaks(plane: Plane) -> bool:
+def _running(plane: Plane) -> int:
     found = plane.api.list("pods", "team-a")
-    return [each["status"]["phase"] for each in found] == ["Running"]
+    return [each["status"]["phase"] for each in found].count("Running")
 
 
 async def _file(story: Story, name: str) -> list[str]:

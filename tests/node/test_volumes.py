@@ -13,7 +13,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.node import storage
 from tests.node.storage import CLASS
 from tests.node.telling import opened_story
-from tests.node.test_kinds import PLAIN, WRITES
+from tests.node.test_kinds import PLAIN, TORCH, WRITES
 
 _CLAIMS, _TAKEN = "persistentvolumeclaims", f"volumesnapshots.{storage.SNAPSHOTS}"
 _MADE = {"create volumesnapshots", "delete volumesnapshots", f"create {_CLAIMS}"}
@@ -86,7 +86,7 @@ async def _is_kept(story: PlaneStory, card: Card, name: str) -> str:
     taken = await story.card("#team-a", "Snapshot ", name)
     await taken.shows("Ready")
     await story.reply(card, f"at the end of {name} is ready")
-    return card.text.partition(" left ")[2].split()[0]
+    return card.text.partition(" left ")[2].split()[0].strip("`")
 
 
 async def _is_written_to(story: PlaneStory, alice: Person, claim: str) -> None:
@@ -106,8 +106,7 @@ async def _is_restored(story: PlaneStory, alice: Person, own: ControlPlane, dige
     card = await story.card("#team-a", "PVC before", name)
     await card.shows("Ready")
     await alice.is_mentioned("#team-a", "before", thread=card)
-    look = f"--kind elastic --nodes 2 {PLAIN} --gpus 3 --launcher none --pvc before:/mnt:ro"
-    look = look.replace("plain:1", "torch:1")
+    look = f"--kind sync --nodes 2 --processes 1 --gpus 3 {TORCH} --pvc before:/mnt:ro"
     both = await submits(story, alice, "#team-a", "look", f"{look} -- {_python(_LOOK)}")
     await _ends_with(story, alice, both, "look", f"found 1 digest {digest}")
     await both.shows("Nodes: node-1, node-2")
