@@ -54,7 +54,7 @@ class Access:
         groups = self._groups(session, person)
         if team is not None and team not in settings.teams:
             raise NotFoundError(
-                f"There is no team {team}.", f"There is: {', '.join(settings.teams)}."
+                f"There is no team {team}.", f"The teams are: {', '.join(settings.teams)}."
             )
         place, here = self.place(channel)
         mine = [name for name in settings.teams if self._roles(name, person, groups)]
@@ -63,7 +63,7 @@ class Access:
         if here not in {None, chosen, *mine} and Role.ADMIN not in anywhere:
             raise NotAllowedError(
                 f"This channel belongs to {here}, and you are not a member of it.",
-                "Use your own team's channel, or a direct message.",
+                "Use your own team's channel or a direct message.",
             )
         roles = self._roles(chosen, person, groups) if chosen else frozenset()
         return Caller(
@@ -94,11 +94,11 @@ class Access:
         if caller.team and not caller.roles & EVERYBODY:
             raise NotAllowedError(
                 f"You are not a member of {caller.team}.",
-                "Ask an admin to add you to the team, or use your own team's channel.",
+                "Ask a platform admin to add you to the team, or use your own team's channel.",
             )
         raise NotAllowedError(
-            f"This takes the right {right.value}, which you do not have here.",
-            f"It belongs to: {', '.join(sorted(RULES[right].roles or ()))}.",
+            f"This requires the right {right.value}, which you do not have here.",
+            f"Roles with this right: {', '.join(sorted(RULES[right].roles or ()))}.",
         )
 
     def require_team(self, caller: Caller) -> tuple[str, Team]:
@@ -106,7 +106,7 @@ class Access:
         if caller.team is None:
             if caller.place is Place.DIRECT:
                 raise UsageError(
-                    "Which team is this for?", f"Add --team, one of: {', '.join(self.teams())}."
+                    "Which team is this for?", f"Add --team with one of: {', '.join(self.teams())}."
                 )
             raise NotAllowedError(*self._elsewhere(caller))
         return caller.team, self._settings().teams[caller.team]
@@ -150,7 +150,7 @@ class Access:
             raise UnknownPersonError("Checking who you are.", "Try again in a few seconds.")
         if who.is_out:
             raise NotAllowedError(
-                "Guests and people of other workspaces cannot use Quartermaster.",
+                "Guests and people from other workspaces cannot use Quartermaster.",
                 "Ask a full member of the team to do this for you.",
             )
         return who.groups

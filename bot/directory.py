@@ -27,8 +27,8 @@ _CHANNEL_AGAIN = timedelta(hours=6)
 _CHANNEL_KNOWN = timedelta(days=1)
 _CHANNELS = ("C", "G")
 _SHARED = (
-    "<#{}> is shared with another company. What is for it comes here, or to its owner; commands"
-    " that change something are refused there. Name another channel in quartermaster.yaml, or allow"
+    "<#{}> is shared with another company. Its messages are sent here or to their owners; commands"
+    " that change something are rejected there. Name another channel in quartermaster.yaml or allow"
     " this one in `slack.shared_channels`."
 )
 _NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)

@@ -35,9 +35,9 @@ def entra_tokens(*, connect_seconds: float, read_seconds: float) -> Callable[[st
             return identity.get_token(scope).token
         except AzureError as error:
             raise OutsideError(
-                "The bot has no Azure identity that works.",
-                "A platform admin sets AZURE_CLIENT_ID, AZURE_TENANT_ID and what goes with them;"
-                " docs/anf.md says how.",
+                "The bot has no working Azure identity.",
+                "A platform admin has to set AZURE_CLIENT_ID, AZURE_TENANT_ID and related"
+                " variables; see docs/anf.md.",
             ) from error
 
     return token

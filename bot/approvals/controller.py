@@ -69,4 +69,6 @@ def _next_look(approval: Approval, now: datetime) -> datetime | None:
 
 def _reminder(approval: Approval, waiting: list[str]) -> Markup:
     people = " ".join(person(who) for who in waiting)
-    return join(people, " this still waits for a decision, until ", when(approval.expires_at), ".")
+    return join(
+        people, " this request still waits for a decision until ", when(approval.expires_at), "."
+    )

@@ -139,12 +139,12 @@ class Approvals:
         if approval.phase != ApprovalPhase.APPROVED:
             return False
         if approval.digest != digest:
-            self.void(session, approval, "what was asked for has changed since", now)
+            self.void(session, approval, "the request has changed since it was shown", now)
             return False
         if not self.stands(session, approval):
             approval.phase = ApprovalPhase.ASKED
             approval.decided_at = None
-            approval.note = "An approver has lost the right to approve; it is asked again."
+            approval.note = "An approver lost the right to approve, so a new approval is needed."
             approval.expires_at = max(
                 approval.expires_at, now + self._policy(approval.policy).expires
             )
@@ -209,9 +209,9 @@ class Approvals:
                 missing = max(1, approval.needed - votes)
                 noun = "approval" if missing == 1 else "approvals"
                 until = when(approval.expires_at)
-                return (join(f"Waits for {missing} {noun} until ", until, "."),)
+                return (join(f"Waiting for {missing} {noun} until ", until, "."),)
             case ApprovalPhase.EXPIRED:
-                return (join("Nobody decided until ", when(approval.expires_at), "."),)
+                return (join("No decision was made by ", when(approval.expires_at), "."),)
             case _ if approval.is_break_glass:
                 return (join("*Break-glass*: approved by an admin alone."),)
             case _:
@@ -221,9 +221,9 @@ class Approvals:
         deciders = self._access.people_in(session, policy.approvers) - {requester}
         if len(deciders) < policy.needed:
             raise LimitError(
-                f"Nobody could approve this: it takes {policy.needed} approver(s) other than you"
-                f" and there {'is' if len(deciders) == 1 else 'are'} {len(deciders)}.",
-                "Ask an admin to add approvers to the configuration.",
+                f"This request cannot be approved: it needs {policy.needed} approver(s) other than"
+                f" you, and there {'is' if len(deciders) == 1 else 'are'} {len(deciders)}.",
+                "Ask a platform admin to add approvers to the configuration.",
             )
 
     def _refuse_vote(
@@ -231,23 +231,23 @@ class Approvals:
     ) -> None:
         if voter.person == approval.requester:
             raise NotAllowedError(
-                "You cannot decide your own request.", "Somebody else of the approvers has to."
+                "You cannot decide your own request.", "Another approver has to decide it."
             )
         if not self._access.is_in(session, self._policy(approval.policy).approvers, voter.person):
             raise NotAllowedError(
-                "You are not an approver of this.",
-                "The approvers are named in the configuration; ask an admin.",
+                "You are not an approver of this request.",
+                "The configuration names the approvers; ask a platform admin.",
             )
         if approval.phase != ApprovalPhase.ASKED:
             raise ConflictError(*self._already(session, approval))
         if now >= approval.expires_at:
-            raise ConflictError("This request has expired.", "It has to be asked again.")
+            raise ConflictError("This request has expired.", "Make the request again.")
 
     def _already(self, session: Session, approval: Approval) -> tuple[str, str]:
         votes = self.votes(session, approval)
         by = f" by <@{votes[-1].person}>" if votes else ""
         word = "approved" if approval.phase == ApprovalPhase.USED else approval.phase
-        return f"This request is {word} already{by}.", "Nothing was changed by your click."
+        return f"This request is already {word}{by}.", "Your click changed nothing."
 
     def _write_vote(
         self, session: Session, approval: Approval, voter: Caller, verdict: Verdict, now: datetime
@@ -294,5 +294,5 @@ class Approvals:
     def _get(self, session: Session, approval_id: str) -> Approval:
         approval = session.get(Approval, approval_id)
         if approval is None:
-            raise NotFoundError("This request does not exist any more.", "Ask again.")
+            raise NotFoundError("This request no longer exists.", "Make the request again.")
         return approval

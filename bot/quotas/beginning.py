@@ -27,7 +27,7 @@ from bot.quotas.tables import (
     lane_of,
 )
 
-_NOTHING_TO_GIVE = "It has nothing to give meanwhile."
+_NOTHING_TO_GIVE = "It has none to give at present."
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _start(session: Session, row: Override, look: Look, now: datetime) -> Start 
         )
     if lowest < look.observed.least:
         room = lowest - delta - look.observed.least
-        hint = f"The most to give is {format_quantity(room)}." if room > 0 else _NOTHING_TO_GIVE
+        hint = f"The maximum is {format_quantity(room)}." if room > 0 else _NOTHING_TO_GIVE
         raise ConflictError(below_lent(quota.queue, look.observed, lowest), hint)
     return Start(quota, delta, found, base + passing(active) + delta)
 

@@ -168,8 +168,8 @@ def engine_of(engines: Engines, name: str) -> Engine:
     engine = engines.get(name)
     if engine is None:
         raise ClusterError(
-            f"Cluster {name} is not in quartermaster.yaml any more.",
-            "Put it back, so that quotas there can be put back too.",
+            f"Cluster {name} is no longer in quartermaster.yaml.",
+            "Add it again so that its quotas can be restored.",
             reason="NotConfigured",
         )
     return engine
@@ -258,16 +258,16 @@ def _stop(session: Session, quota_id: str, report: Report, now: datetime) -> Non
 
 def _gone(quota: ManagedQuota, kind: str) -> str:
     return (
-        f"{kind} {quota.queue} has no {name_of(quota.field)} of {quota.resource} "
-        f"for flavor {quota.flavor} any more."
+        f"{kind} {quota.queue} no longer has a {name_of(quota.field)} of {quota.resource} "
+        f"for flavor {quota.flavor}."
     )
 
 
 def _stranger(quota: ManagedQuota, observed: Observed, ours: Decimal) -> str:
     theirs = format_quantity(observed.value or Decimal(0))
     return (
-        f"somebody else set the {name_of(quota.field)} of {observed.kind} {quota.queue} "
-        f"({quota.flavor}) to {theirs}; it should be {format_quantity(ours)}. "
+        f"the {name_of(quota.field)} of {observed.kind} {quota.queue} ({quota.flavor}) was set to "
+        f"{theirs} outside Quartermaster; it should be {format_quantity(ours)}. "
         "Nothing was changed."
     )
 

@@ -34,7 +34,7 @@ class Engines:
         if cluster not in self._clusters:
             raise NotFoundError(
                 f"Cluster {cluster} is not connected.",
-                "Ask an admin to look at `clusters` in quartermaster.yaml.",
+                "Ask a platform admin to check `clusters` in quartermaster.yaml.",
             )
         settings = self._settings()
         found = settings.clusters.get(cluster, _USUAL)

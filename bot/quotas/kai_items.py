@@ -11,7 +11,7 @@ from bot.cluster.objects import OwnerReference
 from bot.quotas.standing import Blocked, Cause, Stand, Standing
 
 _ZERO: Final = Decimal(0)
-_TOOK = "KAI took its GPUs back for other work, by deleting its pods."
+_TOOK = "KAI reclaimed its GPUs for other work by deleting its pods."
 _REASONS = {
     "NonPreemptibleOverQuota": Cause.NOT_PREEMPTIBLE,
     "OverLimit": Cause.LIMIT,

@@ -70,7 +70,7 @@ class KaiRuns:
         if queue is None:
             raise ConflictError(
                 f"KAI has no Queue {demand.queue}.",
-                "A platform admin has to make it, or correct queue in quartermaster.yaml.",
+                "A platform admin has to create it or correct `queue` in quartermaster.yaml.",
             )
         self._refuse_unusable(queue)
 
@@ -90,16 +90,16 @@ class KaiRuns:
         if demand.gpus <= most:
             return ()
         sentence = (
-            f"With --priority {found.name} it is never preempted, so it may use no more than the"
-            f" quota of its Queue, {most:f} GPUs; without it, it may borrow."
+            f"With --priority {found.name} the run is never preempted, so it may use no more than"
+            f" the quota of its Queue, {most:f} GPUs. Without that priority, it may borrow."
         )
         return (sentence,)
 
     def unmanaged(self, root: Resource[Any]) -> str:
         """That KAI left a run's object alone, and what to do about it."""
         return (
-            f"KAI made no PodGroup for the {root.kind} within 30 s, so it was removed before it"
-            " could start. A platform admin has to look at KAI's podgrouper."
+            f"KAI created no PodGroup for the {root.kind} within 30 s, so the {root.kind} was"
+            " deleted before it could start. A platform admin has to check KAI's podgrouper."
         )
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
@@ -144,15 +144,15 @@ class KaiRuns:
         view, name = self._cluster.view, queue.name
         if any(each.spec.parent_queue == name for each in view.all(KAI_QUEUES)):
             raise ConflictError(
-                f"KAI's Queue {name} has other Queues below it, and runs go to those only.",
-                "A platform admin has to name one of them as queue in quartermaster.yaml.",
+                f"KAI's Queue {name} has child Queues, and only those accept runs.",
+                "A platform admin has to set `queue` in quartermaster.yaml to one of them.",
             )
         parent = queue.spec.parent_queue
         if not parent or view.get(KAI_QUEUES, parent) is None:
             missing = f"its parent {parent} is missing" if parent else "it has no parent"
             raise ConflictError(
                 f"KAI never starts anything in Queue {name}: {missing}.",
-                "A platform admin has to set parentQueue of the Queue to one that is there.",
+                "A platform admin has to set the Queue's parentQueue to an existing Queue.",
             )
 
 

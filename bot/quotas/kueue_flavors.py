@@ -19,17 +19,18 @@ def placement_of(view: View, queue: Queue, gpu_type: str) -> Placement:
     asked = known.get(gpu_type)
     if asked is None:
         raise ConflictError(
-            f"ClusterQueue {queue.name} gives out {gpu_type}, and there is no such ResourceFlavor.",
-            "A platform admin has to make it.",
+            f"ClusterQueue {queue.name} has quota of {gpu_type}, but no ResourceFlavor of that name"
+            " exists.",
+            "A platform admin has to create it.",
         )
     others = (known.get(each.flavor) for each in queue.figures if each.flavor != gpu_type)
     alike = next((each for each in others if each and is_mistaken(asked.spec, each.spec)), None)
     if alike is not None:
         raise ConflictError(
-            f"Nothing tells Kueue that {gpu_type} is meant and not {alike.name}: the nodeLabels of"
-            f" ResourceFlavor {gpu_type} fit both.",
-            "Leave `--gpu-type` out, or have a platform admin give both a nodeLabel that differs in"
-            " its value.",
+            f"Kueue cannot distinguish {gpu_type} from {alike.name}: the nodeLabels of"
+            f" ResourceFlavor {gpu_type} match both.",
+            "Leave out `--gpu-type`, or ask a platform admin to give both a nodeLabel with"
+            " different values.",
         )
     return Placement("", {}, dict(asked.spec.node_labels), _tolerations(asked.spec))
 

@@ -28,10 +28,10 @@ from bot.quotas.priorities import refuse_priority
 from bot.quotas.standing import Stand, Standing, Taker
 
 _HELD = "It is on hold: its Workload was deactivated."
-_REJECTED = "An admission check rejected it, and Kueue gave it up:"
+_REJECTED = "An admission check rejected it, and Kueue gave up on it:"
 _GAVE_UP = {
     "RequeuingLimitExceeded": "Kueue gave up after too many attempts to start it.",
-    "MaximumExecutionTimeExceeded": "It reached the longest time that Kueue lets it run.",
+    "MaximumExecutionTimeExceeded": "It reached its maximum execution time in Kueue.",
 }
 _PREEMPTED = {
     "InClusterQueue": "Its GPUs were needed for a workload of higher priority in the same queue.",
@@ -69,7 +69,7 @@ class KueueRuns:
         if view.get(LOCAL_QUEUES, demand.queue, demand.namespace) is None:
             raise ConflictError(
                 f"There is no LocalQueue {demand.queue} in namespace {demand.namespace}.",
-                "A platform admin has to make it, or correct local_queue in quartermaster.yaml.",
+                "A platform admin has to create it or correct `local_queue` in quartermaster.yaml.",
             )
         queue = self._queues.behind(demand.namespace, demand.queue)
         missing = [each for each in self._uncovered(demand, queue) if each in demand.needed]
@@ -78,8 +78,8 @@ class KueueRuns:
             raise ConflictError(
                 f"ClusterQueue {queue.name} does not cover {' and '.join(missing)}, so Kueue would"
                 " never admit this run.",
-                f"A platform admin has to add {them} to the queue's coveredResources, or, where"
-                f" Kueue leaves {them} out, to excluded_resources in quartermaster.yaml.",
+                f"A platform admin has to add {them} to the queue's coveredResources or, if Kueue"
+                f" ignores {them}, to `excluded_resources` in quartermaster.yaml.",
             )
 
     def placement(self, queue: Queue, gpu_type: str) -> Placement:
@@ -93,8 +93,8 @@ class KueueRuns:
         if not missing:
             return ()
         sentence = (
-            f"The ClusterQueue does not cover {' and '.join(missing)}; unless Kueue is set up to"
-            " leave that out, the run waits until a platform admin adds it."
+            f"The ClusterQueue does not cover {' and '.join(missing)}; unless Kueue is configured"
+            " to ignore that, the run waits until a platform admin adds it."
         )
         return (sentence,)
 
@@ -106,8 +106,8 @@ class KueueRuns:
     def unmanaged(self, root: Resource[Any]) -> str:
         """That Kueue left a run's object alone, and what to do about it."""
         return (
-            f"Kueue did not take charge of the {root.kind} within 30 s, so it was removed before it"
-            " could start. A platform admin has to enable the integration"
+            f"Kueue did not start to manage the {root.kind} within 30 s, so the {root.kind} was"
+            " deleted before it could start. A platform admin has to enable the integration"
             f" {root.group}/{root.kind.lower()} in Kueue's configuration."
         )
 
@@ -125,9 +125,9 @@ class KueueRuns:
         if made.spec.run_policy.suspend:
             return ""
         return (
-            f"Kueue does not manage {root.kind}s here, so none was made. A platform admin has to"
+            f"Kueue does not manage {root.kind}s here, so none was created. A platform admin has to"
             f" enable the integration {root.group}/{root.kind.lower()} in Kueue's configuration."
-            " Without `--form` the run is a Job, which Kueue manages."
+            " Without `--form`, the run is a Job, which Kueue manages."
         )
 
     def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
@@ -136,9 +136,9 @@ class KueueRuns:
         if any(gate.name == labels.ELASTIC for gate in gates):
             return ""
         if resource is not JOBS:
-            return f"Kueue does not change the nodes of a {resource.kind} while it runs."
+            return f"Kueue cannot change the number of nodes of a {resource.kind} while it runs."
         return (
-            "This Kueue does not change the nodes of a run while it runs: its feature"
+            "This Kueue cannot change the number of nodes of a run while it runs: its feature gate"
             " ElasticJobsViaWorkloadSlices, on from Kueue 0.18, is off."
         )
 
@@ -250,7 +250,7 @@ def standing_of(workload: Workload) -> Standing:
         )
     if held:
         return Standing(name, Stand.WAITING, reason=held, blocked=why)
-    back = "It was sent back to its queue:"
+    back = "It was requeued:"
     return Standing(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
 
 

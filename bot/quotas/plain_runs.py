@@ -53,8 +53,8 @@ class PlainRuns:
         if not allowed or demand.gpus <= allowed[0]:
             return ()
         sentence = (
-            f"A ResourceQuota of namespace {demand.namespace} lets it have {allowed[0]:f} GPUs in"
-            " all, so not all pods of this run can be made until a platform admin raises it."
+            f"A ResourceQuota limits namespace {demand.namespace} to {allowed[0]:f} GPUs in total,"
+            " so not all pods of this run can be created until a platform admin raises it."
         )
         return (sentence,)
 

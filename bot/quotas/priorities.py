@@ -11,5 +11,5 @@ def refuse_priority(priority: str | None, known: Iterable[str]) -> None:
         return
     names = sorted(known)
     if priority not in names:
-        there = f"It has: {', '.join(names)}." if names else "It has none; leave --priority out."
+        there = f"It has: {', '.join(names)}." if names else "It has none; leave out --priority."
         raise UsageError(f"The cluster has no priority class {priority}.", there)

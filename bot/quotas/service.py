@@ -148,7 +148,7 @@ class QuotaService:
         row.revoked_at, row.revoked_by = now, caller.person
         approval = self._approvals.of(session, OVERRIDE, row.id)
         if row.phase == OverridePhase.ASKED and approval is not None:
-            self._approvals.void(session, approval, "revoked before it began", now)
+            self._approvals.void(session, approval, "revoked before it started", now)
         wake(session, OVERRIDE, row.id, lane_of(row.cluster), now)
         refresh_cards(session, subject_of(row), live=False)
         self._record(session, row, "quota.revoke", caller, now)
@@ -165,7 +165,7 @@ class QuotaService:
         quota = session.get(ManagedQuota, quota_id)
         if quota is None or quota.stranger is None or f"{quota.stranger:f}" != shown:
             raise ConflictError(
-                "This has changed since the card was drawn.", "Look at the card again."
+                "The value has changed since the card was posted.", "Check the card again."
             )
         facts = {"queue": quota.queue, "theirs": shown, "taken": str(theirs)}
         if theirs:
@@ -253,12 +253,12 @@ class QuotaService:
             if (wanted is None or row.id.endswith(wanted)) and _may_see(row, caller)
         ]
         if not found:
-            which = f"override {wanted}" if wanted else "override that could be revoked"
-            raise NotFoundError(f"There is no {which} here.", "The history lists them all.")
+            which = f"override {wanted}" if wanted else "override that can be revoked"
+            raise NotFoundError(f"There is no {which} here.", "The history lists all overrides.")
         row = found[0]
         if row.phase not in LIVE or row.revoked_at or row.phase == OverridePhase.ENDING:
             raise ConflictError(
-                f"Override {number(row)} is {row.phase} already.", "Nothing was changed."
+                f"Override {number(row)} is already {row.phase}.", "Nothing was changed."
             )
         self._require_to_revoke(row, caller)
         return row
@@ -271,8 +271,8 @@ class QuotaService:
         if is_theirs or (is_head and caller.may(Right.QUOTA_REVOKE_ANY)):
             return
         raise NotAllowedError(
-            f"Override {number(row)} was asked for by <@{row.requester}>.",
-            "They can revoke it, or a lead of the team, or an admin.",
+            f"Override {number(row)} was requested by <@{row.requester}>.",
+            "They, a lead of the team or a platform admin can revoke it.",
         )
 
     def _active(self, session: Session) -> dict[str, list[Override]]:

@@ -44,7 +44,7 @@ class QueueChanges:
         try:
             rows = self._database.read(lambda session: _in_hand(session, change.cluster, name))
         except DatabaseError as error:
-            log.warning("a changed queue wakes nobody", queue=name, error=error.message)
+            log.warning("change of a queue not processed", queue=name, error=error.message)
             return []
         return [Wakeup(QUOTA, row, lane_of(change.cluster)) for row in rows]
 

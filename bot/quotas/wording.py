@@ -37,7 +37,7 @@ def change(row: Override) -> str:
 def title(row: Override) -> str:
     """What an override is, in a few words."""
     if row.mode == Mode.BASE:
-        return f"Quota base of {row.team}: {gpus(row.amount)} of {row.flavor}"
+        return f"Base quota of {row.team}: {gpus(row.amount)} of {row.flavor}"
     return f"Quota override for {row.team}: {signed(row.amount)} {row.flavor}"
 
 
