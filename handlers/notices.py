@@ -1,4 +1,4 @@
-"""/notices: how somebody is told of their own runs."""
+"""/notices: how people are notified about their own runs."""
 
 from bot.access import Right
 from bot.durations import format_duration
@@ -43,7 +43,7 @@ def show(ctx: Context) -> Reply:
 )
 @notices.option("--for", "kinds", _KINDS, help=_FOR)
 def thread(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
-    """The choice, as it is from now on."""
+    """The choices, as they are from now on."""
     return _chosen(ctx, Way.THREAD, kinds)
 
 
@@ -57,7 +57,7 @@ def thread(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 )
 @notices.option("--for", "kinds", _KINDS, help=_FOR)
 def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
-    """The choice, as it is from now on."""
+    """The choices, as they are from now on."""
     return _chosen(ctx, Way.DM, kinds)
 
 
@@ -71,7 +71,7 @@ def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 )
 @notices.option("--for", "kinds", _KINDS, help=_FOR)
 def none(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
-    """The choice, as it is from now on."""
+    """The choices, as they are from now on."""
     return _chosen(ctx, Way.NONE, kinds)
 
 

@@ -1,4 +1,4 @@
-"""/quota: what a team may use, uses and waits for; more of it for a while; its base."""
+"""/quota: status, requests for overrides and base quotas, history, and revoking."""
 
 import re
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ quota = Command("quota", "GPU quota: what your team may use, is using and has pe
 @quota.option("--all", "everybody", flag=True, help="All teams side by side")
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:
-    """The figures of the caller's team, or of all where there is no team."""
+    """The figures of the caller's team, or of all teams if there is none."""
     own = team or ctx.caller.team
     teams = ctx.settings.teams if everybody or own is None else (own,)
     return Reply(card=status_card(ctx.quotas.status(ctx.session, teams)))
@@ -48,7 +48,7 @@ def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:
 
 @dataclass(frozen=True)
 class OverrideOptions:
-    """What `/quota request` takes."""
+    """The options of `/quota request`."""
 
     amount: Amount
     length: timedelta
@@ -81,7 +81,7 @@ class OverrideOptions:
 @quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
-    """A receipt: what was asked, who decides, until when."""
+    """The receipt: what was requested, where it is decided, and until when."""
     wish = Wish(
         team=ctx.team()[0],
         amount=options.amount,
@@ -97,7 +97,7 @@ def request(ctx: Context, options: OverrideOptions) -> Reply:
 
 @dataclass(frozen=True)
 class BaseOptions:
-    """What `/quota set` takes."""
+    """The options of `/quota set`."""
 
     amount: Amount
     reason: str
@@ -120,7 +120,7 @@ class BaseOptions:
 @quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
-    """A receipt: what was asked, who decides, until when."""
+    """The receipt: what was requested, where it is decided, and until when."""
     wish = Wish(
         team=options.team or ctx.team()[0],
         amount=options.amount,
@@ -139,7 +139,7 @@ def set_base(ctx: Context, options: BaseOptions) -> Reply:
 )
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def history(ctx: Context, team: str | None) -> Reply:
-    """The newest overrides of the caller's team, or of all where there is no team."""
+    """The newest overrides of the caller's team, or of all teams if there is none."""
     whose = team or ctx.caller.team
     rows = ctx.quotas.history(ctx.session, whose)
     entries = [Past(row, ctx.quotas.decision(ctx.session, row).people) for row in rows]
@@ -156,7 +156,7 @@ def history(ctx: Context, team: str | None) -> Reply:
 @quota.argument("number", OverrideNumber(), required=False, help="From the card or the history")
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def revoke(ctx: Context, number: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What is put back now."""
+    """Ends an override early."""
     row = ctx.quotas.revoke(ctx.session, number, ctx.caller, ctx.now)
     effect = "It had not started" if row.starts_at is None else "Restoring the quota"
     return Reply((plain(f"Revoked: {title(row)}. {effect}."),))
@@ -164,14 +164,14 @@ def revoke(ctx: Context, number: str | None, team: str | None) -> Reply:  # noqa
 
 @quota.button("quota.adopt", right=Right.QUOTA_SET, team=of_no_team)
 def adopt(ctx: Context, value: str) -> Reply:
-    """Makes what somebody else set the base."""
+    """Makes the external value the base."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=True)
     return Reply((plain(f"The base of ClusterQueue {taken.queue} is now the external value."),))
 
 
 @quota.button("quota.rewrite", right=Right.QUOTA_SET, team=of_no_team)
 def rewrite(ctx: Context, value: str) -> Reply:
-    """Overwrites what somebody else set."""
+    """Overwrites the external value."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=False)
     return Reply((plain(f"Setting ClusterQueue {taken.queue} back to the expected value."),))
 

@@ -1,4 +1,4 @@
-"""What people read when they ask how quotas stand, or what was changed."""
+"""The answers to `/quota status`, `/quota history` and `/approval list`."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ def status_card(statuses: Sequence[TeamStatus]) -> Card:
 
 @dataclass(frozen=True)
 class Past:
-    """An override, and who decided it."""
+    """An override with the people who decided it."""
 
     row: Override
     deciders: tuple[str, ...]
 
 
 def history_card(entries: Sequence[Past], team: str | None) -> Card:
-    """Who asked for what when, who approved it, and how it ended; newest first."""
+    """Overrides with their requester, approvers and outcome; newest first."""
     whose = f" of {team}" if team else ""
     nothing = plain("No overrides have been requested yet.")
     return Card(
@@ -47,7 +47,7 @@ def history_card(entries: Sequence[Past], team: str | None) -> Card:
 
 
 def requests_card(rows: Sequence[Override]) -> Card:
-    """What waits for a decision, oldest first."""
+    """The pending requests, oldest first."""
     lines = tuple(_asked(row) for row in rows)
     return Card("Pending requests", lines=lines or (plain("No requests are pending."),))
 
@@ -57,7 +57,7 @@ def _clusters(statuses: Sequence[TeamStatus], team: str) -> int:
 
 
 def _name(status: TeamStatus, in_many: Collection[str]) -> str:
-    """Whose it is, and in which cluster where there are several."""
+    """The team, with its cluster if it has several."""
     return f"{status.team} ({status.cluster})" if status.team in in_many else status.team
 
 

@@ -1,4 +1,4 @@
-"""What the card of an override says. Pure: from rows and figures to a card."""
+"""Builds the card of an override from its row and figures. Pure: no I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bot.slack.markup import Markup, channel, code, join, person, plain, when
 
 @dataclass(frozen=True)
 class Quarrel:
-    """A figure that somebody else has changed, and what it is with overrides on their value."""
+    """A quota changed outside Quartermaster, and its value with the overrides added to that."""
 
     quota: ManagedQuota
     with_theirs: str
@@ -25,12 +25,12 @@ class Quarrel:
 
 @dataclass(frozen=True)
 class Standing:
-    """How an override stands: its approval in words, its effect, and what is in the way.
+    """The state of an override: its approval as text, its effect, and its problems.
 
-    `effect` is for those who decide: None where its queues were not seen, and a sentence where it
-    could not begin. `after_end` is what the
-    engine leaves of runs above quota then. `asker` is a name, so
-    that nobody is notified of their own request; `deciders` are mentioned while it waits.
+    `effect` is for approvers: None if its queues were not found, a sentence if it could not start.
+    `after_end` says what the engine does with runs above quota at the end. `asker` is a name, so
+    that requesters are not notified of their own request; `deciders` are mentioned while it is
+    pending.
     """
 
     asker: str
@@ -46,7 +46,7 @@ class Standing:
 def override_card(
     row: Override, standing: Standing, settings: Quotas, *, for_deciders: bool
 ) -> Card:
-    """The card; those who decide see the effect and the buttons too."""
+    """The card of an override; approvers see its effect and the buttons too."""
     state, tone = _STATES[OverridePhase(row.phase)]
     weighs = for_deciders and row.phase == OverridePhase.ASKED
     return Card(
@@ -79,7 +79,7 @@ _STATES = {
 
 
 def _called(deciders: Sequence[str]) -> Markup:
-    """Those who can decide; a new card notifies them once, its edits nobody."""
+    """Mentions the approvers: a new card notifies them once, edits notify no one."""
     return join(" or ".join(person(each) for each in deciders), " can decide.")
 
 
@@ -173,7 +173,7 @@ def _sum(row: Override, effect: Effect) -> str:
 
 
 def _for_now(row: Override, effect: Effect) -> Iterator[Markup]:
-    """What a new base comes to while overrides are on."""
+    """The quota that a new base results in while overrides are active."""
     total = effect.taker[1].nominal
     if row.mode == Mode.BASE and total != row.amount:
         yield plain(

@@ -1,4 +1,4 @@
-"""Whether the quota engine of a cluster is there, and the teams' queues: for the doctor."""
+"""The doctor's checks of a cluster's quota engine and of the teams' queues."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from bot.findings import Finding, Findings
 
 
 def engine_finding(engine: str, cluster: Cluster, about: str) -> Finding:
-    """Whether the engine that the configuration names is there."""
+    """Checks that the configured engine is installed."""
     if engine == "none":
         return _no_engine(cluster, about)
     if engine == "kai":
@@ -22,7 +22,7 @@ def engine_finding(engine: str, cluster: Cluster, about: str) -> Finding:
 def queue_findings(
     engine: str, teams: Mapping[str, Team], cluster: Cluster, about: str
 ) -> Findings:
-    """Whether runs of these teams can get into their queues."""
+    """Checks that runs of these teams can enter their queues."""
     if engine == "kueue":
         yield from _local_queues(teams, cluster, about)
     if engine == "kai":
@@ -32,7 +32,7 @@ def queue_findings(
 def _engine(
     cluster: Cluster, about: str, wanted: tuple[str, str], other: tuple[str, str]
 ) -> Finding:
-    """Whether the engine is there; `other` is the word of the setting for what may be instead."""
+    """Checks that the engine is installed; `other` is the alternative to suggest."""
     name, group = wanted
     served = cluster.served(group)
     if served:
@@ -45,7 +45,7 @@ def _engine(
 
 
 def _no_engine(cluster: Cluster, about: str) -> Finding:
-    """Whether the engine that nobody named is there after all."""
+    """Warns if an engine is installed although the configuration names none."""
     for name, setting, group in (("Kueue", "kueue", KUEUE), ("KAI", "kai", KAI)):
         if cluster.served(group):
             says = f"{name} is installed, but runs bypass it"

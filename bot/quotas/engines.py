@@ -29,7 +29,7 @@ class Engines:
     def of(self, cluster: str, resource: str | None = None) -> Engine:
         """The engine of a cluster; NotFoundError when the cluster is not configured.
 
-        `resource` is what counts as a GPU, by default what the settings in force say.
+        `resource` is what counts as a GPU, by default that of the current settings.
         """
         if cluster not in self._clusters:
             raise NotFoundError(

@@ -1,4 +1,4 @@
-"""What KAI calls things, and what it may be that something waits for."""
+"""KAI's terms, and what something may wait for in KAI."""
 
 from bot.quotas.engine import Words
 from bot.quotas.standing import Cause

@@ -1,4 +1,4 @@
-"""Kueue's flavors as GPU types that people can ask for."""
+"""Kueue's flavors as GPU types that runs can request."""
 
 from bot.cluster.queues import ResourceFlavorSpec
 from bot.cluster.resources import RESOURCE_FLAVORS
@@ -10,10 +10,10 @@ _REPELLING = {"NoSchedule", "NoExecute"}
 
 
 def placement_of(view: View, queue: Queue, gpu_type: str) -> Placement:
-    """The labels by which Kueue passes over the queue's other flavors.
+    """The node labels by which Kueue skips the queue's other flavors.
 
-    Who asks for a type puts up with the taints of its nodes. ConflictError where the labels do not
-    tell it from another flavor.
+    The run also gets tolerations for the taints of these nodes. ConflictError if the labels do not
+    distinguish the flavor from another one.
     """
     known = {each.name: each for each in view.all(RESOURCE_FLAVORS)}
     asked = known.get(gpu_type)
@@ -36,9 +36,9 @@ def placement_of(view: View, queue: Queue, gpu_type: str) -> Placement:
 
 
 def is_mistaken(asked: ResourceFlavorSpec, other: ResourceFlavorSpec) -> bool:
-    """Whether pods with the node labels of one flavor may be given the other all the same.
+    """Whether pods with the node labels of one flavor may get the other one instead.
 
-    Kueue compares the labels that both have, and passes over taints that nobody tolerates.
+    Kueue compares the labels that both have, and skips flavors with taints that are not tolerated.
     """
     both = asked.node_labels.keys() & other.node_labels.keys()
     if any(asked.node_labels[key] != other.node_labels[key] for key in both):

@@ -1,4 +1,4 @@
-"""What Kueue calls things, and what it may be that something waits for."""
+"""Kueue's terms, and what something may wait for in Kueue."""
 
 from bot.quotas.engine import Words
 from bot.quotas.standing import Cause

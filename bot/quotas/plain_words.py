@@ -1,4 +1,4 @@
-"""What is said where no quota engine admits runs."""
+"""The terms for clusters without a quota engine, and what something may wait for there."""
 
 from bot.quotas.engine import Words
 from bot.quotas.standing import Cause
@@ -17,7 +17,7 @@ WORDS = Words(
             "No node has free capacity for it.",
             "It starts when other runs end. There is no quota engine to give it precedence.",
         ),
-        # What keeps pods from being made comes with advice of its own.
+        # What keeps pods from being created comes with its own advice.
         Cause.NOT_LOOKED_AT: ("Kubernetes has not evaluated it yet.", ""),
     },
     growing="Further nodes start one by one as capacity becomes free.",

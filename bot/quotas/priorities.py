@@ -1,4 +1,4 @@
-"""Priority classes by name, whichever engine goes by them."""
+"""Checks priority classes by name, for all engines."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from bot.errors import UsageError
 
 
 def refuse_priority(priority: str | None, known: Iterable[str]) -> None:
-    """UsageError when a priority class is not among those of the cluster."""
+    """Raises UsageError if the cluster does not have this priority class."""
     if priority is None:
         return
     names = sorted(known)

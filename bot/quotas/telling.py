@@ -1,4 +1,4 @@
-"""What the person who asked for an override is told, once each, by a reply that mentions them."""
+"""Notifies the requester of an override, once per event, by a reply that mentions them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _MOST_NAMED = 5
 
 
 def decided(session: Session, row: Override, deciders: Sequence[str], now: datetime) -> None:
-    """How the request was decided."""
+    """Posts how the request was decided."""
     by = join(" by ", _listed([person(who) for who in deciders])) if deciders else Markup("")
     match row.phase:
         case OverridePhase.APPROVED:
@@ -32,12 +32,12 @@ def decided(session: Session, row: Override, deciders: Sequence[str], now: datet
 
 
 def is_set(session: Session, row: Override, now: datetime) -> None:
-    """That a base was changed."""
+    """Posts that a base quota was changed."""
     _tell(session, row, "ended", join("done: ", plain(change(row)), ", permanently."), now)
 
 
 def ends_soon(session: Session, row: Override, above: Sequence[Item], now: datetime) -> None:
-    """That the override ends soon, and what will be stopped then."""
+    """Posts that the override ends soon, and what will be stopped then."""
     if row.ends_at is None:
         return
     ends = join("this override ends ", when(row.ends_at), ". ")
@@ -49,14 +49,14 @@ def ends_soon(session: Session, row: Override, above: Sequence[Item], now: datet
 
 
 def stopped(session: Session, row: Override, why: str, now: datetime) -> None:
-    """That somebody else has a hand in it, which nobody would notice on an edited card."""
+    """Posts why a quota is left alone, since an edited card notifies no one."""
     purpose = f"stopped-{hashlib.sha256(why.encode()).hexdigest()[:12]}"
     _tell(session, row, purpose, join(plain(why), " A platform admin decides on the card."), now)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What an end left: the figure now, workloads above it, and whether they are stopped."""
+    """The result of an end: the quota now, workloads above it, and whether they are stopped."""
 
     value: Decimal | None
     above: Sequence[Item] = ()
@@ -64,7 +64,7 @@ class Ending:
 
 
 def ended(session: Session, row: Override, ending: Ending, now: datetime) -> None:
-    """That the override ended, and what becomes of workloads above quota."""
+    """Posts that the override ended, and what happens to workloads above quota."""
     revoked = row.phase == OverridePhase.REVOKED
     by = join("revoked by ", person(row.revoked_by or ""), ". ") if revoked else Markup("")
     if row.starts_at is None:

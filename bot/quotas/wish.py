@@ -1,4 +1,4 @@
-"""From what somebody wishes to the row of an override, or why it cannot be."""
+"""Turns a request into the row of an override, or says why it is not possible."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOST_GPUS = 1024
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody asks for; `gpu_type` may stay out where the team has only one."""
+    """A request for quota; `gpu_type` is optional if the team has only one."""
 
     team: str
     amount: Amount
@@ -35,7 +35,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Facts:
-    """What wishes are held against: the settings, the queues, and the bases of changed figures."""
+    """What requests are checked against: settings, queues, and bases of changed quotas."""
 
     settings: Settings
     cluster: str
@@ -44,7 +44,7 @@ class Facts:
 
 
 def override_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override:
-    """The override that is wished for; UserError when it cannot be."""
+    """The requested override; UserError if it is not possible."""
     mode = _mode(facts.settings, wish)
     target = _target(facts, wish)
     before = _before(facts, target, mode)
@@ -61,7 +61,7 @@ def override_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Over
 
 
 def base_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override:
-    """The change of a team's base that is wished for; UserError when it cannot be."""
+    """The requested change of a team's base quota; UserError if it is not possible."""
     target = _target(facts, wish)
     row = _row(facts, target, wish, asker, now)
     known = facts.base_of(Place(row.queue, row.flavor, row.resource, NOMINAL))
