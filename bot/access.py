@@ -14,12 +14,15 @@ __all__ = ["RULES", "Access", "Caller", "Place", "Right", "Role", "UnknownPerson
 
 
 class UnknownPersonError(NotAllowedError):
-    """Slack has not told us yet who this is, so nothing is allowed."""
+    """The person has not been looked up in Slack yet, so nothing is allowed."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who is asking, and where; `roles` are those in `team` (or anywhere when it is None)."""
+    """The person behind a command or click, with their channel, team and roles.
+
+    `roles` are those in `team` (none if it is None), and those that hold in every team.
+    """
 
     workspace_id: str
     person: str
@@ -37,7 +40,7 @@ class Caller:
 
 
 class Access:
-    """Answers who may do what where, from the settings in force and the people we know."""
+    """Resolves roles and rights from the current settings and the known Slack users."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
@@ -45,16 +48,17 @@ class Access:
     def caller(
         self, session: Session, person: str, channel: str, *, team: str | None = None
     ) -> Caller:
-        """Who asks; NotAllowedError for guests and strangers, UnknownPersonError for the unknown.
+        """The caller with their team and roles.
 
-        `team` is what the command named; without it the channel decides, and in direct
-        messages the person's only team.
+        Raises NotAllowedError for guests and people from other workspaces, and UnknownPersonError
+        for people not looked up in Slack yet. `team` is the one that the command named; without
+        it the channel decides, and in direct messages the person's only team.
         """
         settings = self._settings()
         groups = self._groups(session, person)
         if team is not None and team not in settings.teams:
             raise NotFoundError(
-                f"There is no team {team}.", f"There is: {', '.join(settings.teams)}."
+                f"There is no team {team}.", f"The teams are: {', '.join(settings.teams)}."
             )
         place, here = self.place(channel)
         mine = [name for name in settings.teams if self._roles(name, person, groups)]
@@ -63,7 +67,7 @@ class Access:
         if here not in {None, chosen, *mine} and Role.ADMIN not in anywhere:
             raise NotAllowedError(
                 f"This channel belongs to {here}, and you are not a member of it.",
-                "Use your own team's channel, or a direct message.",
+                "Use your own team's channel or a direct message.",
             )
         roles = self._roles(chosen, person, groups) if chosen else frozenset()
         return Caller(
@@ -76,16 +80,16 @@ class Access:
         )
 
     def member(self, session: Session, person: str, channel: str, team: str) -> Caller:
-        """The person as who they are to `team` now, as if in its channel wherever they are.
+        """The caller with their current roles in `team`, as if they were in its channel.
 
-        For what stands in channels of no team, such as digests, and for acts that come later.
+        For cards in channels of no team, such as digests, and for actions that run later.
         """
         caller = self.caller(session, person, channel, team=team)
         is_direct = caller.place is Place.DIRECT
         return caller if is_direct else replace(caller, place=Place.TEAM)
 
     def require(self, caller: Caller, right: Right) -> None:
-        """Nothing when the caller has the right here; else NotAllowedError that says where."""
+        """Raises NotAllowedError, which says where to go, unless the caller has the right here."""
         if caller.may(right):
             return
         is_nobody = caller.place is Place.ELSEWHERE and not caller.roles
@@ -94,19 +98,19 @@ class Access:
         if caller.team and not caller.roles & EVERYBODY:
             raise NotAllowedError(
                 f"You are not a member of {caller.team}.",
-                "Ask an admin to add you to the team, or use your own team's channel.",
+                "Ask a platform admin to add you to the team, or use your own team's channel.",
             )
         raise NotAllowedError(
-            f"This takes the right {right.value}, which you do not have here.",
-            f"It belongs to: {', '.join(sorted(RULES[right].roles or ()))}.",
+            f"This requires the right {right.value}, which you do not have here.",
+            f"Roles with this right: {', '.join(sorted(RULES[right].roles or ()))}.",
         )
 
     def require_team(self, caller: Caller) -> tuple[str, Team]:
-        """The team the caller acts for; UsageError when nothing says which."""
+        """The team the caller acts for; UsageError if neither channel nor command determines it."""
         if caller.team is None:
             if caller.place is Place.DIRECT:
                 raise UsageError(
-                    "Which team is this for?", f"Add --team, one of: {', '.join(self.teams())}."
+                    "Which team is this for?", f"Add --team with one of: {', '.join(self.teams())}."
                 )
             raise NotAllowedError(*self._elsewhere(caller))
         return caller.team, self._settings().teams[caller.team]
@@ -137,7 +141,7 @@ class Access:
         return _is_in(circle, person, groups_of(session, workspace, person))
 
     def people_in(self, session: Session, circle: Circle) -> set[str]:
-        """Everybody who belongs to a circle of the configuration today."""
+        """All people who belong to a circle of the configuration today."""
         workspace = self._settings().workspace
         people = set(circle.people)
         for group in circle.groups:
@@ -150,7 +154,7 @@ class Access:
             raise UnknownPersonError("Checking who you are.", "Try again in a few seconds.")
         if who.is_out:
             raise NotAllowedError(
-                "Guests and people of other workspaces cannot use Quartermaster.",
+                "Guests and people from other workspaces cannot use Quartermaster.",
                 "Ask a full member of the team to do this for you.",
             )
         return who.groups
@@ -186,7 +190,7 @@ class Access:
 
 
 def bound(name: str, team: Team, cluster: str | None) -> Team:
-    """The team in the cluster that was named, else in its usual one."""
+    """The team in the named cluster, or in its default cluster if none is named."""
     if cluster is None:
         return team
     if cluster not in team.reach:

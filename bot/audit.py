@@ -1,4 +1,4 @@
-"""Who did what: one line in the transaction of the fact, never changed, never with a secret."""
+"""The audit log: one line per fact, in the same transaction, never changed, without secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +28,7 @@ class AuditLine(SQLModel, table=True):
     facts: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
 
 
-_RECORD = Prepared(insert(AuditLine))  # built once: that takes longer than to run it
+_RECORD = Prepared(insert(AuditLine))  # built once: building takes longer than running
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def record(
 
 
 def lines_about(session: Session, subject_id: str) -> list[AuditLine]:
-    """Everything recorded about a subject, oldest first."""
+    """The lines about a subject, oldest first."""
     return list(
         session.scalars(
             select(AuditLine)

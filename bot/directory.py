@@ -1,4 +1,4 @@
-"""Asks Slack who people are and who is in which user group, again and again, in the background."""
+"""Keeps users, user groups and channels up to date from Slack, in the background."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -21,14 +21,15 @@ from bot.slack.messages import Note, Subject, say_once
 
 _PERSON_AGAIN = timedelta(hours=6)
 _GROUP_AGAIN = timedelta(minutes=10)
-# Slack tells when another company comes; that one is invited, and what it told while we were away,
-# is asked for. It answers 50 such questions a minute, and installations have hundreds of channels.
+# Slack sends an event when another company joins a channel. Invitations, and events missed while
+# the bot was down, are found by polling. Slack allows 50 such requests a minute, and installations
+# have hundreds of channels.
 _CHANNEL_AGAIN = timedelta(hours=6)
 _CHANNEL_KNOWN = timedelta(days=1)
 _CHANNELS = ("C", "G")
 _SHARED = (
-    "<#{}> is shared with another company. What is for it comes here, or to its owner; commands"
-    " that change something are refused there. Name another channel in quartermaster.yaml, or allow"
+    "<#{}> is shared with another company. Its messages are sent here or to their owners; commands"
+    " that change something are rejected there. Name another channel in quartermaster.yaml or allow"
     " this one in `slack.shared_channels`."
 )
 _NOBODY = User(name="", time_zone="UTC", is_guest=True, is_stranger=True, is_gone=True)
@@ -36,7 +37,7 @@ _chance = SystemRandom()
 
 
 class PersonController:
-    """Keeps people as Slack describes them, six hours old at most while Slack answers."""
+    """Rereads each person from Slack at least every six hours, while Slack answers."""
 
     kind = PERSON
 
@@ -45,7 +46,7 @@ class PersonController:
         self._clock = clock
 
     def step(self, row_id: str) -> Step:
-        """Asks who this is; nobody we know, once Slack knows them no more."""
+        """Reads the person from Slack; one whom Slack no longer knows is kept without rights."""
         workspace_id, user_id = row_id.split(":")
         now = self._clock.now()
         try:
@@ -58,11 +59,11 @@ class PersonController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """What was known stays; the log has the rest."""
+        """Keeps what is known; the error is in the log."""
 
 
 class GroupController:
-    """Keeps the members of the user groups that the configuration names."""
+    """Rereads the members of the user groups that the configuration names."""
 
     kind = GROUP
 
@@ -72,7 +73,7 @@ class GroupController:
         self._settings = settings
 
     def step(self, row_id: str) -> Step:
-        """Asks who is in the group; rests once the configuration names it no more."""
+        """Reads the group's members from Slack, until the configuration no longer names it."""
         workspace_id, group_id = row_id.split(":")
         now = self._clock.now()
         if group_id not in self._settings().named_groups():
@@ -87,11 +88,11 @@ class GroupController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """What was known stays; the log has the rest."""
+        """Keeps what is known; the error is in the log."""
 
 
 class ChannelController:
-    """Keeps which channels of the configuration are shared with another company."""
+    """Rereads which channels of the configuration are shared with another company."""
 
     kind = CHANNEL
 
@@ -101,7 +102,7 @@ class ChannelController:
         self._settings = settings
 
     def step(self, row_id: str) -> Step:
-        """Asks how the channel is; rests once the configuration names it no more."""
+        """Reads the channel from Slack, until the configuration no longer names it."""
         workspace_id, channel_id = row_id.split(":")
         now = self._clock.now()
         if channel_id not in self._settings().named_channels():
@@ -119,11 +120,11 @@ class ChannelController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """What was known stays; the log has the rest."""
+        """Keeps what is known; the error is in the log."""
 
 
 class SharedChannels:
-    """Keeps what is shown out of channels that another company is in, unless they are allowed."""
+    """Keeps messages out of channels shared with another company, unless settings allow it."""
 
     def __init__(
         self,
@@ -138,9 +139,9 @@ class SharedChannels:
         self._settings = settings
 
     def refuse(self, channel_id: str) -> None:
-        """ChatError where another company would see what is shown.
+        """Raises ChatError if another company would see messages in the channel.
 
-        Slack is asked at once about a channel of which nothing is known, or nothing new for a day.
+        Asks Slack first if nothing is known about the channel, or nothing newer than a day.
         """
         allowed = self._settings().slack.shared_channels
         if channel_id in allowed or not channel_id.startswith(_CHANNELS):
@@ -165,7 +166,7 @@ class SharedChannels:
         except ChatError as error:
             if error.retry_after_seconds > 0 or error.code in OUTAGE:
                 raise
-            # To post there fails for the same reason, and says it.
+            # Posting there fails for the same reason and reports it.
             return was_shared
         channel = _channel(*key, is_shared, now)
         self._database.transaction(lambda session: _note_channel(session, channel, settings))
@@ -173,7 +174,7 @@ class SharedChannels:
 
 
 class Directory:
-    """Asks Slack at once about people whose word is about to be acted upon."""
+    """Rereads people from Slack immediately before their approval is acted upon."""
 
     def __init__(self, client: SlackClient, database: Database, clock: Clock) -> None:
         self._client = client
@@ -181,7 +182,7 @@ class Directory:
         self._clock = clock
 
     def read_anew(self, workspace_id: str, users: Iterable[str], groups: Iterable[str]) -> None:
-        """Brings what we know of them up to date; ChatError when Slack does not say."""
+        """Rereads these users and user groups; ChatError if Slack does not answer."""
         people = {user: _described(self._client, user) for user in users}
         circles = {group: _members(self._client, group) for group in groups}
 
@@ -214,14 +215,14 @@ def _members(client: SlackClient, group_id: str) -> frozenset[str]:
 
 
 def _later(error: ChatError, now: datetime) -> Step:
-    """Again when Slack allows it; any other failure is the due loop's to back off from."""
+    """Retries when Slack's rate limit allows it; other errors are raised to the due loop."""
     if error.retry_after_seconds <= 0:
         raise error
     return Step(now + timedelta(seconds=error.retry_after_seconds * _chance.uniform(1, 1.5)))
 
 
 def _spread(interval: timedelta) -> timedelta:
-    """A little less than the interval, so that not all are asked at once."""
+    """Slightly less than the interval, so that lookups are spread over time."""
     return interval * _chance.uniform(0.9, 1.0)
 
 
@@ -235,7 +236,7 @@ def _channel(workspace_id: str, channel_id: str, is_shared: bool, now: datetime)
 
 
 def _note_channel(session: Session, channel: Channel, settings: Settings) -> None:
-    """Keeps it, and tells the admins once each time that another company came."""
+    """Saves the channel; notifies the admins once each time another company joins it."""
     was_shared = people.is_shared_outside(session, channel.workspace_id, channel.channel_id)
     session.merge(channel)
     admins, now = settings.slack.admin_channel or settings.approvals.channel, channel.refreshed_at

@@ -1,4 +1,4 @@
-"""Who needs what, why and until when: what is held is not evicted, deleted or moved."""
+"""Holds on caches, snapshots and the like: a held thing is not evicted, deleted or moved."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -9,12 +9,12 @@ from sqlmodel import Field, Session, SQLModel, col
 from bot.database.columns import Moment
 from bot.database.forgetting import forget_some
 
-# What is called the same in more than one area.
+# Kinds that more than one area uses.
 RUN, SNAPSHOT = "run", "snapshot"
 
 
 class Hold(SQLModel, table=True):
-    """One subject (a run) needs one thing (a cache, a snapshot); until None: until released."""
+    """One subject (a run) needs one thing (a cache, a snapshot), until a time or until released."""
 
     __tablename__: ClassVar[Any] = "holds"
 
@@ -27,12 +27,12 @@ class Hold(SQLModel, table=True):
 
 
 def take(session: Session, hold: Hold) -> None:
-    """Holds a thing for a subject; a hold it has already is renewed."""
+    """Adds a hold, or renews the one that the subject already has."""
     session.merge(hold)
 
 
 def release(session: Session, subject_kind: str, subject_id: str) -> None:
-    """Lets go of everything the subject held."""
+    """Releases all holds of a subject."""
     session.connection().execute(
         delete(Hold).where(
             col(Hold.subject_kind) == subject_kind, col(Hold.subject_id) == subject_id
@@ -41,12 +41,12 @@ def release(session: Session, subject_kind: str, subject_id: str) -> None:
 
 
 def forget(session: Session, before: datetime) -> None:
-    """Removes holds that ended before a moment and that nobody released."""
+    """Deletes holds that ended before a moment without being released."""
     forget_some(session, Hold, col(Hold.until) < before)
 
 
 def let_go(session: Session, thing: tuple[str, str], subject: tuple[str, str]) -> bool:
-    """Ends one hold; a thing and a subject are kind and id. False where there is none."""
+    """Releases one hold; thing and subject are (kind, id). Returns False if there is none."""
     hold = session.get(Hold, (*thing, *subject))
     if hold is None:
         return False
@@ -56,7 +56,7 @@ def let_go(session: Session, thing: tuple[str, str], subject: tuple[str, str]) -
 
 
 def on(session: Session, thing_kind: str, thing_id: str, now: datetime) -> list[Hold]:
-    """The holds on a thing that count now."""
+    """The holds on a thing that are in force now."""
     return list(
         session.scalars(
             select(Hold).where(

@@ -1,4 +1,4 @@
-"""Who the bot is at Azure; imported on first use, as the library takes a while."""
+"""The bot's Azure credentials; imported on first use, because the library is slow to load."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from bot.errors import OutsideError
 
 
 def azure_identity(*, connect_seconds: float, read_seconds: float) -> DefaultAzureCredential:
-    """Who it is by environment, workload identity or managed identity, and by no program."""
+    """Credentials from the environment, a workload identity or a managed identity only."""
     return DefaultAzureCredential(
         exclude_shared_token_cache_credential=True,
         exclude_visual_studio_code_credential=True,
@@ -24,9 +24,9 @@ def azure_identity(*, connect_seconds: float, read_seconds: float) -> DefaultAzu
 
 
 def entra_tokens(*, connect_seconds: float, read_seconds: float) -> Callable[[str], str]:
-    """What gives a token for a scope, and keeps it until it is about to expire.
+    """A function that returns a token for a scope, cached until it is about to expire.
 
-    OutsideError where there is none. What the library says of the reason stays in the log.
+    It raises OutsideError if there is no token; the library's own message stays in the log.
     """
     identity = azure_identity(connect_seconds=connect_seconds, read_seconds=read_seconds)
 
@@ -35,9 +35,9 @@ def entra_tokens(*, connect_seconds: float, read_seconds: float) -> Callable[[st
             return identity.get_token(scope).token
         except AzureError as error:
             raise OutsideError(
-                "The bot has no Azure identity that works.",
-                "A platform admin sets AZURE_CLIENT_ID, AZURE_TENANT_ID and what goes with them;"
-                " docs/anf.md says how.",
+                "The bot has no working Azure identity.",
+                "A platform admin has to set AZURE_CLIENT_ID, AZURE_TENANT_ID and related"
+                " variables; see docs/anf.md.",
             ) from error
 
     return token

@@ -1,4 +1,4 @@
-"""Who people are, as Slack last told us: guests, strangers, zones and user groups."""
+"""Slack users as last read from Slack: guests, outsiders, time zones and user groups."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ LANE = "slack"
 
 
 class Person(SQLModel, table=True):
-    """A Slack user; nothing about them is known before `refreshed_at` is set."""
+    """A Slack user; the other columns mean nothing until `refreshed_at` is set."""
 
     __tablename__: ClassVar[Any] = "people"
 
@@ -55,13 +55,13 @@ class Channel(SQLModel, table=True):
 
 @dataclass(frozen=True)
 class Standing:
-    """What somebody's rights depend on: whether they are out, and the user groups they are in."""
+    """What a person's rights depend on: their user groups, and whether they are excluded."""
 
     is_out: bool
     groups: frozenset[str]
 
 
-# Built once: that takes longer than to run it.
+# Built once, because building it takes longer than running it.
 _STANDING = Prepared(
     select(
         or_(col(Person.is_guest), col(Person.is_stranger), col(Person.is_gone)).label("is_out"),
@@ -83,18 +83,18 @@ _STANDING = Prepared(
 
 
 def row_id(workspace_id: str, slack_id: str) -> str:
-    """The id under which a person or group stands in the due table."""
+    """The id of a person, group or channel in the due table."""
     return f"{workspace_id}:{slack_id}"
 
 
 def known(session: Session, workspace_id: str, user_id: str) -> Person | None:
-    """The person as Slack last described them, or None while it has yet to be asked."""
+    """The person as last read from Slack, or None if not read yet."""
     person = session.get(Person, (workspace_id, user_id))
     return person if person is not None and person.refreshed_at else None
 
 
 def standing(session: Session, workspace_id: str, user_id: str) -> Standing | None:
-    """The person's standing as Slack last told it, or None while it has yet to be asked."""
+    """The person's standing as last read from Slack, or None if not read yet."""
     asked = {"workspace": workspace_id, "user": user_id}
     rows = _STANDING(session, asked).rows
     if not rows:
@@ -104,14 +104,14 @@ def standing(session: Session, workspace_id: str, user_id: str) -> Standing | No
 
 
 def get_to_know(session: Session, workspace_id: str, user_id: str, now: datetime) -> None:
-    """Has Slack asked who this is, in the background."""
+    """Schedules a lookup of this person in Slack, in the background."""
     if session.get(Person, (workspace_id, user_id)) is None:
         session.add(Person(workspace_id=workspace_id, user_id=user_id))
     wake(session, PERSON, row_id(workspace_id, user_id), LANE, now)
 
 
 def look_at_channel(session: Session, workspace_id: str, channel_id: str, now: datetime) -> None:
-    """Has Slack asked how a channel is, in the background."""
+    """Schedules a lookup of this channel in Slack, in the background."""
     wake(session, CHANNEL, row_id(workspace_id, channel_id), LANE, now)
 
 
@@ -146,12 +146,12 @@ def members_of(session: Session, workspace_id: str, group_id: str) -> set[str]:
 
 
 def is_out(session: Session, workspace_id: str, user_id: str) -> bool:
-    """Whether the person is known to have no rights: a guest, a stranger, or gone."""
+    """Whether the person is known to have no rights: a guest, an outsider, or deactivated."""
     person = known(session, workspace_id, user_id)
     return person is not None and (person.is_guest or person.is_stranger or person.is_gone)
 
 
 def name_of(session: Session, workspace_id: str, user_id: str) -> str:
-    """What somebody is called; a name notifies nobody, unlike a mention."""
+    """A person's display name; unlike a mention, it notifies no one."""
     person = known(session, workspace_id, user_id)
     return person.name if person is not None and person.name else user_id

@@ -1,4 +1,4 @@
-"""What people may be allowed to do, and whom that is allowed where."""
+"""The rights, and the roles and channels that each of them needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Right(StrEnum):
 
 
 class Role(StrEnum):
-    """What a person is to a team."""
+    """A person's role, in a team or in all."""
 
     MEMBER = "member"
     LEAD = "lead"
@@ -56,7 +56,7 @@ class Role(StrEnum):
 
 
 class Place(StrEnum):
-    """What a channel is."""
+    """The kind of a channel."""
 
     TEAM = "team"
     APPROVALS = "approvals"
@@ -100,7 +100,7 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_USAGE: Rule(EVERYBODY | {Role.APPROVER}, _READING),
     Right.DATASET_CLEAN: Rule(frozenset({Role.ADMIN}), _READING),
     Right.ANF_READ: Rule(EVERYBODY, _DESKS),
-    # Pools are shared: what is in them, and what they cost, is told to those who answer for it.
+    # Pools are shared: their contents and costs are shown only to those responsible for them.
     Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),
     Right.ANF_CHANGE: Rule(_HEADS, _DESKS),
     Right.ANF_REPAIR: Rule(frozenset({Role.ADMIN}), _READING),
@@ -113,9 +113,9 @@ RULES: Mapping[Right, Rule] = {
     Right.GPU_DIGEST_POST: Rule(_HEADS, frozenset(Place)),
     Right.GPU_DIGEST_SET: Rule(frozenset({Role.ADMIN}), frozenset(Place)),
     Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
-    # Who may vote is a matter of each request's policy; a click by anybody else is told so.
+    # Each request's policy decides who may vote; a click by another person is rejected there.
     Right.VOTE: Rule(None, frozenset(Place)),
-    # Everybody chooses for themselves alone.
+    # Each person chooses only for themselves.
     Right.NOTICES: Rule(None, frozenset(Place)),
     Right.BREAK_GLASS: Rule(frozenset({Role.ADMIN}), _READING),
 }

@@ -1,4 +1,4 @@
-"""/approval: what waits for a decision, and the buttons that decide it."""
+"""/approval: the pending requests, and the buttons that decide them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,12 +16,12 @@ from bot.volumes.changes.notes import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
 from handlers.context import Context
 
-approval = Command("approval", "Requests that wait for a decision")
+approval = Command("approval", "Pending requests for approval")
 
 
-@approval.verb("list", "What waits for a decision now", right=Right.DECIDE, examples=("list",))
+@approval.verb("list", "List pending requests", right=Right.DECIDE, examples=("list",))
 def waiting(ctx: Context) -> Reply:
-    """The requests that nobody has decided yet, oldest first."""
+    """The pending requests, oldest first within each kind."""
     overrides = ctx.quotas.undecided(ctx.session)
     card = requests_card(overrides)
     others = (
@@ -36,24 +36,24 @@ def waiting(ctx: Context) -> Reply:
 
 
 def _otherwise(waiting: Sequence[Approval]) -> Iterator[Markup]:
-    """Requests of kinds that have no words of their own, so that none is left out."""
+    """Requests of kinds without their own text, so that none is left out."""
     for each in waiting:
         if each.subject_kind not in {OVERRIDE, REVERT, CHANGE}:
             about = f"{each.team}: {each.reason}" if each.team else each.reason
             by = person(each.requester)
-            yield join(plain(f"{about}, asked by "), by, " ", when(each.asked_at))
+            yield join(plain(f"{about}, requested by "), by, " ", when(each.asked_at))
 
 
 @approval.button("approval.approve", right=Right.VOTE, team=of_no_team, repeats=True)
 def approve(ctx: Context, value: str) -> Reply:
-    """The click counted as a yes."""
+    """Records an approval."""
     found = ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.APPROVE, ctx.now)
-    more = " It takes more people." if found.phase == ApprovalPhase.ASKED else ""
-    return Reply((plain(f"You approved this.{more}"),))
+    more = " It needs more approvals." if found.phase == ApprovalPhase.ASKED else ""
+    return Reply((plain(f"You approved this request.{more}"),))
 
 
 @approval.button("approval.deny", right=Right.VOTE, team=of_no_team, repeats=True)
 def deny(ctx: Context, value: str) -> Reply:
-    """The click counted as a no."""
+    """Records a denial."""
     ctx.approvals.vote(ctx.session, value, ctx.caller, Verdict.DENY, ctx.now)
-    return Reply((plain("You denied this. Nothing is changed."),))
+    return Reply((plain("You denied this request. Nothing was changed."),))

@@ -1,4 +1,4 @@
-"""/quota: what a team may use, uses and waits for; more of it for a while; its base."""
+"""/quota: status, requests for overrides and base quotas, history, and revoking."""
 
 import re
 from dataclasses import dataclass
@@ -24,23 +24,23 @@ class OverrideNumber(Pattern):
 
     word = "NUMBER"
     rule = re.compile(r"[0-9a-f]{6,32}")
-    form = "the number of an override, of 6 letters and digits, as its card shows it"
+    form = "an override number of 6 letters and digits, as shown on its card"
     example = "4f09ab"
 
 
-quota = Command("quota", "GPU quota: what your team may use, uses and waits for")
+quota = Command("quota", "GPU quota: what your team may use, is using and has pending")
 
 
 @quota.verb(
     "status",
-    "How the quota stands, by GPU type",
+    "Show the quota by GPU type",
     right=Right.QUOTA_READ,
     examples=("status", "status --all"),
 )
 @quota.option("--all", "everybody", flag=True, help="All teams side by side")
-@quota.option("--team", TeamName(), help="Another team than the channel's")
+@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:
-    """The figures of the caller's team, or of all where there is no team."""
+    """The figures of the caller's team, or of all teams if there is none."""
     own = team or ctx.caller.team
     teams = ctx.settings.teams if everybody or own is None else (own,)
     return Reply(card=status_card(ctx.quotas.status(ctx.session, teams)))
@@ -48,7 +48,7 @@ def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:
 
 @dataclass(frozen=True)
 class OverrideOptions:
-    """What `/quota request` takes."""
+    """The options of `/quota request`."""
 
     amount: Amount
     length: timedelta
@@ -62,7 +62,7 @@ class OverrideOptions:
 
 @quota.verb(
     "request",
-    "Ask for more GPUs for a while; somebody else approves it",
+    "Request more GPUs for a limited time; another person approves it",
     right=Right.QUOTA_REQUEST,
     mutates=True,
     into=OverrideOptions,
@@ -72,16 +72,16 @@ class OverrideOptions:
         'request +4 --for 1d --reason "swap" --from team-b',
     ),
 )
-@quota.argument("amount", GpuAmount(), help="How many more, or how many in all")
-@quota.option("--for", "length", Duration(), default=timedelta(days=1), help="For how long")
-@quota.option("--reason", required=True, help="Why, for those who approve")
-@quota.option("--type", "gpu_type", FlavorName(), help="The GPU type, where there are several")
-@quota.option("--from", "donor", TeamName(), help="The team that lends them")
-@quota.option("--break-glass", flag=True, help="Admins only: approve at once, with an alert")
-@quota.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@quota.option("--team", TeamName(), help="Another team than the channel's")
+@quota.argument("amount", GpuAmount(), help="A change such as +8, or the new total")
+@quota.option("--for", "length", Duration(), default=timedelta(days=1), help="How long it lasts")
+@quota.option("--reason", required=True, help="Reason, shown to the approvers")
+@quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
+@quota.option("--from", "donor", TeamName(), help="Team that lends the GPUs")
+@quota.option("--break-glass", flag=True, help="Admins only: approve immediately and post an alert")
+@quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
-    """A receipt: what was asked, who decides, until when."""
+    """The receipt: what was requested, where it is decided, and until when."""
     wish = Wish(
         team=ctx.team()[0],
         amount=options.amount,
@@ -97,7 +97,7 @@ def request(ctx: Context, options: OverrideOptions) -> Reply:
 
 @dataclass(frozen=True)
 class BaseOptions:
-    """What `/quota set` takes."""
+    """The options of `/quota set`."""
 
     amount: Amount
     reason: str
@@ -108,19 +108,19 @@ class BaseOptions:
 
 @quota.verb(
     "set",
-    "Change a team's base for good; somebody else approves it",
+    "Change a team's base quota permanently; another person approves it",
     right=Right.QUOTA_SET,
     mutates=True,
     into=BaseOptions,
     examples=("set 8 --team team-a",),
 )
-@quota.argument("amount", GpuAmount(), help="The new nominal quota, or a change of it")
-@quota.option("--reason", default="change of the base", help="Why, for those who approve")
-@quota.option("--type", "gpu_type", FlavorName(), help="The GPU type, where there are several")
-@quota.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@quota.option("--team", TeamName(), help="Another team than the channel's")
+@quota.argument("amount", GpuAmount(), help="The new nominal quota, or a change to it")
+@quota.option("--reason", default="change of the base quota", help="Reason, shown to the approvers")
+@quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
+@quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
-    """A receipt: what was asked, who decides, until when."""
+    """The receipt: what was requested, where it is decided, and until when."""
     wish = Wish(
         team=options.team or ctx.team()[0],
         amount=options.amount,
@@ -133,13 +133,13 @@ def set_base(ctx: Context, options: BaseOptions) -> Reply:
 
 @quota.verb(
     "history",
-    "Who asked for what, who approved it, how it ended",
+    "Show past requests: requester, approvers and outcome",
     right=Right.QUOTA_READ,
     examples=("history",),
 )
-@quota.option("--team", TeamName(), help="Another team than the channel's")
+@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def history(ctx: Context, team: str | None) -> Reply:
-    """The newest overrides of the caller's team, or of all where there is no team."""
+    """The newest overrides of the caller's team, or of all teams if there is none."""
     whose = team or ctx.caller.team
     rows = ctx.quotas.history(ctx.session, whose)
     entries = [Past(row, ctx.quotas.decision(ctx.session, row).people) for row in rows]
@@ -148,37 +148,37 @@ def history(ctx: Context, team: str | None) -> Reply:
 
 @quota.verb(
     "revoke",
-    "End an override early: the newest, or the one of this number",
+    "End an override early: the newest, or the one with this number",
     right=Right.QUOTA_READ,
     mutates=True,
     examples=("revoke",),
 )
 @quota.argument("number", OverrideNumber(), required=False, help="From the card or the history")
-@quota.option("--team", TeamName(), help="Another team than the channel's")
+@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def revoke(ctx: Context, number: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What is put back now."""
+    """Ends an override early."""
     row = ctx.quotas.revoke(ctx.session, number, ctx.caller, ctx.now)
-    effect = "It had not begun" if row.starts_at is None else "What it changed is put back now"
-    return Reply((plain(f"{title(row)} is revoked. {effect}."),))
+    effect = "It had not started" if row.starts_at is None else "Restoring the quota"
+    return Reply((plain(f"Revoked: {title(row)}. {effect}."),))
 
 
 @quota.button("quota.adopt", right=Right.QUOTA_SET, team=of_no_team)
 def adopt(ctx: Context, value: str) -> Reply:
-    """Makes what somebody else set the base."""
+    """Makes the external value the base."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=True)
-    return Reply((plain(f"Their value is the base of ClusterQueue {taken.queue} now."),))
+    return Reply((plain(f"The base of ClusterQueue {taken.queue} is now the external value."),))
 
 
 @quota.button("quota.rewrite", right=Right.QUOTA_SET, team=of_no_team)
 def rewrite(ctx: Context, value: str) -> Reply:
-    """Overwrites what somebody else set."""
+    """Overwrites the external value."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=False)
-    return Reply((plain(f"ClusterQueue {taken.queue} is being set to our value again."),))
+    return Reply((plain(f"Setting ClusterQueue {taken.queue} back to the expected value."),))
 
 
 def _length(row: Override) -> Markup:
     if row.duration_seconds is None:
-        return Markup(", for good")
+        return Markup(", permanently")
     return plain(f", for {format_duration(timedelta(seconds=row.duration_seconds))}")
 
 
@@ -186,8 +186,8 @@ def _receipt(ctx: Context, row: Override) -> Reply:
     until = ctx.quotas.decision(ctx.session, row).open_until
     where = ctx.settings.approvals.channel
     place = join(" in ", channel(where)) if where else Markup("")
-    lines = [join("Asked: ", plain(f"{row.team}, {change(row)}"), _length(row), ".")]
+    lines = [join(plain(f"Requested for {row.team}: {change(row)}"), _length(row), ".")]
     if until is not None:
-        lines.append(join("It is decided", place, " until ", when(until), "."))
+        lines.append(join("Approvers can decide", place, " until ", when(until), "."))
     undo = code(ctx.words(f"quota revoke {row_number(row)}"))
-    return Reply((*lines, join(undo, " takes it back.")))
+    return Reply((*lines, join("Use ", undo, " to withdraw it.")))

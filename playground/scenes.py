@@ -36,17 +36,17 @@ async def asks_for_gpus(
 async def approves(story: Story, carol: Person, request: Card, own: Card) -> None:
     """Approves a request in #gpu-approvals; its thread in #team-a says so, and it takes effect."""
     await carol.clicks(request, "Approve")
-    await carol.is_told("You approved this.")
-    await request.shows("active", f"{carol.name} approved")
+    await carol.is_told("You approved this request.")
+    await request.shows("Active", f"{carol.name} approved")
     await request.offers()
-    await own.shows("active")
+    await own.shows("Active")
     await story.reply(own, f"approved by @{carol.name}: nominal quota", "until")
 
 
 async def is_put_back(story: Story, request: Card, own: Card) -> None:
     """An override ends, and its thread in #team-a says what the quota is now."""
-    await request.shows("ended")
-    await own.shows("ended")
+    await request.shows("Ended")
+    await own.shows("Ended")
     await story.reply(own, "The override has ended: the nominal quota of team-a is 4 GPUs of h100.")
 
 

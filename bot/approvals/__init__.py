@@ -1,4 +1,4 @@
-"""Requests that people decide."""
+"""Requests for approval, and the votes on them."""
 
 from bot.approvals.controller import ApprovalController
 from bot.approvals.service import Approvals, Request

@@ -1,4 +1,4 @@
-"""Ends requests that nobody decided in time, and reminds those who can."""
+"""Expires requests that were not decided in time, and reminds the approvers."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +16,7 @@ from bot.slack.messages import Note, say_once
 
 
 class ApprovalController:
-    """Keeps requests: a reminder once, and an end when their time is over."""
+    """Reminds the approvers of a pending request once, and expires it when its time is over."""
 
     kind = KIND
 
@@ -33,7 +33,7 @@ class ApprovalController:
         self._approvals = approvals
 
     def step(self, row_id: str) -> Step:
-        """When to look again, with the reminder or the end that is due now."""
+        """The time of the next step, with the reminder or expiry that is due now."""
         approval = self._database.read(lambda session: session.get(Approval, row_id))
         now = self._clock.now()
         if approval is None or approval.phase != ApprovalPhase.ASKED:
@@ -41,7 +41,7 @@ class ApprovalController:
         return Step(_next_look(approval, now), lambda session: self._save(session, row_id, now))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Nothing outside is asked here, so there is nothing to say."""
+        """Nothing to show: no other system is called here."""
 
     def _save(self, session: Session, row_id: str, now: datetime) -> None:
         approval = session.get_one(Approval, row_id)
@@ -69,4 +69,6 @@ def _next_look(approval: Approval, now: datetime) -> datetime | None:
 
 def _reminder(approval: Approval, waiting: list[str]) -> Markup:
     people = " ".join(person(who) for who in waiting)
-    return join(people, " this still waits for a decision, until ", when(approval.expires_at), ".")
+    return join(
+        people, " this request still waits for a decision until ", when(approval.expires_at), "."
+    )

@@ -1,4 +1,4 @@
-"""Where requests are decided, and what their cards say there."""
+"""The channels where requests are decided, and what cards show there."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _MOST_DECIDERS = 10
 
 @dataclass(frozen=True)
 class Deciding:
-    """How a request stands in words, who can decide it, and by which buttons.
+    """What a card shows of a request: its state, its deciders and its buttons.
 
-    `is_there` is true where it is decided; deciders and buttons are named there alone.
+    `is_there` is true in channels where it is decided; only there are deciders and buttons set.
     """
 
     lines: tuple[Markup, ...] = ()
@@ -39,7 +39,7 @@ class Asked:
 def deciding(
     session: Session, approvals: Approvals, settings: Settings, asked: Asked, channel: str
 ) -> Deciding:
-    """How the newest request about something stands, for a card in this channel."""
+    """The state of the newest request about a subject, for a card in this channel."""
     is_there = is_decided_in(settings, asked.channel, channel)
     approval = approvals.of(session, asked.kind, asked.id)
     if approval is None:
@@ -52,15 +52,15 @@ def deciding(
 
 
 def places(settings: Settings, deciders: Sequence[str]) -> Sequence[str]:
-    """Where requests are shown to those who decide: in one channel, else to each of them alone."""
+    """Where approvers see requests: in the approvals channel, else each in a direct message."""
     channel = _channel(settings)
     return (channel,) if channel else deciders
 
 
 def is_decided_in(settings: Settings, asked_in: str, channel: str) -> bool:
-    """Whether a card in this channel is for those who decide, of a request made in another one.
+    """Whether a card in this channel is for the approvers.
 
-    A request that was made in the approvers' own channel has one card, which is for both.
+    A request made in the approvers' own channel has one card, for requester and approvers.
     """
     return channel == _channel(settings) or (
         channel != asked_in and channel not in _channels_of_teams(settings)

@@ -1,4 +1,4 @@
-"""Requests that people decide: who may, how many of them, and whether it still holds."""
+"""Requests for approval: who decides, how many have to, and whether an approval holds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from bot.slack.messages import refresh_cards
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: `policy` is a key of the configuration's approvals section.
+    """A request to be made; `policy` is a key of the configuration's approvals section.
 
-    With `breaks_glass` an admin is about to approve it alone, so it is never hopeless.
+    With `breaks_glass`, an admin is about to approve it alone, so too few approvers do not matter.
     """
 
     subject_kind: str
@@ -44,14 +44,14 @@ class Request:
 
 
 class Approvals:
-    """Asks, counts and ends requests under the policies in force; nothing outside is called."""
+    """Makes requests, counts votes and ends requests by current policies; no external calls."""
 
     def __init__(self, settings: Callable[[], Settings], access: Access) -> None:
         self._settings = settings
         self._access = access
 
     def ask(self, session: Session, request: Request, now: datetime) -> Approval:
-        """A new request; LimitError at once when too few people could ever approve it."""
+        """Makes a request; LimitError if there are too few approvers for it."""
         policy = self._policy(request.policy)
         if not request.breaks_glass:
             self._refuse_hopeless(session, policy, request.requester.person)
@@ -78,7 +78,10 @@ class Approvals:
     def vote(
         self, session: Session, approval_id: str, voter: Caller, verdict: Verdict, now: datetime
     ) -> Approval:
-        """The request after this person's word; NotAllowedError and ConflictError say why not."""
+        """Records a vote, and returns the request.
+
+        NotAllowedError or ConflictError says why the person cannot vote.
+        """
         approval = self._get(session, approval_id)
         self._refuse_vote(session, approval, voter, now)
         self._write_vote(session, approval, voter, verdict, now)
@@ -93,7 +96,7 @@ class Approvals:
     def break_glass(
         self, session: Session, approval_id: str, by: Caller, now: datetime
     ) -> Approval:
-        """Approves at once on an admin's own word, marked for ever as what it was."""
+        """Approves a request on one admin's vote alone, and marks it as such permanently."""
         self._access.require(by, Right.BREAK_GLASS)
         approval = self._get(session, approval_id)
         if approval.phase != ApprovalPhase.ASKED:
@@ -115,12 +118,12 @@ class Approvals:
         ).first()
 
     def waiting(self, session: Session) -> list[Approval]:
-        """The requests that nobody has decided, oldest first."""
+        """The pending requests, oldest first."""
         open_ones = select(Approval).where(col(Approval.phase) == ApprovalPhase.ASKED)
         return list(session.scalars(open_ones.order_by(col(Approval.id))))
 
     def stands(self, session: Session, approval: Approval) -> bool:
-        """Whether an approved request still has its votes under today's policy."""
+        """Whether an approved request still has enough votes under the current policy."""
         if approval.phase not in {ApprovalPhase.APPROVED, ApprovalPhase.USED}:
             return False
         if approval.is_break_glass:
@@ -129,22 +132,22 @@ class Approvals:
         return len(self._supporters(session, approval)) >= self._policy(approval.policy).needed
 
     def use(self, session: Session, approval: Approval, digest: str, now: datetime) -> bool:
-        """Spends the approval at the act; False when it no longer holds, which is then said.
+        """Uses the approval for its action; returns False, and notes why, if it no longer holds.
 
-        An approver who has lost the right meanwhile puts it back to asked; a subject that is
-        not what was shown voids it. Spending it twice is the same as once.
+        If an approver has lost the right to approve, the request is pending again. If the subject
+        is no longer what the approvers saw, the request is voided. Using it twice is harmless.
         """
         if approval.phase == ApprovalPhase.USED:
             return True
         if approval.phase != ApprovalPhase.APPROVED:
             return False
         if approval.digest != digest:
-            self.void(session, approval, "what was asked for has changed since", now)
+            self.void(session, approval, "the request has changed since it was shown", now)
             return False
         if not self.stands(session, approval):
             approval.phase = ApprovalPhase.ASKED
             approval.decided_at = None
-            approval.note = "An approver has lost the right to approve; it is asked again."
+            approval.note = "An approver lost the right to approve, so a new approval is needed."
             approval.expires_at = max(
                 approval.expires_at, now + self._policy(approval.policy).expires
             )
@@ -154,29 +157,29 @@ class Approvals:
         return True
 
     def deciders(self, session: Session, approval: Approval) -> list[str]:
-        """The people whose word an undecided request waits for."""
+        """The people whose votes a pending request waits for."""
         circle = self._policy(approval.policy).approvers
         said = {vote.person for vote in self.votes(session, approval)}
         return sorted(self._access.people_in(session, circle) - said - {approval.requester})
 
     def concerned(self, session: Session, approval: Approval) -> tuple[list[str], list[str]]:
-        """The people and user groups that decide whether the votes still count."""
+        """The people and user groups that determine whether the votes still count."""
         voters = [vote.person for vote in self.votes(session, approval)]
         return voters, list(self._policy(approval.policy).approvers.groups)
 
     def void(self, session: Session, approval: Approval, why: str, now: datetime) -> None:
-        """Ends a request that makes no sense any more."""
+        """Voids a pending or approved request, and notes why."""
         if approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.APPROVED}:
             approval.note = f"Void: {why}."
             self._close(session, approval, ApprovalPhase.VOIDED, now)
 
     def expire(self, session: Session, approval: Approval, now: datetime) -> None:
-        """Ends a request that nobody decided in time."""
+        """Expires a pending request whose time is over."""
         if approval.phase == ApprovalPhase.ASKED and now >= approval.expires_at:
             self._close(session, approval, ApprovalPhase.EXPIRED, now)
 
     def votes(self, session: Session, approval: Approval) -> list[Vote]:
-        """Everybody's word, in the order it was given."""
+        """The votes on a request, in the order they were cast."""
         return list(
             session.scalars(
                 select(Vote).where(col(Vote.approval_id) == approval.id).order_by(col(Vote.id))
@@ -184,7 +187,7 @@ class Approvals:
         )
 
     def buttons(self, approval: Approval) -> tuple[Button, ...]:
-        """Approve and Deny while there is something to decide."""
+        """Approve and Deny, while the request is pending."""
         if approval.phase != ApprovalPhase.ASKED:
             return ()
         return (
@@ -193,7 +196,7 @@ class Approvals:
         )
 
     def lines(self, session: Session, approval: Approval) -> tuple[Markup, ...]:
-        """How the request stands, in words: votes, decision, deadline."""
+        """The state of the request as text: votes, decision, deadline."""
         votes = self.votes(session, approval)
         said = tuple(
             join(person(v.person), " approved " if v.verdict == Verdict.APPROVE else " denied ",
@@ -209,9 +212,9 @@ class Approvals:
                 missing = max(1, approval.needed - votes)
                 noun = "approval" if missing == 1 else "approvals"
                 until = when(approval.expires_at)
-                return (join(f"Waits for {missing} {noun} until ", until, "."),)
+                return (join(f"Waiting for {missing} {noun} until ", until, "."),)
             case ApprovalPhase.EXPIRED:
-                return (join("Nobody decided until ", when(approval.expires_at), "."),)
+                return (join("No decision was made by ", when(approval.expires_at), "."),)
             case _ if approval.is_break_glass:
                 return (join("*Break-glass*: approved by an admin alone."),)
             case _:
@@ -221,9 +224,9 @@ class Approvals:
         deciders = self._access.people_in(session, policy.approvers) - {requester}
         if len(deciders) < policy.needed:
             raise LimitError(
-                f"Nobody could approve this: it takes {policy.needed} approver(s) other than you"
-                f" and there {'is' if len(deciders) == 1 else 'are'} {len(deciders)}.",
-                "Ask an admin to add approvers to the configuration.",
+                f"This request cannot be approved: it needs {policy.needed} approver(s) other than"
+                f" you, and there {'is' if len(deciders) == 1 else 'are'} {len(deciders)}.",
+                "Ask a platform admin to add approvers to the configuration.",
             )
 
     def _refuse_vote(
@@ -231,23 +234,23 @@ class Approvals:
     ) -> None:
         if voter.person == approval.requester:
             raise NotAllowedError(
-                "You cannot decide your own request.", "Somebody else of the approvers has to."
+                "You cannot decide your own request.", "Another approver has to decide it."
             )
         if not self._access.is_in(session, self._policy(approval.policy).approvers, voter.person):
             raise NotAllowedError(
-                "You are not an approver of this.",
-                "The approvers are named in the configuration; ask an admin.",
+                "You are not an approver of this request.",
+                "The configuration names the approvers; ask a platform admin.",
             )
         if approval.phase != ApprovalPhase.ASKED:
             raise ConflictError(*self._already(session, approval))
         if now >= approval.expires_at:
-            raise ConflictError("This request has expired.", "It has to be asked again.")
+            raise ConflictError("This request has expired.", "Make the request again.")
 
     def _already(self, session: Session, approval: Approval) -> tuple[str, str]:
         votes = self.votes(session, approval)
         by = f" by <@{votes[-1].person}>" if votes else ""
         word = "approved" if approval.phase == ApprovalPhase.USED else approval.phase
-        return f"This request is {word} already{by}.", "Nothing was changed by your click."
+        return f"This request is already {word}{by}.", "Your click changed nothing."
 
     def _write_vote(
         self, session: Session, approval: Approval, voter: Caller, verdict: Verdict, now: datetime
@@ -294,5 +297,5 @@ class Approvals:
     def _get(self, session: Session, approval_id: str) -> Approval:
         approval = session.get(Approval, approval_id)
         if approval is None:
-            raise NotFoundError("This request does not exist any more.", "Ask again.")
+            raise NotFoundError("This request no longer exists.", "Make the request again.")
         return approval

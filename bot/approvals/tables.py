@@ -1,4 +1,4 @@
-"""The rows of requests and of what people said about them."""
+"""The rows of requests for approval, and of the votes on them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ LANE = "approvals"
 
 
 class ApprovalPhase(StrEnum):
-    """How far a request is."""
+    """The phase of a request; ASKED is pending, USED is after its action."""
 
     ASKED = "asked"
     APPROVED = "approved"
@@ -26,14 +26,14 @@ class ApprovalPhase(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What one person says."""
+    """One person's vote."""
 
     APPROVE = "approve"
     DENY = "deny"
 
 
 class Approval(SQLModel, table=True):
-    """A request about a subject; `digest` is of what the deciders were shown."""
+    """A request about a subject; `digest` is a hash of what the approvers were shown."""
 
     __tablename__: ClassVar[Any] = "approvals"
 
@@ -59,7 +59,7 @@ class Approval(SQLModel, table=True):
 
 
 class Vote(SQLModel, table=True):
-    """What one person said about one request; the last word of each person counts."""
+    """One person's vote on one request; each person's latest vote counts."""
 
     __tablename__: ClassVar[Any] = "votes"
     __table_args__ = (UniqueConstraint("approval_id", "person"),)

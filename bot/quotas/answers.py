@@ -1,4 +1,4 @@
-"""What people read when they ask how quotas stand, or what was changed."""
+"""The answers to `/quota status`, `/quota history` and `/approval list`."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ def status_card(statuses: Sequence[TeamStatus]) -> Card:
 
 @dataclass(frozen=True)
 class Past:
-    """An override, and who decided it."""
+    """An override with the people who decided it."""
 
     row: Override
     deciders: tuple[str, ...]
 
 
 def history_card(entries: Sequence[Past], team: str | None) -> Card:
-    """Who asked for what when, who approved it, and how it ended; newest first."""
+    """Overrides with their requester, approvers and outcome; newest first."""
     whose = f" of {team}" if team else ""
-    nothing = plain("No override was asked for yet.")
+    nothing = plain("No overrides have been requested yet.")
     return Card(
         title=f"Quota overrides{whose}",
         lines=tuple(_told(entry) for entry in entries) or (nothing,),
@@ -47,9 +47,9 @@ def history_card(entries: Sequence[Past], team: str | None) -> Card:
 
 
 def requests_card(rows: Sequence[Override]) -> Card:
-    """What waits for a decision, oldest first."""
+    """The pending requests, oldest first."""
     lines = tuple(_asked(row) for row in rows)
-    return Card("Requests that wait", lines=lines or (plain("Nothing waits for a decision."),))
+    return Card("Pending requests", lines=lines or (plain("No requests are pending."),))
 
 
 def _clusters(statuses: Sequence[TeamStatus], team: str) -> int:
@@ -57,7 +57,7 @@ def _clusters(statuses: Sequence[TeamStatus], team: str) -> int:
 
 
 def _name(status: TeamStatus, in_many: Collection[str]) -> str:
-    """Whose it is, and in which cluster where there are several."""
+    """The team, with its cluster if it has several."""
     return f"{status.team} ({status.cluster})" if status.team in in_many else status.team
 
 
@@ -87,9 +87,9 @@ def _pending(status: TeamStatus) -> str:
 
 def _overrides(status: TeamStatus, *, named: bool) -> Iterator[Markup]:
     for row in status.overrides:
-        end = join("until ", when(row.ends_at)) if row.ends_at else Markup("being started")
+        end = join("until ", when(row.ends_at)) if row.ends_at else Markup("starting")
         if row.phase == OverridePhase.ENDING:
-            end = Markup("being put back")
+            end = Markup("restoring the quota")
         what = f"{row.team} " if named else ""
         yield join("Override ", code(number(row)), plain(f": {what}{signed(row.amount)} "),
                    plain(row.flavor), ", ", end, ".")  # fmt: skip
@@ -99,7 +99,7 @@ def _footer(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
     for status in statuses:
         if not status.queue and status.age_seconds < inf:
             yield plain(
-                f"The {status.queue_kind} of {status.team} was not seen in {status.cluster}."
+                f"The {status.queue_kind} of {status.team} was not found in {status.cluster}."
             )
     clusters = {each.cluster: each for each in statuses}
     for cluster, each in clusters.items():
@@ -108,10 +108,10 @@ def _footer(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
             yield plain(f"Cluster {cluster} has {each.unchangeable}.")
         if each.age_seconds == inf:
             said = f" {cluster} does not answer." if each.trouble else ""
-            yield plain(f"The queues of cluster {cluster} were not read yet.{said}")
+            yield plain(f"The queues of cluster {cluster} have not been read yet.{said}")
         elif each.trouble:
             age = int(each.age_seconds)
-            yield plain(f"Cluster {cluster} does not answer; its figures are as of {age} s ago.")
+            yield plain(f"Cluster {cluster} does not answer; its figures are {age} s old.")
         elif each.age_seconds > FRESH_SECONDS:
             yield plain(f"As of {int(each.age_seconds)} s ago{where}.")
 
@@ -121,7 +121,7 @@ def _told(entry: Past) -> Markup:
 
 
 def _asked(row: Override) -> Markup:
-    what = plain(f" {row.team}: {change(row)} ({row.reason}), asked by ")
+    what = plain(f" {row.team}: {change(row)} ({row.reason}), requested by ")
     return join(code(number(row)), what, person(row.requester), " ", when(row.asked_at))
 
 
@@ -135,7 +135,7 @@ def _decision(entry: Past) -> Markup:
 def _how_it_ended(row: Override) -> Markup:
     match row.phase:
         case OverridePhase.ENDED if row.mode == Mode.BASE:
-            return join(", set for good ", _moment(row))
+            return join(", set permanently ", _moment(row))
         case OverridePhase.ENDED:
             return join(", ended ", _moment(row))
         case OverridePhase.REVOKED:
@@ -149,7 +149,7 @@ def _how_it_ended(row: Override) -> Markup:
         case OverridePhase.DENIED:
             return Markup("")
         case _:
-            return join(", ", plain(row.phase))
+            return join(", ", "pending" if row.phase == OverridePhase.ASKED else plain(row.phase))
 
 
 def _moment(row: Override) -> Markup:

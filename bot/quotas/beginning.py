@@ -1,4 +1,4 @@
-"""How an approved override begins: what it changes is looked at, checked, and noted down."""
+"""Starts an approved override: its quotas are read, checked and recorded."""
 
 import hashlib
 import json
@@ -27,12 +27,12 @@ from bot.quotas.tables import (
     lane_of,
 )
 
-_NOTHING_TO_GIVE = "It has nothing to give meanwhile."
+_NOTHING_TO_GIVE = "It has none to give at present."
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a place said; `epoch` is of its quota while nobody managed it, else None."""
+    """A quota as it was read; `epoch` is that of its row while unmanaged, else None."""
 
     place: Place
     observed: Observed
@@ -40,14 +40,14 @@ class Look:
 
 
 def digest_of(row: Override) -> str:
-    """A digest of what the deciders are shown."""
+    """A hash of what the approvers are shown."""
     shown = [row.team, row.cluster, row.queue, row.flavor, row.resource, row.mode]
     shown += [f"{row.amount:f}", str(row.donor_queue), str(row.duration_seconds), row.reason]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
 def places(row: Override) -> tuple[Place, ...]:
-    """What the override changes, in the order in which it is changed: a donor gives first."""
+    """The quotas that the override changes, in order: that of a donor first."""
     field = BORROWING if row.mode == Mode.BORROWING_LIMIT else NOMINAL
     own = Place(row.queue, row.flavor, row.resource, field)
     if row.donor_queue is None:
@@ -56,7 +56,7 @@ def places(row: Override) -> tuple[Place, ...]:
 
 
 def epochs(session: Session, row: Override) -> tuple[int | None, ...]:
-    """The epochs of what the override changes, to be read before a look."""
+    """The epochs of these quotas, to be read before the quotas themselves."""
     found = (quota_at(session, row.cluster, place) for place in places(row))
     return tuple(
         0 if quota is None else quota.epoch if quota.baseline is None else None for quota in found
@@ -64,7 +64,7 @@ def epochs(session: Session, row: Override) -> tuple[int | None, ...]:
 
 
 def look_at(overrides: Overrides, row: Override, known: Sequence[int | None]) -> tuple[Look, ...]:
-    """How things stand in the cluster itself."""
+    """These quotas, read from the cluster."""
     return tuple(
         Look(place, overrides.look(place).observed, epoch)
         for place, epoch in zip(places(row), known, strict=True)
@@ -72,7 +72,7 @@ def look_at(overrides: Overrides, row: Override, known: Sequence[int | None]) ->
 
 
 def looks_in_view(session: Session, engine: Engine, row: Override) -> tuple[Look, ...]:
-    """How things stand as the view shows it; nothing outside is asked."""
+    """These quotas, as the view shows them; no external call is made."""
     notes = dict(engine.overrides.notes())
     found = []
     for place, epoch in zip(places(row), epochs(session, row), strict=True):
@@ -111,9 +111,10 @@ def managed(session: Session, cluster: str, workspace_id: str, place: Place) -> 
 
 @dataclass(frozen=True)
 class Start:
-    """One leg that can begin; of a quota that is not managed yet, its baseline and its value.
+    """One leg that can start.
 
-    `total` is what the figure then is, with all overrides that are on.
+    `found` is the baseline and the value of a quota that is not managed yet, else None. `total` is
+    the value after the start, with all active overrides.
     """
 
     quota: ManagedQuota
@@ -125,16 +126,16 @@ class Start:
 def starts(
     session: Session, row: Override, looks: Sequence[Look], now: datetime
 ) -> tuple[Start, ...] | None:
-    """What would begin now; None when things changed since the looks, which are then taken anew.
+    """The legs that would start now; None if a quota changed since it was read.
 
-    ConflictError says why it cannot begin at all.
+    The quotas are then read again. ConflictError says why the override cannot start.
     """
     found = [_start(session, row, look, now) for look in looks]
     return tuple(each for each in found if each) if all(found) else None
 
 
 def switch_first(session: Session, row: Override, legs: Sequence[Start], now: datetime) -> None:
-    """Notes all legs down, the first one on."""
+    """Records all legs, and switches the first one on."""
     row.phase = OverridePhase.APPROVED
     row.starts_at = now
     if row.duration_seconds is not None:
@@ -158,7 +159,7 @@ def switch_first(session: Session, row: Override, legs: Sequence[Start], now: da
 
 
 def absorb(session: Session, legs: Sequence[Leg]) -> None:
-    """Makes what the legs changed part of the baseline, which changes nothing in the queue."""
+    """Makes the legs' changes part of the baseline; the queue itself does not change."""
     for leg in legs:
         quota = session.get_one(ManagedQuota, leg.quota_id)
         quota.baseline = (quota.baseline or Decimal(0)) + leg.delta
@@ -166,7 +167,7 @@ def absorb(session: Session, legs: Sequence[Leg]) -> None:
 
 
 def _shown(figures: Figures, place: Place) -> tuple[Decimal | None, Decimal]:
-    """A figure in the view, and the lowest value that it can have."""
+    """A quota in the view, and the lowest value that it can have."""
     if place.field == BORROWING:
         return figures.borrowing_limit, ZERO
     nominal = None if figures.is_unlimited else figures.nominal
@@ -195,13 +196,13 @@ def _start(session: Session, row: Override, look: Look, now: datetime) -> Start 
         )
     if lowest < look.observed.least:
         room = lowest - delta - look.observed.least
-        hint = f"The most to give is {format_quantity(room)}." if room > 0 else _NOTHING_TO_GIVE
+        hint = f"The maximum is {format_quantity(room)}." if room > 0 else _NOTHING_TO_GIVE
         raise ConflictError(below_lent(quota.queue, look.observed, lowest), hint)
     return Start(quota, delta, found, base + passing(active) + delta)
 
 
 def _lowest(base: Decimal, active: Sequence[Active]) -> Decimal:
-    """The lowest that a figure is while these end one after the other; `base` has those on."""
+    """The lowest value while these end one by one; `base` includes the permanent changes."""
     lasts = [each for each in active if each.until is not None]
     own = active[-1]
     left = base + (own.delta if own.until is None else ZERO)
@@ -227,7 +228,7 @@ def _usable(look: Look) -> Decimal:
 
 
 def _baseline(observed: Observed, value: Decimal) -> Decimal:
-    """What the figure is without overrides: a note of ours that still holds knows better."""
+    """The value without overrides: from our annotation, if the quota still has its value."""
     note = observed.note
     return decoded(note.baseline) if note and value == decoded(note.value) else value
 

@@ -1,4 +1,4 @@
-"""What the card of an override says. Pure: from rows and figures to a card."""
+"""Builds the card of an override from its row and figures. Pure: no I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bot.slack.markup import Markup, channel, code, join, person, plain, when
 
 @dataclass(frozen=True)
 class Quarrel:
-    """A figure that somebody else has changed, and what it is with overrides on their value."""
+    """A quota changed outside Quartermaster, and its value with the overrides added to that."""
 
     quota: ManagedQuota
     with_theirs: str
@@ -25,12 +25,12 @@ class Quarrel:
 
 @dataclass(frozen=True)
 class Standing:
-    """How an override stands: its approval in words, its effect, and what is in the way.
+    """The state of an override: its approval as text, its effect, and its problems.
 
-    `effect` is for those who decide: None where its queues were not seen, and a sentence where it
-    could not begin. `after_end` is what the
-    engine leaves of runs above quota then. `asker` is a name, so
-    that nobody is notified of their own request; `deciders` are mentioned while it waits.
+    `effect` is for approvers: None if its queues were not found, a sentence if it could not start.
+    `after_end` says what the engine does with runs above quota at the end. `asker` is a name, so
+    that requesters are not notified of their own request; `deciders` are mentioned while it is
+    pending.
     """
 
     asker: str
@@ -46,7 +46,7 @@ class Standing:
 def override_card(
     row: Override, standing: Standing, settings: Quotas, *, for_deciders: bool
 ) -> Card:
-    """The card; those who decide see the effect and the buttons too."""
+    """The card of an override; approvers see its effect and the buttons too."""
     state, tone = _STATES[OverridePhase(row.phase)]
     weighs = for_deciders and row.phase == OverridePhase.ASKED
     return Card(
@@ -66,38 +66,38 @@ def override_card(
 
 
 _STATES = {
-    OverridePhase.ASKED: ("waits for approval", Tone.WAITING),
-    OverridePhase.APPROVED: ("approved, taking effect", Tone.WORKING),
-    OverridePhase.ACTIVE: ("active", Tone.GOOD),
-    OverridePhase.ENDING: ("ending, being put back", Tone.WORKING),
-    OverridePhase.ENDED: ("ended", Tone.QUIET),
-    OverridePhase.DENIED: ("denied", Tone.BAD),
-    OverridePhase.EXPIRED: ("expired", Tone.STOPPED),
-    OverridePhase.REVOKED: ("revoked", Tone.STOPPED),
-    OverridePhase.FAILED: ("failed", Tone.BAD),
+    OverridePhase.ASKED: ("Waiting for approval", Tone.WAITING),
+    OverridePhase.APPROVED: ("Approved, taking effect", Tone.WORKING),
+    OverridePhase.ACTIVE: ("Active", Tone.GOOD),
+    OverridePhase.ENDING: ("Ending, restoring the quota", Tone.WORKING),
+    OverridePhase.ENDED: ("Ended", Tone.QUIET),
+    OverridePhase.DENIED: ("Denied", Tone.BAD),
+    OverridePhase.EXPIRED: ("Expired", Tone.STOPPED),
+    OverridePhase.REVOKED: ("Revoked", Tone.STOPPED),
+    OverridePhase.FAILED: ("Failed", Tone.BAD),
 }
 
 
 def _called(deciders: Sequence[str]) -> Markup:
-    """Those who can decide; a new card notifies them once, its edits nobody."""
-    return join(" or ".join(person(each) for each in deciders), " can decide it.")
+    """Mentions the approvers: a new card notifies them once, edits notify no one."""
+    return join(" or ".join(person(each) for each in deciders), " can decide.")
 
 
 def _facts(row: Override, asker: str) -> Iterator[tuple[str, Markup]]:
     yield "Change", plain(change(row))
     if row.donor_team:
         yield "Lent by", plain(row.donor_team)
-    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
-    yield "Why", plain(row.reason)
+    yield "Requested by", join(plain(asker), " in ", channel(row.channel))
+    yield "Reason", plain(row.reason)
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
     elif row.ends_at is not None:
         yield "Until", when(row.ends_at)
     elif row.mode == Mode.BASE:
-        yield "For", plain("good")
+        yield "Duration", plain("permanent")
     elif row.duration_seconds is not None:
         length = format_duration(timedelta(seconds=row.duration_seconds))
-        yield "Until", plain(f"{length} after the approval")
+        yield "Until", plain(f"{length} after approval")
     if row.revoked_by:
         yield "Revoked by", person(row.revoked_by)
 
@@ -107,7 +107,7 @@ def _in_the_way(row: Override, standing: Standing) -> Iterator[Markup]:
         yield join("*Stopped*: ", plain(quarrel.quota.stopped_because))
     for trouble in (row.trouble, *standing.troubles):
         if trouble:
-            yield join("*Late*: ", plain(trouble), " It is tried again.")
+            yield join("*Late*: ", plain(trouble), " Retrying.")
     if row.phase == OverridePhase.FAILED and row.note:
         yield plain(row.note)
 
@@ -120,24 +120,24 @@ def _quarrel_buttons(standing: Standing) -> Iterator[Button]:
         value, theirs = f"{quota.id}:{quota.stranger:f}", format_quantity(quota.stranger)
         yield Button(
             "quota.adopt",
-            "Take theirs as the new base",
+            "Use the external value as base",
             value,
             confirm=Confirm(
-                "Take theirs?",
-                f"The base of {quarrel.queue_kind} {quota.queue} becomes {theirs}; with the "
-                f"overrides that are on it is set to {quarrel.with_theirs}.",
-                "Take theirs",
+                "Use the external value?",
+                f"The base of {quarrel.queue_kind} {quota.queue} becomes {theirs}. With the active "
+                f"overrides, the value is set to {quarrel.with_theirs}.",
+                "Use it",
             ),
         )
-        yield Button("quota.rewrite", "Write ours again", value, "danger")
+        yield Button("quota.rewrite", "Restore the expected value", value, "danger")
 
 
 def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Markup]:
     effect = standing.effect
     if effect is None:
-        yield plain("What it takes from whom is unknown: its queues were not read yet.")
+        yield plain("The effect is unknown: its queues have not been read yet.")
     elif isinstance(effect, str):
-        yield join("*It cannot begin now*: ", plain(effect))
+        yield join("*Cannot start now*: ", plain(effect))
     else:
         yield plain(_sum(row, effect))
         yield from _for_now(row, effect)
@@ -145,40 +145,40 @@ def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Ma
             yield plain(_donor(row, effect))
         if effect.borrowers:
             names = ", ".join(f"{each.queue} {amount(each.borrowed)}" for each in effect.borrowers)
-            yield plain(f"Others borrow now, which can be reclaimed: {names}.")
+            yield plain(f"Other queues borrow now, and these GPUs can be reclaimed: {names}.")
         yield from _waiting(row, effect.prospects)
     if row.mode != Mode.BASE:
         yield plain(_end(settings, standing.after_end))
     elif isinstance(effect, Effect) and effect.taker[1].nominal < effect.taker[0].nominal:
-        yield plain(f"When it is lowered {standing.after_end}")
+        yield plain(f"When the quota is lowered, {standing.after_end}")
 
 
 def _sum(row: Override, effect: Effect) -> str:
     if row.mode == Mode.BORROWING_LIMIT:
         before, after = (amount(each.borrowing_limit) for each in effect.taker)
         return (
-            f"Nominal quotas stay as they are: {row.team} may borrow {after} instead of {before} "
+            f"Nominal quotas do not change: {row.team} may borrow {after} instead of {before} "
             "while others leave GPUs idle."
         )
-    total = f"Nominal quotas of {row.flavor} would be {amount(effect.nominal_sum)}"
+    total = f"Nominal quotas of {row.flavor} would total {amount(effect.nominal_sum)}"
     if effect.allocatable is None:
-        return f"{total}; how many GPUs are allocatable is unknown."
+        return f"{total}; the number of allocatable GPUs is unknown."
     over = effect.nominal_sum - effect.allocatable
     if over > 0:
         return (
             f"{total} of {amount(effect.allocatable)} allocatable GPUs: {amount(over)} more than "
-            "there are, so runs may be admitted and then wait for a node."
+            "exist, so runs may be admitted and then wait for a node."
         )
     return f"{total} of {amount(effect.allocatable)} allocatable GPUs."
 
 
 def _for_now(row: Override, effect: Effect) -> Iterator[Markup]:
-    """What a new base comes to while overrides are on."""
+    """The quota that a new base results in while overrides are active."""
     total = effect.taker[1].nominal
     if row.mode == Mode.BASE and total != row.amount:
         yield plain(
-            f"With the overrides that are on the nominal quota is {amount(total)}; once they have"
-            f" ended it is {amount(row.amount)}."
+            f"With the active overrides, the nominal quota is {amount(total)}; after they end, it"
+            f" is {amount(row.amount)}."
         )
 
 
@@ -197,24 +197,26 @@ def _donor(row: Override, effect: Effect) -> str:
 
 def _waiting(row: Override, prospects: tuple[Prospect, ...] | None) -> Iterator[Markup]:
     if prospects is None:
-        yield plain(f"What waits in {row.team} is unknown.")
+        yield plain(f"The pending workloads of {row.team} are unknown.")
     elif not prospects:
-        yield plain(f"Nothing of {row.team} waits now.")
+        yield plain(f"{row.team} has no pending workloads.")
     for each in prospects or ():
-        outlook = _OUTLOOKS[each.outlook] if each.outlook else "may start or not: figures missing"
+        outlook = (
+            _OUTLOOKS[each.outlook] if each.outlook else "may or may not start: figures missing"
+        )
         yield join(code(each.name), plain(f" ({gpus(each.gpus)}) {outlook}."))
 
 
 _OUTLOOKS = {
     Outlook.STARTS: "would start now",
     Outlook.RECLAIMS: "would start once borrowed GPUs are reclaimed",
-    Outlook.LACKS_NODES: "would be admitted, and then wait for a node",
+    Outlook.LACKS_NODES: "would be admitted and then wait for a node",
     Outlook.WAITS: "would still wait",
 }
 
 
 def _end(settings: Quotas, after_end: str) -> str:
     if settings.after_end == "keep":
-        return f"At its end {after_end}"
+        return f"When it ends, {after_end}"
     notice = format_duration(settings.stop_notice)
-    return f"At its end runs above quota are stopped, {notice} after a notice."
+    return f"When it ends, runs above quota are stopped, {notice} after a notice."

@@ -1,4 +1,4 @@
-"""Whether the quota engine of a cluster is there, and the teams' queues: for the doctor."""
+"""The doctor's checks of a cluster's quota engine and of the teams' queues."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from bot.findings import Finding, Findings
 
 
 def engine_finding(engine: str, cluster: Cluster, about: str) -> Finding:
-    """Whether the engine that the configuration names is there."""
+    """Checks that the configured engine is installed."""
     if engine == "none":
         return _no_engine(cluster, about)
     if engine == "kai":
@@ -22,7 +22,7 @@ def engine_finding(engine: str, cluster: Cluster, about: str) -> Finding:
 def queue_findings(
     engine: str, teams: Mapping[str, Team], cluster: Cluster, about: str
 ) -> Findings:
-    """Whether runs of these teams can get into their queues."""
+    """Checks that runs of these teams can enter their queues."""
     if engine == "kueue":
         yield from _local_queues(teams, cluster, about)
     if engine == "kai":
@@ -32,26 +32,26 @@ def queue_findings(
 def _engine(
     cluster: Cluster, about: str, wanted: tuple[str, str], other: tuple[str, str]
 ) -> Finding:
-    """Whether the engine is there; `other` is the word of the setting for what may be instead."""
+    """Checks that the engine is installed; `other` is the alternative to suggest."""
     name, group = wanted
     served = cluster.served(group)
     if served:
         return Finding(f"{about} {name}", "ok", f"serves {', '.join(served)}")
     remedy = f"Install {name}, see docs."
     if cluster.served(other[1]):
-        remedy = f"Set clusters.{cluster.name}.engine: {other[0]}, which is there."
-    says = "is not served; runs would never start"
+        remedy = f"Set clusters.{cluster.name}.engine: {other[0]}, which is installed."
+    says = "is not served, so runs would never start"
     return Finding(f"{about} {name}", "failed", says, remedy)
 
 
 def _no_engine(cluster: Cluster, about: str) -> Finding:
-    """Whether the engine that nobody named is there after all."""
+    """Warns if an engine is installed although the configuration names none."""
     for name, setting, group in (("Kueue", "kueue", KUEUE), ("KAI", "kai", KAI)):
         if cluster.served(group):
-            says = f"{name} is there, and runs go past it"
-            remedy = f"Set clusters.{cluster.name}.engine: {setting}, unless it is meant so."
+            says = f"{name} is installed, but runs bypass it"
+            remedy = f"Set clusters.{cluster.name}.engine: {setting}, unless this is intended."
             return Finding(f"{about} quotas", "warning", says, remedy)
-    return Finding(f"{about} quotas", "ok", "no engine: runs start when nodes have room")
+    return Finding(f"{about} quotas", "ok", "no engine: runs start when nodes have free capacity")
 
 
 def _local_queues(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
@@ -62,7 +62,7 @@ def _local_queues(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Fi
             remedy = f"Create LocalQueue {place}, or set teams.{name}.queue."
             yield Finding(f"{about} {name}", "failed", f"LocalQueue {place} is missing", remedy)
         else:
-            says = f"LocalQueue {place} leads to ClusterQueue {queue.spec.cluster_queue}"
+            says = f"LocalQueue {place} points to ClusterQueue {queue.spec.cluster_queue}"
             yield Finding(f"{about} {name}", "ok", says)
 
 
@@ -76,9 +76,9 @@ def _kai_queues(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Find
             yield Finding(f"{about} {name}", "failed", f"{which} is missing", remedy)
         elif queue.name in parents:
             remedy = f"Set teams.{name}.queue to one of them."
-            yield Finding(f"{about} {name}", "failed", f"{which} has Queues below it", remedy)
+            yield Finding(f"{about} {name}", "failed", f"{which} has child Queues", remedy)
         elif queue.spec.parent_queue not in queues:
-            remedy = "Set its parentQueue to a Queue that is there."
+            remedy = "Set its parentQueue to an existing Queue."
             yield Finding(f"{about} {name}", "failed", f"{which} has no parent", remedy)
         else:
             yield _limits(queue, f"{about} {name}", which)
@@ -90,7 +90,7 @@ def _limits(queue: Queue, about: str, which: str) -> Finding:
     shares = {"cpu": found.cpu, "memory": found.memory, "gpu": found.gpu}
     unset = [name for name, share in shares.items() if share is None or not share.limit]
     if unset:
-        says = f"{which} has no limit for {', '.join(unset)}, which KAI takes for a limit of 0"
-        remedy = "Set them; -1 is no limit."
+        says = f"{which} has no limit for {', '.join(unset)}, which KAI treats as a limit of 0"
+        remedy = "Set them; -1 means no limit."
         return Finding(about, "warning", says, remedy)
-    return Finding(about, "ok", f"{which} is below {queue.spec.parent_queue}")
+    return Finding(about, "ok", f"{which} is a child of {queue.spec.parent_queue}")

@@ -11,7 +11,7 @@ from bot.quotas.engine import ZERO, CohortQuota, Figures
 
 
 def available(own: Figures, pool: Iterable[Figures]) -> Decimal | None:
-    """What the queue could take now, without anybody giving way; None when a figure is unknown.
+    """What the queue could take now without preemption; None when a figure is unknown.
 
     Negative where more is used than there is.
     """

@@ -1,4 +1,4 @@
-"""Keeps figures of queues true: the baseline plus every override that is on."""
+"""Keeps the quotas of queues at their baseline plus all active overrides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ from bot.quotas.tables import (
 )
 from bot.slack.messages import refresh_cards
 
-# The watch tells of changes; this is for those it missed.
+# The watch reports changes; this finds those it missed.
 _LOOK_AGAIN = timedelta(hours=6)
 _WORTH_SAYING = 3
 
 
 @dataclass(frozen=True)
 class Active:
-    """An override that is on: a signed change, until when (None: for good)."""
+    """An active override: a signed change, and when it ends (None: permanent)."""
 
     override_id: str
     delta: Decimal
@@ -46,19 +46,19 @@ class Active:
 
 @dataclass(frozen=True)
 class Done:
-    """All is as it should be."""
+    """The quota has the wanted value."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """The queue shall say this."""
+    """The quota has to be set to this."""
 
     wanted: Wanted
 
 
 @dataclass(frozen=True)
 class Report:
-    """Somebody else has a hand in it; `stranger` is the value they set, if they set one."""
+    """Why the quota is left alone; `stranger` is a value set outside Quartermaster, if any."""
 
     sentence: str
     stranger: Decimal | None = None
@@ -67,7 +67,7 @@ class Report:
 def decide(
     quota: ManagedQuota, active: Sequence[Active], observed: Observed
 ) -> Done | Write | Report:
-    """What to do next for one figure of one queue. Pure: no I/O."""
+    """What to do next for one quota of one queue. Pure: no I/O."""
     if observed.value is None:
         return Report(_gone(quota, observed.kind)) if active else Done()
     if observed.is_foreign:
@@ -86,7 +86,7 @@ def decide(
 
 
 def wanted_of(quota: ManagedQuota, active: Sequence[Active]) -> Wanted:
-    """The value that the overrides come to, and the note that lets anybody put it back."""
+    """The value with all overrides, and the annotation from which it can be restored."""
     baseline = (quota.baseline or Decimal(0)) + lasting(active)
     value = baseline + passing(active)
     ends = [each.until for each in active if each.until is not None]
@@ -102,12 +102,12 @@ def wanted_of(quota: ManagedQuota, active: Sequence[Active]) -> Wanted:
 
 
 def lasting(active: Sequence[Active]) -> Decimal:
-    """What is on for good."""
+    """The sum of the permanent changes."""
     return sum((each.delta for each in active if each.until is None), Decimal(0))
 
 
 def passing(active: Sequence[Active]) -> Decimal:
-    """What is on for a while."""
+    """The sum of the temporary changes."""
     return sum((each.delta for each in active if each.until is not None), Decimal(0))
 
 
@@ -119,7 +119,7 @@ class _State:
 
 
 class QuotaController:
-    """Keeps one figure of one queue; each step looks at the queue itself, then acts once."""
+    """Keeps one quota of one queue; each step reads the queue itself, then acts once."""
 
     kind = QUOTA
 
@@ -129,7 +129,7 @@ class QuotaController:
         self._engines = engines
 
     def step(self, row_id: str) -> Step:
-        """Writes what is wanted if the queue says something else that was ours."""
+        """Writes the wanted value if the queue has another one that Quartermaster wrote."""
         state = self._database.read(lambda session: _load(session, row_id))
         if state is None or state.quota.baseline is None:
             return Step(None)
@@ -147,14 +147,14 @@ class QuotaController:
                 return self._write(sight, state, wanted)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the cards what goes wrong again and again."""
+        """Shows an error on the cards once it has occurred several times."""
         quota = session.get(ManagedQuota, row_id)
         if quota is not None and trouble.attempts >= _WORTH_SAYING:
             quota.trouble = trouble.sentence
             refresh_overrides(session, row_id)
 
     def _write(self, sight: Sight, state: _State, wanted: Wanted) -> Step:
-        """Saves what is about to be written, and with the next step writes it."""
+        """Records the value that is about to be written; the next step writes it."""
         quota, observed = state.quota, sight.observed
         again = self._clock.now()
         if (quota.last_written, quota.writing) != (observed.value, wanted.value):
@@ -168,20 +168,20 @@ def engine_of(engines: Engines, name: str) -> Engine:
     engine = engines.get(name)
     if engine is None:
         raise ClusterError(
-            f"Cluster {name} is not in quartermaster.yaml any more.",
-            "Put it back, so that quotas there can be put back too.",
+            f"Cluster {name} is no longer in quartermaster.yaml.",
+            "Add it again so that its quotas can be restored.",
             reason="NotConfigured",
         )
     return engine
 
 
 def place_of(quota: ManagedQuota) -> Place:
-    """Where the figure stands."""
+    """The place of a managed quota."""
     return Place(quota.queue, quota.flavor, quota.resource, quota.field)
 
 
 def active_legs(session: Session, quota_id: str) -> tuple[Active, ...]:
-    """What is on for a managed quota."""
+    """The active overrides of a managed quota."""
     legs = session.scalars(
         select(Leg).where(col(Leg.quota_id) == quota_id, col(Leg.is_on)).order_by(col(Leg.id))
     )
@@ -192,7 +192,7 @@ def active_legs(session: Session, quota_id: str) -> tuple[Active, ...]:
 
 
 def refresh_overrides(session: Session, quota_id: str) -> list[Override]:
-    """Has the cards of every override that touches the figure show how things stand."""
+    """Refreshes the cards of all overrides that change this quota, and returns these."""
     statement = (
         select(Override)
         .join(Leg, col(Leg.override_id) == col(Override.id))
@@ -229,14 +229,14 @@ def _settle(session: Session, state: _State, observed: Observed, now: datetime) 
         if leg.is_on == seen.is_on and not leg.is_settled:
             leg.is_settled = True
             wake(session, OVERRIDE, leg.override_id, lane_of(quota.cluster), now)
-    # What was switched off since the look is still to be put back.
+    # What was switched off since the queue was read still has to be restored.
     if not state.active and not _is_needed(session, quota.id):
         quota.baseline = None
         quota.epoch += 1
 
 
 def _is_needed(session: Session, quota_id: str) -> bool:
-    """Whether something is on, or will be switched on."""
+    """Whether an override is on, or will be switched on."""
     statement = (
         select(Leg)
         .join(Override, col(Override.id) == col(Leg.override_id))
@@ -258,22 +258,22 @@ def _stop(session: Session, quota_id: str, report: Report, now: datetime) -> Non
 
 def _gone(quota: ManagedQuota, kind: str) -> str:
     return (
-        f"{kind} {quota.queue} has no {name_of(quota.field)} of {quota.resource} "
-        f"for flavor {quota.flavor} any more."
+        f"{kind} {quota.queue} no longer has a {name_of(quota.field)} of {quota.resource} "
+        f"for flavor {quota.flavor}."
     )
 
 
 def _stranger(quota: ManagedQuota, observed: Observed, ours: Decimal) -> str:
     theirs = format_quantity(observed.value or Decimal(0))
     return (
-        f"somebody else set the {name_of(quota.field)} of {observed.kind} {quota.queue} "
-        f"({quota.flavor}) to {theirs}; it should be {format_quantity(ours)}. "
+        f"the {name_of(quota.field)} of {observed.kind} {quota.queue} ({quota.flavor}) was set to "
+        f"{theirs} outside Quartermaster; it should be {format_quantity(ours)}. "
         "Nothing was changed."
     )
 
 
 def below_lent(queue: str, observed: Observed, wanted: Decimal) -> str:
-    """That a queue lends more than its quota would be, and what mends it."""
+    """Says that the quota would be below what the queue lends, and how to solve it."""
     least = format_quantity(observed.least)
     return (
         f"{observed.kind} {queue} lends up to {least} (lendingLimit), so its nominal quota cannot"
@@ -282,5 +282,5 @@ def below_lent(queue: str, observed: Observed, wanted: Decimal) -> str:
 
 
 def name_of(field: str) -> str:
-    """A figure in words."""
+    """The name of a quota's field, for people."""
     return "nominal quota" if field == NOMINAL else "borrowing limit"

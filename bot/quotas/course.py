@@ -9,19 +9,19 @@ from bot.quotas.tables import Leg, Mode, Override, OverridePhase
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing to do before that time, or before somebody wakes it."""
+    """Nothing to do until that time, or until the row is woken."""
 
     until: datetime | None
 
 
 @dataclass(frozen=True)
 class Begin:
-    """It is approved: look at the queues, spend the approval, switch the first leg on."""
+    """It is approved: read the queues, use the approval, switch the first leg on."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """It ends soon: say what will be stopped then."""
+    """It ends soon: post what will be stopped then."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Become:
-    """The next phase."""
+    """Enter the next phase."""
 
     phase: OverridePhase
 

@@ -1,4 +1,4 @@
-"""Which overrides were in effect in a time, or ended in it."""
+"""The overrides that are active, or that ended in a period."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from bot.quotas.tables import Override, OverridePhase
 def overrides_during(
     session: Session, teams: Collection[str], times: tuple[datetime, datetime]
 ) -> Sequence[Override]:
-    """The overrides of these teams that are active, then those that ended in that time."""
+    """The active overrides of these teams, then those that ended in the period `times`."""
     began, ended = times
     is_past = and_(
         col(Override.starts_at).is_not(None),

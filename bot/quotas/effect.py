@@ -1,4 +1,4 @@
-"""What a change of quota would do to others, and which workloads stand above a quota."""
+"""The effect of a quota change on queues, and the workloads above a quota."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ _MOST_SHOWN = 5
 
 
 class Outlook(StrEnum):
-    """What would become of a workload that waits."""
+    """What a quota change would mean for a pending workload."""
 
     STARTS = "starts"
     RECLAIMS = "reclaims"
@@ -24,7 +24,7 @@ class Outlook(StrEnum):
 
 @dataclass(frozen=True)
 class Prospect:
-    """A workload that waits, and what would become of it; None when a figure is unknown."""
+    """A pending workload, and what the change would mean for it; None if unknown."""
 
     name: str
     gpus: Decimal
@@ -33,7 +33,7 @@ class Prospect:
 
 @dataclass(frozen=True)
 class Effect:
-    """What an override changes, in GPUs; None where nobody knows.
+    """What an override changes, in GPUs; None where unknown.
 
     `taker` and `donor` are the figures before and after it.
     """
@@ -47,7 +47,7 @@ class Effect:
 
 
 def foresee(queues: Queues, row: Override, totals: Mapping[str, Decimal]) -> Effect | None:
-    """What the override would change now; None when its queues were not seen.
+    """What the override would change now; None if its queues were not found.
 
     `totals` are the values that would be written, by queue.
     """
@@ -78,8 +78,8 @@ def above_quota(
 ) -> list[Item]:
     """Workloads of a (queue, flavor) to stop so that it keeps to `nominal`, latest ones first.
 
-    Those of low priority go first; together they hold no more than `most`, the part that an
-    override gave, unless one workload alone does.
+    The lowest priorities come first. Together they hold no more than `most`, the part that an
+    override gave, unless the last one exceeds it.
     """
     queue, flavor = place
     held = [(each, each.held(flavor)) for each in queues.admitted(queue)]

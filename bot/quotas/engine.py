@@ -1,4 +1,4 @@
-"""What a quota engine does for quotas and for runs, whichever one a cluster has."""
+"""The interface of a quota engine, for quotas and for runs."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,15 +20,15 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True)
 class Words:
-    """What an engine calls things, and what its people have to know about it.
+    """An engine's terms, and its sentences for people.
 
-    `queue` is what holds a quota. `after_end` says what becomes of runs above it at the end of
-    an override, `unseen` that a team's queue was not seen, from its setting, namespace and
-    cluster; `setting` is the key that names it. `lost` says of a run, from its queue and
-    namespace, that it waits in none. `causes` say what something waits for, and what would
-    unblock it. `growing` says when a run that wants more nodes gets them. With `shares_gpus` parts
-    of a GPU need no resource of their own. `unchangeable` says what a cluster has, where its quotas
-    cannot be changed from here.
+    `queue` is the kind of object that holds a quota, and `setting` the key that names it.
+    `after_end` says what happens to runs above quota when an override ends. `unseen` says that a
+    team's queue was not found, given its setting, namespace and cluster. `lost` says that a run
+    waits in no queue, given its queue and namespace. `causes` say what something waits for, and
+    what would unblock it. `growing` says when a run that wants more nodes gets them. With
+    `shares_gpus`, fractions of a GPU need no resource of their own. `unchangeable` completes
+    "Cluster X has" if the cluster's quotas cannot be changed from here.
     """
 
     engine: str
@@ -45,7 +45,7 @@ class Words:
 
 @dataclass(frozen=True)
 class CohortQuota:
-    """What a cohort has of a flavor beyond its queues, in GPUs, and its limits towards the next."""
+    """A cohort's own quota of a flavor, in GPUs, and its limits towards its parent."""
 
     name: str
     nominal: Decimal = ZERO
@@ -55,11 +55,11 @@ class CohortQuota:
 
 @dataclass(frozen=True)
 class Figures:
-    """One queue and one flavor, in GPUs; None where the engine has not said.
+    """The figures of one queue and one flavor, in GPUs; None if the engine has not reported one.
 
-    `is_unlimited` says that the queue's own quota has no end; `nominal` is then all there is.
-    `above` are its cohorts up to the top, the nearest first, where the engine knows of such trees.
-    With `is_cohort` it is what the cohort itself has, which is the first of `above` too.
+    With `is_unlimited` the queue's own quota has no limit; `nominal` is then all that nodes have.
+    `above` are its cohorts from the nearest to the top, if the engine has a tree of them. With
+    `is_cohort` these are the figures of a cohort itself, which is also the first of `above`.
     """
 
     queue: str
@@ -79,9 +79,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class Queue:
-    """What holds a team's quota; `is_judged` says whether the engine has looked at it yet.
+    """What holds a team's quota; `is_judged` says whether the engine has evaluated it yet.
 
-    `covered` are the resources it gives out, empty where it gives out any.
+    `covered` are the resources that it covers; empty means any.
     """
 
     name: str
@@ -98,9 +98,9 @@ class Queue:
 class Placement:
     """What a run needs to be given GPUs of one type.
 
-    `queue` is what it names instead of the team's queue, empty where that is the one. `labels` go
-    on all its objects, `node_labels` are those of the nodes that have such GPUs, and `tolerations`
-    let it on them.
+    `queue` is the queue to name instead of the team's, empty for the team's own. `labels` are set
+    on all its objects, `node_labels` select the nodes with such GPUs, and `tolerations` tolerate
+    the taints of these nodes.
     """
 
     queue: str = ""
@@ -111,7 +111,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits in a queue, in the order in which the engine takes it."""
+    """What waits in a queue, in the order in which the engine admits it."""
 
     items: tuple[Item, ...] = ()
     gpus: Decimal = ZERO
@@ -127,22 +127,22 @@ class Queues(Protocol):
 
     @property
     def resource(self) -> str:
-        """What the cluster calls a GPU."""
+        """The name of the resource that counts as a GPU."""
         ...
 
     @property
     def view(self) -> View:
-        """Where it reads."""
+        """The view that it reads."""
         ...
 
     @property
     def age_seconds(self) -> float:
-        """Since the server spoke last of queues; infinite before the first time."""
+        """The age of what is known of queues; infinite before they were read."""
         ...
 
     @property
     def work_age_seconds(self) -> float:
-        """The same of what is in the queues."""
+        """The age of what is known of the work in the queues."""
         ...
 
     @property
@@ -151,11 +151,11 @@ class Queues(Protocol):
         ...
 
     def behind(self, namespace: str, door: str) -> Queue | None:
-        """The queue that runs get into by what they name, None when not seen."""
+        """The queue that runs enter by naming `door`, None if not found."""
         ...
 
     def named(self, queue: str) -> Queue | None:
-        """A queue, None when not seen."""
+        """A queue, None if not found."""
         ...
 
     def figures(self) -> tuple[Figures, ...]:
@@ -163,7 +163,7 @@ class Queues(Protocol):
         ...
 
     def pool(self, figures: Figures) -> tuple[Figures, ...]:
-        """All that share the flavor with this queue, itself included."""
+        """The figures of all queues that share the flavor with this one, itself included."""
         ...
 
     def waiting(self, queue: str) -> Waiting | None:
@@ -175,43 +175,43 @@ class Queues(Protocol):
         ...
 
     def within(self, namespace: str, door: str, besides: frozenset[str]) -> Sequence[Item]:
-        """What is in a team's queue and not over, besides what these uids own.
+        """The unfinished work in a team's queue, except what these uids own.
 
-        The queue is named as runs name it.
+        `door` is the queue as runs name it.
         """
         ...
 
     def allocatable(self, flavor: str) -> Decimal | None:
-        """The GPUs of the ready nodes that a flavor means; None while nobody knows."""
+        """The GPUs of the ready nodes that a flavor selects; None while unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A figure as a live look found it; `write` sets it, unless it has changed since."""
+    """A quota as read from the cluster; `write` sets it, unless it has changed since."""
 
     observed: Observed
     write: Callable[[Wanted], None]
 
 
 class Overrides(Protocol):
-    """Reads and writes the figures that overrides change."""
+    """Reads and writes the quotas that overrides change."""
 
     def look(self, place: Place) -> Sight:
-        """How a figure stands in the cluster itself."""
+        """Reads a quota from the cluster."""
         ...
 
     def notes(self) -> Iterator[tuple[Place, Note]]:
-        """What the queues in the view say about overrides of this installation."""
+        """The notes of this installation on the queues in the view."""
         ...
 
 
 @dataclass(frozen=True)
 class Dress:
-    """What a manifest is dressed with: where the run queues, and as what.
+    """How a run is queued: its queue, its priority and its size.
 
-    `gpus` are those of one pod, which may be a fraction of one; `pods` start together. Where their
-    number can change while they run, `least` are enough; None is where it cannot.
+    `gpus` are those of one pod, and may be a fraction; `pods` start together. `least` is the
+    smallest number of pods if that number can change while they run, else None.
     """
 
     queue: str
@@ -223,10 +223,10 @@ class Dress:
 
 @dataclass(frozen=True)
 class Demand:
-    """What somebody wants to run, as far as queues care.
+    """What a run demands of its queue.
 
-    `resources` are those that it requests, `needed` the ones of them that no queue gives out
-    unless it is told to: GPUs, and the fabric between nodes.
+    `resources` are those that it requests. `needed` are the ones among them that a queue has to
+    cover explicitly: GPUs, and the fabric between nodes.
     """
 
     namespace: str
@@ -238,51 +238,51 @@ class Demand:
 
 
 class Runs(Protocol):
-    """What an engine has to do with runs."""
+    """What an engine does with runs."""
 
     def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
-        """The manifest as this engine takes charge of it; the one given stays as it is."""
+        """A copy of the manifest that this engine manages."""
         ...
 
     def refuse(self, demand: Demand) -> None:
-        """UsageError or ConflictError where such a run is known never to start.
+        """Raises UsageError or ConflictError if such a run is known never to start.
 
-        What the view has not read yet is no reason to refuse.
+        What the view has not read yet does not count.
         """
         ...
 
     def placement(self, queue: Queue, gpu_type: str) -> Placement:
-        """What it takes to be given GPUs of this type, one of those that the queue has.
+        """What a run needs to get GPUs of this type, which is one of the queue's.
 
-        ConflictError where nothing would tell the engine which type is meant.
+        ConflictError if the engine could not distinguish the type from another.
         """
         ...
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
-        """What is allowed but may keep the run from ever starting, as sentences."""
+        """Sentences about what is allowed but may keep the run from ever starting."""
         ...
 
     def unmanaged(self, root: Resource[Any]) -> str:
-        """That the engine left a run's object alone, and what to do about it."""
+        """The sentence that the engine did not manage a run's object, and what to do about it."""
         ...
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
-        """That it would leave such an object alone, and what to do about it, or nothing.
+        """The sentence that the engine would not manage such an object, or nothing if it would.
 
-        Where that is not sure the cluster is asked; nothing is made.
+        If that is not certain, the cluster is asked by a dry run; nothing is created.
         """
         ...
 
     def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
-        """That it does not let a run's object have more or fewer pods while it runs, or nothing."""
+        """The sentence that a run cannot have more or fewer pods while it runs, or nothing."""
         ...
 
     def standing(self, root: ClusterObject) -> Standing | None:
-        """How a run's object stands as the view shows it, None when the engine has not said."""
+        """The state of a run's object in the view, None if the engine has not reported one."""
         ...
 
     def standing_live(self, root: ClusterObject) -> Standing | None:
-        """The same, read from the cluster: None proves that the engine has not taken charge."""
+        """The same, read from the cluster: None proves that the engine does not manage it."""
         ...
 
     def order(self, queue: str) -> Sequence[tuple[str, str]]:
@@ -292,7 +292,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """One cluster's quota engine; `trouble` says why the cluster is not heard, if it is not."""
+    """One cluster's quota engine; `trouble` says why the cluster does not answer, if so."""
 
     cluster: str
     queues: Queues

@@ -29,12 +29,12 @@ class Engines:
     def of(self, cluster: str, resource: str | None = None) -> Engine:
         """The engine of a cluster; NotFoundError when the cluster is not configured.
 
-        `resource` is what counts as a GPU, by default what the settings in force say.
+        `resource` is what counts as a GPU, by default that of the current settings.
         """
         if cluster not in self._clusters:
             raise NotFoundError(
                 f"Cluster {cluster} is not connected.",
-                "Ask an admin to look at `clusters` in quartermaster.yaml.",
+                "Ask a platform admin to check `clusters` in quartermaster.yaml.",
             )
         settings = self._settings()
         found = settings.clusters.get(cluster, _USUAL)

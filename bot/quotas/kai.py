@@ -1,4 +1,4 @@
-"""KAI's queues as figures: what may be used, what is used, what waits."""
+"""KAI's Queues as figures: quota, usage and pending work."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -15,7 +15,7 @@ from bot.quotas.nodes import allocatable
 
 NODE_POOL = "kai.scheduler/node-pool"
 DEFAULT_POOL = "default"
-# What KAI gives a PodGroup whose priority class nobody knows.
+# What KAI gives a PodGroup whose priority class does not exist.
 _USUAL_PRIORITY = 50
 _NO_LIMIT = -1
 
@@ -23,8 +23,8 @@ _NO_LIMIT = -1
 class KaiQueues:
     """Reads one cluster's queue objects from its view; never its pods.
 
-    A node pool is what a flavor is elsewhere. A team's Queue is the one its setting names, and
-    in other node pools that name with the pool's behind it, as KAI itself looks for them.
+    A node pool corresponds to a flavor of Kueue. A team's Queue is the one its setting names; in
+    other node pools its name has the pool's name as a suffix, as KAI itself expects.
     """
 
     words = WORDS
@@ -34,25 +34,25 @@ class KaiQueues:
         self.resource = resource
 
     def behind(self, namespace: str, door: str) -> Queue | None:
-        """The Queue that runs name, None when not seen."""
+        """The Queue that runs name, None if not found."""
         del namespace
         return self.named(door)
 
     def named(self, queue: str) -> Queue | None:
-        """A Queue in all its node pools, None when not seen."""
+        """A Queue in all its node pools, None if not found."""
         found = [each for each in self.view.all(KAI_QUEUES) if _is_of(queue, each)]
         if not found:
             return None
         return Queue(name=queue, figures=tuple(self._figures(each) for each in found))
 
     def figures(self) -> tuple[Figures, ...]:
-        """Every Queue that runs can go to."""
+        """The figures of every Queue that accepts runs."""
         return tuple(self._figures(each) for each in self._leaves())
 
     def pool(self, figures: Figures) -> tuple[Figures, ...]:
         """All Queues of the node pool, and what its nodes have beyond all quotas.
 
-        Together they have free what nobody uses, as far as the Queues above this one let it.
+        Together they have free what is not in use, within the limits of the Queues above.
         """
         members = tuple(each for each in self.figures() if each.flavor == figures.flavor)
         within = sum((each.nominal - (each.reserved or ZERO) for each in members), ZERO)
@@ -86,7 +86,7 @@ class KaiQueues:
         return [each for each in self._items(queue) if each.is_admitted]
 
     def within(self, namespace: str, door: str, besides: frozenset[str]) -> list[KaiItem]:
-        """The PodGroups in a team's Queues that are not over, besides those of these owners."""
+        """The unfinished PodGroups in a team's Queues, except those of these owners."""
         names = {each.name for each in self.view.all(KAI_QUEUES) if _is_of(door, each)} | {door}
         return [
             item
@@ -97,17 +97,17 @@ class KaiQueues:
         ]
 
     def allocatable(self, flavor: str) -> Decimal | None:
-        """The GPUs of the ready nodes of a node pool; None while nobody knows."""
+        """The GPUs of the ready nodes of a node pool; None while unknown."""
         return allocatable(self.view, self.resource, lambda node: node_pool(node) == flavor)
 
     @property
     def age_seconds(self) -> float:
-        """Since the server spoke last of Queues; infinite before the first time."""
+        """The age of what is known of Queues; infinite before they were read."""
         return self.view.age_seconds(KAI_QUEUES)
 
     @property
     def work_age_seconds(self) -> float:
-        """Since the server spoke last of PodGroups."""
+        """The age of what is known of PodGroups."""
         return self.view.age_seconds(POD_GROUPS)
 
     @property
@@ -136,7 +136,7 @@ class KaiQueues:
         )
 
     def _free(self, own: Figures, members: tuple[Figures, ...]) -> Decimal | None:
-        """What the queue could still take of its node pool; None when a figure is unknown."""
+        """What the Queue could still use of its node pool; None if a figure is unknown."""
         there = self.allocatable(own.flavor)
         used = [each.reserved for each in members if each.reserved is not None]
         if there is None or len(used) < len(members):
@@ -181,7 +181,7 @@ def gpu_share(queue: KaiQueue) -> Share:
 
 
 def quota_of(share: Share) -> Decimal:
-    """A quota that is not without limit; one that is not set is 0."""
+    """The quota of a Queue that has a limit; one that is not set is 0."""
     return Decimal(share.quota or 0)
 
 

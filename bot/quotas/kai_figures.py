@@ -1,4 +1,4 @@
-"""The figures of KAI's Queues that overrides change, and the JSON Patch that changes one."""
+"""The quotas of KAI's Queues that overrides change, and the JSON Patch that changes one."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -33,7 +33,7 @@ class KaiOverrides:
         self._cluster = cluster
 
     def look(self, place: Place) -> Sight:
-        """How a figure stands in the cluster itself."""
+        """Reads a quota from the cluster."""
         queue = self._cluster.get(KAI_QUEUES, place.queue)
         value = _value(queue, place) if queue else None
         installation = self._cluster.installation
@@ -42,7 +42,7 @@ class KaiOverrides:
         )
 
     def notes(self) -> Iterator[tuple[Place, Note]]:
-        """What the Queues in the view say about overrides of this installation."""
+        """The notes of this installation on the Queues in the view."""
         for queue in self._cluster.view.all(KAI_QUEUES):
             yield from notes_of(queue, self._cluster.installation)
 
@@ -53,10 +53,10 @@ class KaiOverrides:
 
 
 def patch(queue: Queue, place: Place, wanted: Wanted, installation: str) -> list[Operation]:
-    """The operations that make the Queue say what is wanted, and fail if it changed meanwhile.
+    """The operations that set the wanted value, and fail if the Queue has changed meanwhile.
 
-    A limit counts from nothing, not from the quota; so it moves along with the quota, and what
-    may be borrowed stays as it is.
+    A limit includes the quota, so it changes by the same amount; what may be borrowed stays the
+    same.
     """
     share = gpu_share(queue)
     quota, borrowing = quota_of(share), borrowing_limit(share)
@@ -84,7 +84,7 @@ def _value(queue: Queue, place: Place) -> Decimal | None:
 
 
 def _unchanged(queue: Queue, share: Share) -> Iterator[Operation]:
-    """The tests that nobody changed quota or limit; that one is absent only the version tells."""
+    """The tests that quota and limit are unchanged; an absent one is tested by the version."""
     if share.quota is None or share.limit is None:
         yield same_version(queue)
     if share.quota is not None:

@@ -1,4 +1,4 @@
-"""KAI's PodGroups as things in a queue, and what they wait for."""
+"""KAI's PodGroups as items of a queue, and what they wait for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bot.cluster.objects import OwnerReference
 from bot.quotas.standing import Blocked, Cause, Stand, Standing
 
 _ZERO: Final = Decimal(0)
-_TOOK = "KAI took its GPUs back for other work, by deleting its pods."
+_TOOK = "KAI reclaimed its GPUs for other work by deleting its pods."
 _REASONS = {
     "NonPreemptibleOverQuota": Cause.NOT_PREEMPTIBLE,
     "OverLimit": Cause.LIMIT,
@@ -22,7 +22,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class KaiItem:
-    """One PodGroup; `resource` is what the cluster calls a GPU, `priority` its class's value."""
+    """One PodGroup; `resource` counts as a GPU, `priority` is the value of its class."""
 
     group: PodGroup
     resource: str
@@ -35,7 +35,7 @@ class KaiItem:
 
     @property
     def namespace(self) -> str:
-        """Where it lives."""
+        """Its namespace."""
         return self.group.namespace
 
     @property
@@ -78,12 +78,12 @@ class KaiItem:
 
     @property
     def created_at(self) -> datetime | None:
-        """Since when it is there."""
+        """When it was created."""
         return self.group.metadata.creation_timestamp
 
     @property
     def reserved_at(self) -> datetime | None:
-        """Since when its pods run."""
+        """When its pods started."""
         return self.group.started_at
 
     @property
@@ -93,24 +93,24 @@ class KaiItem:
 
     @property
     def is_admitted(self) -> bool:
-        """Whether its pods have their places."""
+        """Whether its pods are placed on nodes."""
         return bool(self.group.status.resources_status.allocated)
 
     @property
     def is_finished(self) -> bool:
-        """Whether it ran, and has no living pod that it could run with again."""
+        """Whether it ran, and neither has pods nor was evicted."""
         return self.is_idle and not was_evicted(self.group)
 
     @property
     def is_idle(self) -> bool:
-        """Whether it ran, and has no living pod at present."""
+        """Whether it ran, and has no pods at present."""
         resources = self.group.status.resources_status
         has_pods = resources.requested or resources.allocated
         return self.group.started_at is not None and not has_pods
 
     @property
     def blocked(self) -> Blocked | None:
-        """Why its pods have no places, None when they have."""
+        """Why its pods are not placed, None if they are."""
         return blocked(self.group)
 
     def held(self, flavor: str) -> Decimal:
@@ -124,13 +124,13 @@ class KaiItem:
 
 
 def was_evicted(group: PodGroup) -> bool:
-    """Whether it was pushed out and has not started since."""
+    """Whether it was evicted and has not started since."""
     evicted, started = group.evicted_at, group.started_at
     return evicted is not None and (started is None or evicted >= started)
 
 
 def blocked(group: PodGroup) -> Blocked | None:
-    """Why a PodGroup's pods have no places; None when they have."""
+    """Why a PodGroup's pods are not placed; None if they are."""
     if group.status.resources_status.allocated:
         return None
     condition = _unplaced(group.status.scheduling_conditions)
@@ -142,7 +142,7 @@ def blocked(group: PodGroup) -> Blocked | None:
 
 
 def standing_of(groups: Sequence[PodGroup]) -> Standing | None:
-    """How a run stands by all its PodGroups; older versions made one for each pod."""
+    """The state of a run by all its PodGroups; older versions create one per pod."""
     found = [_standing(each) for each in groups]
     waiting = (each for each in found if each.stand is not Stand.ADMITTED)
     return next(waiting, None) or next(iter(found), None)

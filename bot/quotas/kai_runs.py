@@ -1,4 +1,4 @@
-"""What KAI has to do with runs: how they are dressed for it, and how they stand."""
+"""What KAI does with runs: how their manifests are queued, and their state."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -23,22 +23,22 @@ QUEUE = "kai.scheduler/queue"
 PRIORITY = "priorityClassName"
 MIN_MEMBER = "kai.scheduler/batch-min-member"
 SCHEDULER = "kai-scheduler"
-# Each time KAI pushes a run out its pods are deleted, which counts as a failure of the Job.
+# Each eviction by KAI deletes the pods, which counts as a failure of the Job.
 ATTEMPTS = 20
 _TERMINATED = 143
-# What KAI calls priorities of this much and more it never pushes out, nor lets over quota.
+# KAI never preempts workloads of this priority or more, nor lets them exceed the quota.
 _NOT_PREEMPTIBLE = 100
 
 
 class KaiRuns:
-    """What one cluster's KAI has to do with runs."""
+    """What one cluster's KAI does with runs."""
 
     def __init__(self, cluster: Cluster, queues: KaiQueues) -> None:
         self._cluster = cluster
         self._queues = queues
 
     def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
-        """The manifest with its Queue and scheduler, not suspended, and patient with evictions."""
+        """The manifest with its Queue and scheduler, not suspended, and tolerant of evictions."""
         dressed = deepcopy(manifest)
         queueing = {QUEUE: dress.queue} | ({PRIORITY: dress.priority} if dress.priority else {})
         dressed["metadata"]["labels"] |= queueing
@@ -52,14 +52,14 @@ class KaiRuns:
         policy = policy_of(dressed)
         attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * dress.pods)
         if attempts:
-            # What counts are the pods that failed by themselves, and those we count.
+            # Only pods that failed by themselves count, and the bot counts these.
             annotations = dressed["metadata"].setdefault("annotations", {})
             annotations[labels.ATTEMPTS] = str(attempts)
         _have_patience(spec, policy)
         return dressed
 
     def refuse(self, demand: Demand) -> None:
-        """UsageError or ConflictError where KAI is known never to start such a run."""
+        """Raises UsageError or ConflictError if KAI is known never to start such a run."""
         view = self._cluster.view
         if view.store(SYSTEM_PRIORITIES).synced:
             known = (each.name for each in view.all(SYSTEM_PRIORITIES))
@@ -70,18 +70,18 @@ class KaiRuns:
         if queue is None:
             raise ConflictError(
                 f"KAI has no Queue {demand.queue}.",
-                "A platform admin has to make it, or correct queue in quartermaster.yaml.",
+                "A platform admin has to create it or correct `queue` in quartermaster.yaml.",
             )
         self._refuse_unusable(queue)
 
     def placement(self, queue: Queue, gpu_type: str) -> Placement:
-        """The label of the node pool, on the run as on the nodes, and the Queue that is for it."""
+        """The node pool's label, for the run and its nodes, and the Queue of that pool."""
         found = queue.of(gpu_type)
         pool = {} if gpu_type == DEFAULT_POOL else {NODE_POOL: gpu_type}
         return Placement(found.queue if found else "", pool, pool)
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
-        """What the priority means for a run that wants more than its Queue has of its own."""
+        """What the priority means for a run that requests more than its Queue's quota."""
         found = self._cluster.view.get(SYSTEM_PRIORITIES, demand.priority or "")
         queue = self._queues.behind(demand.namespace, demand.queue)
         if found is None or found.value < _NOT_PREEMPTIBLE or queue is None:
@@ -90,30 +90,30 @@ class KaiRuns:
         if demand.gpus <= most:
             return ()
         sentence = (
-            f"With --priority {found.name} it is never preempted, so it may use no more than the"
-            f" quota of its Queue, {most:f} GPUs; without it, it may borrow."
+            f"With --priority {found.name} the run is never preempted, so it may use no more than"
+            f" the quota of its Queue, {most:f} GPUs. Without that priority, it may borrow."
         )
         return (sentence,)
 
     def unmanaged(self, root: Resource[Any]) -> str:
-        """That KAI left a run's object alone, and what to do about it."""
+        """The sentence that KAI did not manage a run's object, and what to do about it."""
         return (
-            f"KAI made no PodGroup for the {root.kind} within 30 s, so it was removed before it"
-            " could start. A platform admin has to look at KAI's podgrouper."
+            f"KAI created no PodGroup for the {root.kind} within 30 s, so the {root.kind} was"
+            " deleted before it could start. A platform admin has to check KAI's podgrouper."
         )
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
-        """Nothing: KAI takes charge of whatever names its scheduler."""
+        """Nothing: KAI manages everything that names its scheduler."""
         del root, manifest, namespace
         return ""
 
     def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
-        """Nothing: KAI looks at each pod that there is."""
+        """Nothing: KAI schedules each pod that exists."""
         del resource, root
         return ""
 
     def standing(self, root: ClusterObject) -> Standing | None:
-        """How a run's object stands, by its PodGroups in the view."""
+        """The state of a run's object, by its PodGroups in the view."""
         view = self._cluster.view
         found = view.owned_by(POD_GROUPS, root.uid) or _of_run(
             view.labelled(POD_GROUPS, labels.RUN, root.labels.get(labels.RUN, "")), root
@@ -121,7 +121,7 @@ class KaiRuns:
         return standing_of(found)
 
     def standing_live(self, root: ClusterObject) -> Standing | None:
-        """The same, read from the cluster; where KAI is not served there is none."""
+        """The same, read from the cluster; None if KAI is not served."""
         try:
             groups = self._cluster.list(POD_GROUPS, root.namespace)
         except ClusterError as error:
@@ -136,7 +136,7 @@ class KaiRuns:
         return standing_of(owned or _of_run(groups, root))
 
     def order(self, queue: str) -> Sequence[tuple[str, str]]:
-        """KAI does not say in which order it looks at what waits."""
+        """Empty: KAI does not report the order of pending work."""
         del queue
         return ()
 
@@ -144,20 +144,20 @@ class KaiRuns:
         view, name = self._cluster.view, queue.name
         if any(each.spec.parent_queue == name for each in view.all(KAI_QUEUES)):
             raise ConflictError(
-                f"KAI's Queue {name} has other Queues below it, and runs go to those only.",
-                "A platform admin has to name one of them as queue in quartermaster.yaml.",
+                f"KAI's Queue {name} has child Queues, and only those accept runs.",
+                "A platform admin has to set `queue` in quartermaster.yaml to one of them.",
             )
         parent = queue.spec.parent_queue
         if not parent or view.get(KAI_QUEUES, parent) is None:
             missing = f"its parent {parent} is missing" if parent else "it has no parent"
             raise ConflictError(
                 f"KAI never starts anything in Queue {name}: {missing}.",
-                "A platform admin has to set parentQueue of the Queue to one that is there.",
+                "A platform admin has to set the Queue's parentQueue to an existing Queue.",
             )
 
 
 def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:
-    """The PodGroups that carry the label of the root's run, where another object owns them."""
+    """The PodGroups with the label of the root's run, if another object owns them."""
     run = root.labels.get(labels.RUN)
     return [
         each
@@ -179,7 +179,7 @@ def _dress_pods(template: Manifest, queueing: Manifest, gpus: Decimal, resource:
 
 
 def _have_patience(spec: Manifest, policy: Manifest) -> None:
-    """Has evictions, each of which looks like a failure, not end the run."""
+    """Keeps evictions, each of which looks like a failure, from ending the run."""
     for name in ("backoffLimit", "backoffLimitPerIndex"):
         if name in policy:
             policy[name] = max(policy[name], ATTEMPTS)

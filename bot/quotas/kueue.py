@@ -1,4 +1,4 @@
-"""Kueue's queues as figures: what may be used, what is used, what waits."""
+"""Kueue's queues as figures: quota, usage and pending work."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from bot.quotas.nodes import allocatable
 class KueueQueues:
     """Reads one cluster's queue objects from its view; never its pods.
 
-    `per_gpu` is how much of the resource is one GPU; everything told is in GPUs.
+    `per_gpu` is how much of the resource is one GPU; all figures are in GPUs.
     """
 
     words = WORDS
@@ -51,12 +51,12 @@ class KueueQueues:
         self._within: dict[tuple[str, str], tuple[object, object, Sequence[Workload]]] = {}
 
     def behind(self, namespace: str, door: str) -> Queue | None:
-        """The ClusterQueue that a LocalQueue stands for, None when not seen."""
+        """The ClusterQueue that a LocalQueue points to, None if not found."""
         local = self.view.get(LOCAL_QUEUES, door, namespace)
         return self.named(local.spec.cluster_queue) if local else None
 
     def named(self, queue: str) -> Queue | None:
-        """A ClusterQueue, None when not seen."""
+        """A ClusterQueue, None if not found."""
         found = self.view.get(CLUSTER_QUEUES, queue)
         return self._queue_of(found) if found else None
 
@@ -67,7 +67,7 @@ class KueueQueues:
         )
 
     def pool(self, figures: Figures) -> tuple[Figures, ...]:
-        """All queues that share the flavor with this one, itself included."""
+        """The figures of all queues that share the flavor with this one, itself included."""
         if not figures.cohort:
             return (figures,)
         root = self._root(figures.cohort)
@@ -92,7 +92,7 @@ class KueueQueues:
         return known.get(queue, ())
 
     def within(self, namespace: str, door: str, besides: frozenset[str]) -> list[KueueItem]:
-        """The workloads that name a LocalQueue, are not over, besides those of these owners."""
+        """The unfinished workloads in a LocalQueue, except those of these owners."""
         workloads = self.view.all(WORKLOADS, namespace)
         seen, besides_seen, found = self._within.get((namespace, door), (None, None, ()))
         if seen is not workloads or besides_seen is not besides:
@@ -107,7 +107,7 @@ class KueueQueues:
         return [self._item(each) for each in found]
 
     def allocatable(self, flavor: str) -> Decimal | None:
-        """The GPUs of the ready nodes that a flavor means; None while nobody knows."""
+        """The GPUs of the ready nodes that a flavor selects; None while unknown."""
         found = self.view.get(RESOURCE_FLAVORS, flavor)
         if found is None:
             return None
@@ -117,12 +117,12 @@ class KueueQueues:
 
     @property
     def age_seconds(self) -> float:
-        """Since the server spoke last of ClusterQueues; infinite before the first time."""
+        """The age of what is known of ClusterQueues; infinite before they were read."""
         return self.view.age_seconds(CLUSTER_QUEUES)
 
     @property
     def work_age_seconds(self) -> float:
-        """Since the server spoke last of Workloads."""
+        """The age of what is known of Workloads."""
         return self.view.age_seconds(WORKLOADS)
 
     @property
@@ -134,7 +134,7 @@ class KueueQueues:
         return self._queue_of(queue).figures
 
     def _queue_of(self, queue: ClusterQueue) -> Queue:
-        """Worked out once for each state of a queue, since every submission asks several times."""
+        """Computed once for each state of a queue; every submission needs it several times."""
         told, cohorts = self._told.get(queue.name), self.view.all(COHORTS)
         if told is not None and told[0] is queue and told[1] is cohorts:
             return told[2]
@@ -169,7 +169,7 @@ class KueueQueues:
         )
 
     def _of_cohorts(self) -> Iterator[Figures]:
-        """What cohorts own beyond their queues; nobody uses it but by borrowing."""
+        """The cohorts' own quotas, which queues use only by borrowing."""
         for cohort in self.view.all(COHORTS):
             for flavor, quota in quotas_in(cohort.spec.resource_groups, self.resource):
                 yield Figures(
@@ -258,7 +258,7 @@ def quotas_in(groups: Sequence[ResourceGroup], resource: str) -> list[tuple[str,
 
 
 def is_waiting(workload: Workload) -> bool:
-    """Whether a workload stands in its queue."""
+    """Whether a workload waits in its queue."""
     conditions = workload.status.conditions
     return (
         workload.spec.active

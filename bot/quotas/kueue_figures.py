@@ -1,4 +1,4 @@
-"""The figures of ClusterQueues that overrides change, and the JSON Patch that changes one."""
+"""The quotas of ClusterQueues that overrides change, and the JSON Patch that changes one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ KIND = "ClusterQueue"
 
 
 class KueueOverrides:
-    """Reads and writes the figures of one cluster's ClusterQueues, in GPUs.
+    """Reads and writes the quotas of one cluster's ClusterQueues, in GPUs.
 
     `per_gpu` says how much of a resource is one GPU.
     """
@@ -34,7 +34,7 @@ class KueueOverrides:
         self._per_gpu = per_gpu
 
     def look(self, place: Place) -> Sight:
-        """How a figure stands in the cluster itself."""
+        """Reads a quota from the cluster."""
         queue = self._cluster.get(CLUSTER_QUEUES, place.queue)
         found = _find(queue, place) if queue else None
         value = _value(found[1], place.field) if found else None
@@ -42,12 +42,12 @@ class KueueOverrides:
         seen = observed(queue, place, gpus, self._cluster.installation, KIND)
         lent = found[1].lending_limit if found and place.field == NOMINAL else None
         if lent is not None:
-            # Kueue's webhook refuses a nominalQuota below the lendingLimit.
+            # Kueue's webhook rejects a nominalQuota below the lendingLimit.
             seen = replace(seen, least=lent / self._per_gpu(place.resource))
         return Sight(seen, partial(self._write, queue, place))
 
     def notes(self) -> Iterator[tuple[Place, Note]]:
-        """What the queues in the view say about overrides of this installation."""
+        """The notes of this installation on the queues in the view."""
         for queue in self._cluster.view.all(CLUSTER_QUEUES):
             yield from notes_of(queue, self._cluster.installation)
 
@@ -60,7 +60,7 @@ class KueueOverrides:
 
 
 def patch(queue: ClusterQueue, place: Place, wanted: Wanted, installation: str) -> list[Operation]:
-    """The operations that make the queue say what is wanted, and fail if it changed meanwhile.
+    """The operations that set the wanted value, and fail if the queue has changed meanwhile.
 
     Index, names and value are tested rather than the resourceVersion, which every status
     update changes.

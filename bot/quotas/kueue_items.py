@@ -1,4 +1,4 @@
-"""Kueue's Workloads as things in a queue."""
+"""Kueue's Workloads as items of a queue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _ZERO: Final = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class KueueItem:
-    """One Workload; so much of `resource` as `per_gpu` says is one GPU."""
+    """One Workload; `per_gpu` is how much of `resource` is one GPU."""
 
     workload: Workload
     resource: str
@@ -29,7 +29,7 @@ class KueueItem:
 
     @property
     def namespace(self) -> str:
-        """Where it lives."""
+        """Its namespace."""
         return self.workload.namespace
 
     @property
@@ -67,22 +67,22 @@ class KueueItem:
 
     @property
     def gpus(self) -> Decimal:
-        """The GPUs it wants in all."""
+        """The GPUs it requests in total."""
         return self.workload.requested(self.resource) / self.per_gpu
 
     @property
     def priority(self) -> int:
-        """The higher goes first."""
+        """Higher is admitted first."""
         return self.workload.spec.priority
 
     @property
     def created_at(self) -> datetime | None:
-        """Since when it is there."""
+        """When it was created."""
         return self.workload.metadata.creation_timestamp
 
     @property
     def reserved_at(self) -> datetime | None:
-        """Since when it holds quota."""
+        """Since when it has held quota."""
         condition = find_condition(self.workload.status.conditions, "QuotaReserved")
         return condition.last_transition_time if condition else None
 
@@ -102,7 +102,7 @@ class KueueItem:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is over."""
+        """Whether it has finished."""
         return has_condition(self.workload.status.conditions, "Finished")
 
     @property

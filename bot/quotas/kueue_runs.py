@@ -1,4 +1,4 @@
-"""What Kueue has to do with runs: their labels, what it would never admit, how they stand."""
+"""What Kueue does with runs: their labels, what it would never admit, and their state."""
 
 import re
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ from bot.quotas.priorities import refuse_priority
 from bot.quotas.standing import Stand, Standing, Taker
 
 _HELD = "It is on hold: its Workload was deactivated."
-_REJECTED = "An admission check rejected it, and Kueue gave it up:"
+_REJECTED = "An admission check rejected it, and Kueue gave up on it:"
 _GAVE_UP = {
     "RequeuingLimitExceeded": "Kueue gave up after too many attempts to start it.",
-    "MaximumExecutionTimeExceeded": "It reached the longest time that Kueue lets it run.",
+    "MaximumExecutionTimeExceeded": "It reached its maximum execution time in Kueue.",
 }
 _PREEMPTED = {
     "InClusterQueue": "Its GPUs were needed for a workload of higher priority in the same queue.",
@@ -46,7 +46,7 @@ _TAKER_PATH = re.compile(r"preemptor path: (?:[^;\s]*/)?([^;/\s]+)")
 
 
 class KueueRuns:
-    """What one cluster's Kueue has to do with runs."""
+    """What one cluster's Kueue does with runs."""
 
     def __init__(
         self, cluster: Cluster, queues: KueueQueues, excluded: tuple[str, ...] = ()
@@ -56,11 +56,11 @@ class KueueRuns:
         self._excluded = excluded
 
     def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
-        """The manifest with the LocalQueue it goes to, and its priority if it has one."""
+        """The manifest with its LocalQueue, and its priority if it has one."""
         return dressed(manifest, dress)
 
     def refuse(self, demand: Demand) -> None:
-        """UsageError or ConflictError where Kueue is known never to admit such a run."""
+        """Raises UsageError or ConflictError if Kueue is known never to admit such a run."""
         view = self._cluster.view
         if view.store(PRIORITY_CLASSES).synced:
             refuse_priority(demand.priority, (each.name for each in view.all(PRIORITY_CLASSES)))
@@ -69,7 +69,7 @@ class KueueRuns:
         if view.get(LOCAL_QUEUES, demand.queue, demand.namespace) is None:
             raise ConflictError(
                 f"There is no LocalQueue {demand.queue} in namespace {demand.namespace}.",
-                "A platform admin has to make it, or correct local_queue in quartermaster.yaml.",
+                "A platform admin has to create it or correct `local_queue` in quartermaster.yaml.",
             )
         queue = self._queues.behind(demand.namespace, demand.queue)
         missing = [each for each in self._uncovered(demand, queue) if each in demand.needed]
@@ -78,12 +78,12 @@ class KueueRuns:
             raise ConflictError(
                 f"ClusterQueue {queue.name} does not cover {' and '.join(missing)}, so Kueue would"
                 " never admit this run.",
-                f"A platform admin has to add {them} to the queue's coveredResources, or, where"
-                f" Kueue leaves {them} out, to excluded_resources in quartermaster.yaml.",
+                f"A platform admin has to add {them} to the queue's coveredResources or, if Kueue"
+                f" ignores {them}, to `excluded_resources` in quartermaster.yaml.",
             )
 
     def placement(self, queue: Queue, gpu_type: str) -> Placement:
-        """The labels of the flavor's nodes, and what puts up with their taints."""
+        """The labels of the flavor's nodes, and tolerations for their taints."""
         return placement_of(self._cluster.view, queue, gpu_type)
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
@@ -93,28 +93,28 @@ class KueueRuns:
         if not missing:
             return ()
         sentence = (
-            f"The ClusterQueue does not cover {' and '.join(missing)}; unless Kueue is set up to"
-            " leave that out, the run waits until a platform admin adds it."
+            f"The ClusterQueue does not cover {' and '.join(missing)}; unless Kueue is configured"
+            " to ignore that, the run waits until a platform admin adds it."
         )
         return (sentence,)
 
     def _uncovered(self, demand: Demand, queue: Queue | None) -> list[str]:
-        """Those that Kueue is not said to leave out of account, too."""
+        """The uncovered resources, without those that the settings say Kueue ignores."""
         missing = uncovered(demand, queue)
         return [name for name in missing if not name.startswith(self._excluded)]
 
     def unmanaged(self, root: Resource[Any]) -> str:
-        """That Kueue left a run's object alone, and what to do about it."""
+        """The sentence that Kueue did not manage a run's object, and what to do about it."""
         return (
-            f"Kueue did not take charge of the {root.kind} within 30 s, so it was removed before it"
-            " could start. A platform admin has to enable the integration"
+            f"Kueue did not start to manage the {root.kind} within 30 s, so the {root.kind} was"
+            " deleted before it could start. A platform admin has to enable the integration"
             f" {root.group}/{root.kind.lower()} in Kueue's configuration."
         )
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
-        """That Kueue is not set up for what it does not manage by default.
+        """The sentence that Kueue does not manage such objects, for those not managed by default.
 
-        Its webhook suspends what it manages, so a trial that stays as it is tells.
+        Its webhook suspends what it manages, which a dry run of the creation shows.
         """
         if root is not PYTORCHJOBS:
             return ""
@@ -125,25 +125,25 @@ class KueueRuns:
         if made.spec.run_policy.suspend:
             return ""
         return (
-            f"Kueue does not manage {root.kind}s here, so none was made. A platform admin has to"
+            f"Kueue does not manage {root.kind}s here, so none was created. A platform admin has to"
             f" enable the integration {root.group}/{root.kind.lower()} in Kueue's configuration."
-            " Without `--form` the run is a Job, which Kueue manages."
+            " Without `--form`, the run is a Job, which Kueue manages."
         )
 
     def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
-        """That Kueue would send the run back to its queue, unless it gates the pods of its Job."""
+        """The sentence that a running run cannot change its nodes, unless Kueue gates its pods."""
         gates = root.spec.template.spec.scheduling_gates if isinstance(root, Job) else ()
         if any(gate.name == labels.ELASTIC for gate in gates):
             return ""
         if resource is not JOBS:
-            return f"Kueue does not change the nodes of a {resource.kind} while it runs."
+            return f"Kueue cannot change the number of nodes of a {resource.kind} while it runs."
         return (
-            "This Kueue does not change the nodes of a run while it runs: its feature"
+            "This Kueue cannot change the number of nodes of a run while it runs: its feature gate"
             " ElasticJobsViaWorkloadSlices, on from Kueue 0.18, is off."
         )
 
     def standing(self, root: ClusterObject) -> Standing | None:
-        """How a run's object stands, by its Workload in the view."""
+        """The state of a run's object, by its Workload in the view."""
         view = self._cluster.view
         found = view.labelled(WORKLOADS, labels.JOB_UID, root.uid) or view.owned_by(
             WORKLOADS, root.uid
@@ -152,7 +152,7 @@ class KueueRuns:
         return self._with_taker(self._told(last)) if last else None
 
     def standing_live(self, root: ClusterObject) -> Standing | None:
-        """The same, read from the cluster; where Kueue is not served there is none."""
+        """The same, read from the cluster; None if Kueue is not served."""
         try:
             workloads = self._cluster.list(WORKLOADS, root.namespace)
         except ClusterError as error:
@@ -169,14 +169,14 @@ class KueueRuns:
         return self._told(last) if last else None
 
     def _told(self, workload: Workload) -> Standing:
-        """How a Workload stands, and in which flavor its GPUs are."""
+        """The state of a Workload, and the flavor of its GPUs."""
         admission, resource = workload.status.admission, self._queues.resource
         given = admission.pod_set_assignments if admission else ()
         flavors = (each.flavors[resource] for each in given if resource in each.flavors)
         return replace(standing_of(workload), flavor=next(flavors, ""))
 
     def _with_taker(self, standing: Standing) -> Standing:
-        """The same, with what the view shows of the Workload that it was pushed out for."""
+        """The same, with what the view shows of the Workload that preempted it."""
         taker = standing.taker
         if taker is None or not taker.uid:
             return standing
@@ -187,30 +187,30 @@ class KueueRuns:
         return replace(standing, taker=replace(taker, kind=item.kind, name=item.name))
 
     def order(self, queue: str) -> Sequence[tuple[str, str]]:
-        """What waits in a ClusterQueue, next one first; empty where Kueue does not tell."""
+        """What waits in a ClusterQueue, next one first; empty if Kueue does not report it."""
         try:
             pending = self._cluster.pending_workloads(queue)
         except ClusterError:
-            # A place is a comfort; without it the run goes on just so.
+            # The position in the queue is optional; the run does not depend on it.
             return ()
         return [(each.namespace, each.name) for each in pending]
 
 
 def dressed(manifest: Manifest, dress: Dress) -> Manifest:
-    """A manifest with the labels by which Kueue takes charge of it."""
+    """A manifest with the labels by which Kueue manages it."""
     queueing = {labels.QUEUE_NAME: dress.queue}
     if dress.priority:
         queueing[labels.PRIORITY_CLASS] = dress.priority
     metadata = manifest["metadata"]
     metadata = metadata | {"labels": metadata["labels"] | queueing}
     if dress.least is not None and "parallelism" in manifest["spec"]:
-        # Kueue knows this of Jobs alone, and refuses it for what operators serve.
+        # Kueue supports this only for Jobs, and rejects it for operators' objects.
         metadata["annotations"] = metadata["annotations"] | {labels.ELASTIC: "true"}
     return manifest | {"metadata": metadata}
 
 
 def _last(workloads: Sequence[Workload]) -> Workload | None:
-    """The Workload that holds the quota; one that grows has another that waits beside it."""
+    """The Workload that holds the quota; a growing run has a second one that waits."""
     if not workloads:
         return None
     live = [each for each in workloads if not has_condition(each.status.conditions, "Finished")]
@@ -223,7 +223,7 @@ def _rank(workload: Workload) -> tuple[bool, str]:
 
 
 def standing_of(workload: Workload) -> Standing:
-    """How a Workload stands."""
+    """The state of a Workload."""
     conditions, name = workload.status.conditions, workload.name
     admitted = find_condition(conditions, "Admitted")
     if admitted is not None and admitted.true:
@@ -250,12 +250,12 @@ def standing_of(workload: Workload) -> Standing:
         )
     if held:
         return Standing(name, Stand.WAITING, reason=held, blocked=why)
-    back = "It was sent back to its queue:"
+    back = "It was requeued:"
     return Standing(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
 
 
 def _rejected(workload: Workload) -> str:
-    """What the check said that Kueue gave a Workload up for; empty where it did not."""
+    """The message of the check for which Kueue gave up on a Workload; empty if none."""
     conditions = workload.status.conditions
     finished = find_condition(conditions, "Finished")
     if finished is not None and finished.true and finished.reason == "AdmissionChecksRejected":
@@ -273,14 +273,14 @@ def _rejected(workload: Workload) -> str:
 def uncovered(demand: Demand, queue: Queue | None) -> list[str]:
     """The resources it requests that its queue does not cover.
 
-    Kueue never admits such a run, unless it is set up to leave these resources out of account.
+    Kueue never admits such a run, unless it is configured to ignore these resources.
     """
     covered = queue.covered if queue else frozenset()
     return [name for name in demand.resources if covered and name not in covered]
 
 
 def _taker(message: str) -> Taker | None:
-    """What the Workload was pushed out for, as far as Kueue's sentence says."""
+    """What preempted the Workload, as far as Kueue's message says."""
     uid, queue = _TAKER.search(message), _TAKER_PATH.search(message)
     if uid is None and queue is None:
         return None

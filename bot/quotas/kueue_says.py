@@ -6,7 +6,7 @@ from bot.cluster.objects import find_condition
 from bot.cluster.queues import Workload
 from bot.quotas.standing import Blocked, Cause
 
-# Kueue 0.19 and later say it in one word.
+# Kueue 0.19 and later report one reason.
 _REASONS = {
     "WaitingForQuota": Cause.QUOTA,
     "ExceedsMaxQuota": Cause.TOO_BIG,
@@ -18,11 +18,11 @@ _REASONS = {
     "WaitingForPodsReady": Cause.PODS_READY,
     "PendingEvaluation": Cause.NOT_LOOKED_AT,
 }
-# Before that, and where the gate is off, only the sentence tells. The first that fits counts.
+# Before that, or with the gate off, only the message shows it. The first match counts.
 _SENTENCES = tuple(
     (re.compile(pattern, re.IGNORECASE), cause)
     for pattern, cause in (
-        # Said of what gave way, until Kueue looks at it again.
+        # The message of a preempted workload, until Kueue evaluates it again.
         (r"^Preempted to accommodate", Cause.NOT_LOOKED_AT),
         (r"pending the preemption|overlapping preemption targets", Cause.PREEMPTING),
         (r"maximum capacity|exceeds.{0,20}max", Cause.TOO_BIG),
@@ -60,7 +60,7 @@ def blocked(workload: Workload) -> Blocked | None:
 
 
 def told_of_checks(workload: Workload, *states: str) -> str:
-    """What the checks say that are in these states, or that it has not passed yet."""
+    """The messages of the checks in these states, by default of those not passed yet."""
     checks = workload.status.admission_checks
     open_ = [each for each in checks if each.state in (states or ("Pending", "Retry", "Rejected"))]
     said = (f"AdmissionCheck {each.name} is {each.state}: {each.message}" for each in open_)

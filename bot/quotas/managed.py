@@ -1,4 +1,4 @@
-"""One figure of a queue as it stands, and the note on the queue that tells what it was before."""
+"""One quota of a queue, and the annotation on the queue that records its value before."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Operation = dict[str, object]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a figure stands: `field` is nominalQuota or borrowingLimit, on any engine."""
+    """Identifies a quota; `field` is nominalQuota or borrowingLimit, on any engine."""
 
     queue: str
     flavor: str
@@ -27,13 +27,13 @@ class Place:
 
     @property
     def key(self) -> str:
-        """What the annotation of the queue calls it."""
+        """Its key in the annotation of the queue."""
         return f"{self.flavor}/{self.resource}/{self.field}"
 
 
 @dataclass(frozen=True)
 class Note:
-    """What the annotation says about one figure, enough to put it back without our rows."""
+    """The annotation's entry for one quota, enough to restore it without the database."""
 
     ids: tuple[str, ...]
     baseline: str
@@ -43,11 +43,11 @@ class Note:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a queue says at one place.
+    """A quota as a queue has it.
 
-    `value` is None when the place is gone or unlimited; `is_foreign` means that another
-    installation has written its annotation there. `kind` is what the engine calls the queue, and
-    `least` is the lowest value that it takes there.
+    `value` is None if the quota is missing or unlimited; `is_foreign` means that another
+    installation has annotated the queue. `kind` is the engine's kind of the queue, and `least` is
+    the lowest value that the queue accepts.
     """
 
     value: Decimal | None
@@ -59,7 +59,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a queue shall say at one place."""
+    """The value that a quota should have, and its annotation."""
 
     value: Decimal
     note: Note | None
@@ -68,7 +68,7 @@ class Wanted:
 def observed(
     queue: ClusterObject | None, place: Place, value: Decimal | None, installation: str, kind: str
 ) -> Observed:
-    """A figure that was read, with our note about it."""
+    """A quota that was read, with our note about it."""
     if queue is None:
         return Observed(None, kind=kind)
     writer, notes = read_notes(queue)
@@ -82,7 +82,7 @@ def observed(
 
 
 def read_notes(queue: ClusterObject) -> tuple[str, dict[str, Note]]:
-    """Which installation wrote the queue's annotation, and what it notes about each figure."""
+    """The installation that wrote the queue's annotation, and its note on each quota."""
     try:
         content = json.loads(queue.metadata.annotations.get(ANNOTATION, ""))
         notes = {
@@ -95,7 +95,7 @@ def read_notes(queue: ClusterObject) -> tuple[str, dict[str, Note]]:
 
 
 def notes_of(queue: ClusterObject, installation: str) -> Iterator[tuple[Place, Note]]:
-    """What this installation notes in the queue's annotation, and about which figures."""
+    """The notes of this installation in the queue's annotation, with their quotas."""
     writer, notes = read_notes(queue)
     for key, note in notes.items() if writer == installation else ():
         flavor, _, rest = key.partition("/")
@@ -107,7 +107,7 @@ def notes_of(queue: ClusterObject, installation: str) -> Iterator[tuple[Place, N
 def annotate(
     queue: ClusterObject, place: Place, note: Note | None, installation: str
 ) -> Iterator[Operation]:
-    """The operations that make the annotation say this, and fail if it changed meanwhile."""
+    """The operations that set this note, and fail if the annotation has changed meanwhile."""
     path = f"/metadata/annotations/{ANNOTATION.replace('/', '~1')}"
     text = queue.metadata.annotations.get(ANNOTATION)
     notes = read_notes(queue)[1]
@@ -117,7 +117,7 @@ def annotate(
     if text is not None:
         yield {"op": "test", "path": path, "value": text}
     elif notes:
-        # Nothing else tells that somebody annotates the queue in this moment.
+        # Nothing else detects that the queue is annotated concurrently.
         yield same_version(queue)
     if notes and not queue.metadata.annotations:
         yield {"op": "add", "path": "/metadata/annotations", "value": {}}
@@ -128,13 +128,13 @@ def annotate(
 
 
 def same_version(queue: ClusterObject) -> Operation:
-    """The test that nobody wrote the queue at all since it was read."""
+    """The test that the queue has not changed at all since it was read."""
     version = queue.metadata.resource_version
     return {"op": "test", "path": "/metadata/resourceVersion", "value": version}
 
 
 def decoded(text: str) -> Decimal:
-    """A figure of a note."""
+    """The number in a note."""
     return parse_quantity(text)
 
 

@@ -1,4 +1,4 @@
-"""What engines that do not suspend runs have to change in their manifests."""
+"""Changes to manifests for engines that do not suspend runs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ _LIMIT = "activeDeadlineSeconds"
 
 
 def started_at_once(manifest: Manifest) -> None:
-    """Has the run start as soon as its pods have room, and its time count from then.
+    """Lets the run start as soon as nodes have capacity, and its time limit count from then.
 
     A Job's own time limit would count while its pods wait for a node; theirs do not.
     """

@@ -1,4 +1,4 @@
-"""Takes overrides from the request to their end, one switch at a time."""
+"""Takes overrides from their request to their end, one change at a time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -42,33 +42,33 @@ _WORTH_SAYING = 3
 
 
 class Stopping(Protocol):
-    """Who can stop workloads that are above quota once an override has ended."""
+    """Stops workloads that are above quota once an override has ended."""
 
     def stop_workloads(
         self, session: Session, items: Sequence[Item], why: str, now: datetime
     ) -> None:
-        """Has these stopped, as far as they are ours; asked twice is as once."""
+        """Stops those of these that the bot manages; idempotent."""
         ...
 
 
 class ReadAnew(Protocol):
-    """Who can ask Slack at once about people whose word is about to be acted upon."""
+    """Rereads people from Slack before their approval is acted upon."""
 
     def __call__(self, workspace_id: str, users: Iterable[str], groups: Iterable[str], /) -> None:
-        """Brings what is known of them up to date; an OutsideError when nobody answers."""
+        """Rereads these users and user groups; OutsideError if Slack does not answer."""
         ...
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Whom overrides need besides the cluster."""
+    """What overrides need besides the cluster."""
 
     stopping: Stopping
     read_anew: ReadAnew
 
 
 class OverrideController:
-    """Keeps overrides: begins them when approved, ends them in time, says so to people."""
+    """Starts overrides when approved, ends them in time, and notifies their requesters."""
 
     kind = OVERRIDE
 
@@ -89,7 +89,7 @@ class OverrideController:
         self._neighbours = neighbours
 
     def step(self, row_id: str) -> Step:
-        """Takes the next switch; only a beginning looks at cluster and approvers first."""
+        """Makes the next change; only a start reads cluster and approvers first."""
         now = self._clock.now()
         state = self._database.read(lambda session: self._load(session, row_id))
         if state is None:
@@ -107,7 +107,7 @@ class OverrideController:
         return Step(now, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what goes wrong again and again."""
+        """Shows an error on the card once it has occurred several times."""
         row = session.get(Override, row_id)
         if row is not None and trouble.attempts >= _WORTH_SAYING:
             row.trouble = trouble.sentence
@@ -126,7 +126,7 @@ class OverrideController:
         return State(row, approval, tuple(legs), notice)
 
     def _looked_at(self, state: State) -> tuple[Look, ...]:
-        """The queues as they are now, and the approvers as they are now."""
+        """The quotas as they are now, after rereading the approvers."""
         row, approval = state.row, state.approval
         if approval is not None:
             users, groups = self._database.read(
@@ -203,7 +203,7 @@ class OverrideController:
         telling.ended(session, state.row, ending, now)
 
     def _above(self, session: Session, state: State) -> list[Item]:
-        """The workloads that stand above the quota there is without this override."""
+        """The workloads above the quota that there is without this override."""
         row = state.row
         engine = self._engines.get(row.cluster, row.resource)
         if not state.legs or engine is None:

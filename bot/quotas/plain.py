@@ -1,4 +1,4 @@
-"""A cluster without a quota engine: a namespace's ResourceQuota is all that limits its GPUs."""
+"""A cluster without a quota engine: only a namespace's ResourceQuota limits its GPUs."""
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -14,12 +14,12 @@ from bot.quotas.nodes import allocatable
 from bot.quotas.plain_words import WORDS
 from bot.quotas.standing import Item
 
-# A ResourceQuota counts GPUs of whatever type.
+# A ResourceQuota counts GPUs of any type.
 ANY = "any"
 
 
 class PlainQueues:
-    """Namespaces as queues in which nothing waits: what does not fit waits for a node."""
+    """Namespaces as queues in which nothing waits: pods that do not fit wait for a node."""
 
     words = WORDS
 
@@ -46,32 +46,32 @@ class PlainQueues:
         return tuple(figures for queue in queues if queue for figures in queue.figures)
 
     def pool(self, figures: Figures) -> tuple[Figures, ...]:
-        """Itself: nobody lends anything."""
+        """Itself: namespaces do not lend."""
         return (figures,)
 
     def waiting(self, queue: str) -> Waiting | None:
-        """Nothing says what of others waits."""
+        """None: pending work of others is unknown."""
         del queue
         return None
 
     def admitted(self, queue: str) -> Sequence[Item]:
-        """Nothing is admitted by anybody."""
+        """Empty: there is no engine that admits."""
         del queue
         return ()
 
     def within(self, namespace: str, door: str, besides: frozenset[str]) -> Sequence[Item]:
-        """Nothing tells what of a namespace is work of its team."""
+        """Empty: a team's work in its namespace cannot be identified."""
         del namespace, door, besides
         return ()
 
     def allocatable(self, flavor: str) -> Decimal | None:
-        """The GPUs of all ready nodes; None while nobody knows."""
+        """The GPUs of all ready nodes; None while unknown."""
         del flavor
         return allocatable(self.view, self.resource, lambda _node: True)
 
     @property
     def age_seconds(self) -> float:
-        """Since the server spoke last of ResourceQuotas; infinite before the first time."""
+        """The age of what is known of ResourceQuotas; infinite before they were read."""
         return self.view.age_seconds(ALLOWANCES)
 
     @property
@@ -81,7 +81,7 @@ class PlainQueues:
 
     @property
     def is_absent(self) -> bool:
-        """Never: there is nothing that a cluster could lack."""
+        """False: no engine is needed."""
         return False
 
     @property
@@ -109,14 +109,14 @@ class PlainQueues:
 
 
 class PlainOverrides:
-    """No figure can be changed: ResourceQuotas belong to whoever administers the cluster."""
+    """No quota can be changed: ResourceQuotas belong to the cluster's administrators."""
 
     def look(self, place: Place) -> Sight:
-        """That there is no such figure."""
+        """Finds no such quota."""
         return Sight(Observed(None, kind=WORDS.queue), partial(_refuse, place))
 
     def notes(self) -> Iterator[tuple[Place, Note]]:
-        """None was ever written."""
+        """Empty: none are written."""
         return iter(())
 
 

@@ -1,4 +1,4 @@
-"""What Kubernetes alone has to do with runs: they start as soon as nodes have room."""
+"""What Kubernetes alone does with runs: they start as soon as nodes have capacity."""
 
 import re
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from bot.quotas.plain import PlainQueues
 from bot.quotas.priorities import refuse_priority
 from bot.quotas.standing import Blocked, Cause, Stand, Standing
 
-# As the scheduler says that nodes would do, were they not full.
+# How the scheduler says that nodes would fit if they had free capacity.
 _NO_ROOM = re.compile(r"Insufficient |Too many pods")
 
 
 class PlainRuns:
-    """What one cluster's scheduler has to do with runs."""
+    """What one cluster's scheduler does with runs."""
 
     def __init__(self, view: View, queues: PlainQueues) -> None:
         self._view = view
@@ -36,7 +36,7 @@ class PlainRuns:
         return dressed
 
     def refuse(self, demand: Demand) -> None:
-        """UsageError for a priority that the cluster does not know."""
+        """Raises UsageError for a priority class that the cluster does not have."""
         if self._view.store(SYSTEM_PRIORITIES).synced:
             known = (each.name for each in self._view.all(SYSTEM_PRIORITIES))
             refuse_priority(demand.priority, (n for n in known if not n.startswith("system-")))
@@ -47,34 +47,34 @@ class PlainRuns:
         return Placement()
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
-        """That the namespace may never have as many GPUs."""
+        """The sentence that the namespace may never have as many GPUs."""
         queue = self._queues.behind(demand.namespace, demand.queue)
         allowed = [each.nominal for each in queue.figures] if queue else []
         if not allowed or demand.gpus <= allowed[0]:
             return ()
         sentence = (
-            f"A ResourceQuota of namespace {demand.namespace} lets it have {allowed[0]:f} GPUs in"
-            " all, so not all pods of this run can be made until a platform admin raises it."
+            f"A ResourceQuota limits namespace {demand.namespace} to {allowed[0]:f} GPUs in total,"
+            " so not all pods of this run can be created until a platform admin raises it."
         )
         return (sentence,)
 
     def unmanaged(self, root: Resource[Any]) -> str:
-        """Nothing: no engine has to take charge."""
+        """Nothing: no engine manages it."""
         del root
         return ""
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
-        """Nothing: no engine has to take charge."""
+        """Nothing: no engine manages it."""
         del root, manifest, namespace
         return ""
 
     def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
-        """Nothing: nobody counts its pods."""
+        """Nothing: no engine counts its pods."""
         del resource, root
         return ""
 
     def standing(self, root: ClusterObject) -> Standing | None:
-        """How a run's object stands: it waits while all nodes are too full for its pods."""
+        """The state of a run's object: it waits while no node has capacity for its pods."""
         pods = self._view.labelled(PODS, labels.RUN, root.labels.get(labels.RUN, ""))
         blocked = None if any(pod.spec.node_name for pod in pods) else _blocked(pods)
         if blocked is None:
@@ -82,17 +82,17 @@ class PlainRuns:
         return Standing(root.name, Stand.WAITING, blocked=blocked)
 
     def standing_live(self, root: ClusterObject) -> Standing | None:
-        """The same: there is no engine that could have left it alone."""
+        """The same: there is no engine to manage it."""
         return self.standing(root)
 
     def order(self, queue: str) -> Sequence[tuple[str, str]]:
-        """The scheduler does not say in which order it looks at what waits."""
+        """Empty: the scheduler does not report the order of pending work."""
         del queue
         return ()
 
 
 def _blocked(pods: Sequence[Pod]) -> Blocked | None:
-    """Why none of them has a node, as far as that is for want of room or of a look at them."""
+    """Why none of them has a node, if for lack of capacity or because not evaluated yet."""
     found = (find_condition(pod.status.conditions, "PodScheduled") for pod in pods)
     said = [each.message for each in found if each is not None and each.status == "False"]
     if not said:

@@ -1,4 +1,4 @@
-"""What is said where no quota engine admits runs."""
+"""The terms for clusters without a quota engine, and what something may wait for there."""
 
 from bot.quotas.engine import Words
 from bot.quotas.standing import Cause
@@ -9,19 +9,20 @@ WORDS = Words(
     setting="namespace",
     after_end="",
     unseen=lambda _queue, namespace, cluster: (
-        f"Namespace {namespace} of cluster {cluster} was not seen."
+        f"Namespace {namespace} of cluster {cluster} was not found."
     ),
-    lost=lambda _queue, namespace: f"Namespace {namespace} was not seen.",
+    lost=lambda _queue, namespace: f"Namespace {namespace} was not found.",
     causes={
         Cause.QUOTA: (
-            "No node has room for it.",
-            "It starts when other runs end; there is no quota engine that would put it first.",
+            "No node has free capacity for it.",
+            "It starts when other runs end. There is no quota engine to give it precedence.",
         ),
-        # What keeps pods from being made comes with advice of its own.
-        Cause.NOT_LOOKED_AT: ("Kubernetes has not looked at it yet.", ""),
+        # What keeps pods from being created comes with its own advice.
+        Cause.NOT_LOOKED_AT: ("Kubernetes has not evaluated it yet.", ""),
     },
-    growing="Further nodes start one by one, as there is room.",
+    growing="Further nodes start one by one as capacity becomes free.",
     unchangeable=(
-        "no quota engine, so there is no quota to raise or to lend: runs start when nodes have room"
+        "no quota engine, so there is no quota to raise or lend: runs start when nodes have free"
+        " capacity"
     ),
 )

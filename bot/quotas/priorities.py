@@ -1,4 +1,4 @@
-"""Priority classes by name, whichever engine goes by them."""
+"""Checks priority classes by name, for all engines."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,10 @@ from bot.errors import UsageError
 
 
 def refuse_priority(priority: str | None, known: Iterable[str]) -> None:
-    """UsageError when a priority class is not among those of the cluster."""
+    """Raises UsageError if the cluster does not have this priority class."""
     if priority is None:
         return
     names = sorted(known)
     if priority not in names:
-        there = f"It has: {', '.join(names)}." if names else "It has none; leave --priority out."
+        there = f"It has: {', '.join(names)}." if names else "It has none; leave out --priority."
         raise UsageError(f"The cluster has no priority class {priority}.", there)

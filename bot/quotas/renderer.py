@@ -1,4 +1,4 @@
-"""Renders the card of an override for the channel it stands in."""
+"""Renders the card of an override for its channel."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -23,7 +23,7 @@ from bot.slack.card import Card
 
 
 class OverrideRenderer:
-    """The cards of overrides; they have buttons only where overrides are decided."""
+    """Renders the cards of overrides; only the approvers' cards have buttons."""
 
     kind = OVERRIDE
 
@@ -40,7 +40,7 @@ class OverrideRenderer:
         self._clock = clock
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """What the card says now in this channel; None when there is no such override."""
+        """The card as it is now in this channel; None if there is no such override."""
         row = session.get(Override, subject_id)
         if row is None:
             return None
@@ -75,7 +75,7 @@ class OverrideRenderer:
 
 
 def _in_hand(session: Session, row: Override) -> Iterator[ManagedQuota]:
-    """The quotas that a live override changes."""
+    """The managed quotas that a live override changes."""
     if row.phase in LIVE:
         yield from session.scalars(
             select(ManagedQuota)

@@ -1,4 +1,4 @@
-"""What people ask of quotas: how they stand, more for a while, another base, an early end."""
+"""The quota commands: status, requests for overrides and bases, history, and revoking."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ from bot.slack.markup import join, person, plain
 from bot.slack.messages import Note, refresh_cards, say_once, show_card
 
 HISTORY = 15
-# Every `/quota status` asks it, so it is built once.
+# Every `/quota status` runs it, so it is built once.
 _IN_FORCE = (
     select(Override)
     .where(
@@ -62,7 +62,7 @@ class Decision:
 
 
 class QuotaService:
-    """Quota as people speak of it. Writes rows and reads views; nothing outside is called."""
+    """Implements the quota commands. Writes rows and reads views; no external calls."""
 
     def __init__(
         self,
@@ -81,12 +81,12 @@ class QuotaService:
         return self._engines.of(cluster).queues
 
     def words(self, cluster: str) -> Words:
-        """What the engine of a cluster calls things; also of one that is not configured now."""
+        """The terms of a cluster's engine; Kueue's if the cluster is not configured."""
         engine = self._engines.get(cluster)
         return engine.words if engine else KUEUE
 
     def status(self, session: Session, teams: Iterable[str]) -> list[TeamStatus]:
-        """The quota of these teams, as the view and our rows know it."""
+        """The quota of these teams, from the view and the database."""
         settings = self._settings().teams
         active = self._active(session)
         found = []
@@ -98,19 +98,19 @@ class QuotaService:
         return found
 
     def request(self, session: Session, wish: Wish, asker: Caller, now: datetime) -> Override:
-        """An override that waits for its approval; UserError says what does not fit."""
+        """Requests an override; it is pending then. UserError says what is wrong."""
         row = override_row(self._facts(session, wish), wish, asker, now)
         return self._ask(session, row, "quota_override", (asker, wish.break_glass), now)
 
     def set_base(self, session: Session, wish: Wish, asker: Caller, now: datetime) -> Override:
-        """A change of the team's base that waits for its approval."""
+        """Requests a change of the team's base quota; it is pending then."""
         row = base_row(self._facts(session, wish), wish, asker, now)
         return self._ask(session, row, "quota_base", (asker, wish.break_glass), now)
 
     def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
-        """What a request would change if it were approved now; None when that is unknown.
+        """What a request would change if it were approved now; None if that is unknown.
 
-        ConflictError says why it could not begin.
+        ConflictError says why it could not start.
         """
         engine = self._engines.of(row.cluster)
         begins = starts(session, row, looks_in_view(session, engine, row), now)
@@ -127,12 +127,12 @@ class QuotaService:
         return list(session.scalars(statement))
 
     def undecided(self, session: Session) -> list[Override]:
-        """The requests that nobody has decided yet, oldest first."""
+        """The pending requests, oldest first."""
         statement = select(Override).where(col(Override.phase) == OverridePhase.ASKED)
         return list(session.scalars(statement.order_by(col(Override.id))))
 
     def decision(self, session: Session, row: Override) -> Decision:
-        """Who has said a word about an override, and until when it is open; None: it is not."""
+        """Who has voted on an override, and until when others can (None if they cannot)."""
         approval = self._approvals.of(session, OVERRIDE, row.id)
         if approval is None:
             return Decision((), None)
@@ -143,12 +143,12 @@ class QuotaService:
     def revoke(
         self, session: Session, wanted: str | None, caller: Caller, now: datetime
     ) -> Override:
-        """An override that is about to end early: the one of that number, or the newest."""
+        """Ends an override early: the one with this number, or the newest."""
         row = self._one_to_revoke(session, wanted, caller)
         row.revoked_at, row.revoked_by = now, caller.person
         approval = self._approvals.of(session, OVERRIDE, row.id)
         if row.phase == OverridePhase.ASKED and approval is not None:
-            self._approvals.void(session, approval, "revoked before it began", now)
+            self._approvals.void(session, approval, "revoked before it started", now)
         wake(session, OVERRIDE, row.id, lane_of(row.cluster), now)
         refresh_cards(session, subject_of(row), live=False)
         self._record(session, row, "quota.revoke", caller, now)
@@ -157,15 +157,15 @@ class QuotaService:
     def take_over(
         self, session: Session, value: str, caller: Caller, now: datetime, *, theirs: bool
     ) -> ManagedQuota:
-        """Ends a disagreement about a figure; `value` is that of the button that was shown.
+        """Resolves a quota changed outside Quartermaster; `value` is that of the button.
 
-        With `theirs` what somebody else set becomes the base, else it is overwritten.
+        With `theirs` the external value becomes the base, else it is overwritten.
         """
         quota_id, _, shown = value.partition(":")
         quota = session.get(ManagedQuota, quota_id)
         if quota is None or quota.stranger is None or f"{quota.stranger:f}" != shown:
             raise ConflictError(
-                "This has changed since the card was drawn.", "Look at the card again."
+                "The value has changed since the card was posted.", "Check the card again."
             )
         facts = {"queue": quota.queue, "theirs": shown, "taken": str(theirs)}
         if theirs:
@@ -197,7 +197,7 @@ class QuotaService:
         asker, breaks_glass = by
         if breaks_glass:
             self._access.require(asker, Right.BREAK_GLASS)
-        self.foresee(session, row, now)  # what could not begin is refused at once
+        self.foresee(session, row, now)  # what could not start is refused immediately
         session.add(row)
         session.flush()
         request = Request(
@@ -219,7 +219,7 @@ class QuotaService:
         return row
 
     def _show(self, session: Session, row: Override, policy: str, now: datetime) -> None:
-        """One card where it is decided, one where it was asked, one where it takes from."""
+        """Posts a card to the approvers, to the channel of the request, and to the donor team."""
         subject, settings = subject_of(row), self._settings()
         circle = getattr(settings.approvals, policy).approvers
         deciders = sorted(self._access.people_in(session, circle) - {row.requester})
@@ -253,12 +253,12 @@ class QuotaService:
             if (wanted is None or row.id.endswith(wanted)) and _may_see(row, caller)
         ]
         if not found:
-            which = f"override {wanted}" if wanted else "override that could be revoked"
-            raise NotFoundError(f"There is no {which} here.", "The history lists them all.")
+            which = f"override {wanted}" if wanted else "override that can be revoked"
+            raise NotFoundError(f"There is no {which} here.", "The history lists all overrides.")
         row = found[0]
         if row.phase not in LIVE or row.revoked_at or row.phase == OverridePhase.ENDING:
             raise ConflictError(
-                f"Override {number(row)} is {row.phase} already.", "Nothing was changed."
+                f"Override {number(row)} is already {row.phase}.", "Nothing was changed."
             )
         self._require_to_revoke(row, caller)
         return row
@@ -271,8 +271,8 @@ class QuotaService:
         if is_theirs or (is_head and caller.may(Right.QUOTA_REVOKE_ANY)):
             return
         raise NotAllowedError(
-            f"Override {number(row)} was asked for by <@{row.requester}>.",
-            "They can revoke it, or a lead of the team, or an admin.",
+            f"Override {number(row)} was requested by <@{row.requester}>.",
+            "They, a lead of the team or a platform admin can revoke it.",
         )
 
     def _active(self, session: Session) -> dict[str, list[Override]]:

@@ -1,4 +1,4 @@
-"""How a quota engine sees one piece of work: waiting and for what, admitted, or pushed out."""
+"""The state of one workload in a quota engine: waiting and for what, admitted, or preempted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Cause(StrEnum):
-    """What a piece of work waits for."""
+    """What a workload waits for."""
 
     QUOTA = "quota"
     TOO_BIG = "too big"
@@ -29,14 +29,14 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Blocked:
-    """Why work is not admitted; `said` is the engine's own sentence, which may be empty."""
+    """Why a workload is not admitted; `said` is the engine's own message, which may be empty."""
 
     cause: Cause
     said: str = ""
 
 
 class Stand(StrEnum):
-    """Where work stands with its engine; GIVEN_UP is an end that its object does not know of."""
+    """The state of a workload; GIVEN_UP is an end that its own object does not show."""
 
     WAITING = "waiting"
     ADMITTED = "admitted"
@@ -46,9 +46,9 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True)
 class Taker:
-    """What pushed work out: the uid of its object, and what is known of that object.
+    """What preempted a workload: the uid of its object, and what is known of that object.
 
-    `queue` is the one it is in; all are empty where the engine did not say.
+    `queue` is the one it is in. A field is empty if the engine did not report it.
     """
 
     uid: str = ""
@@ -59,12 +59,12 @@ class Taker:
 
 @dataclass(frozen=True)
 class Standing:
-    """How one piece of work stands.
+    """The state of one workload.
 
-    `name` is that of the engine's own object for it. `reason` is a sentence for people where
-    there is more to say than that it waits, which `quote`, the engine's own words, ends. `since`
-    is the engine's own time. `blocked` says what it waits for, None once it has its quota. `taker`
-    is what it was pushed out for. `flavor` is the sort of nodes that it was given.
+    `name` is that of the engine's own object for it. `reason` is a sentence for people if there is
+    more to say than that it waits; `quote`, the engine's own message, follows it. `since` is the
+    engine's own time. `blocked` says what it waits for, None once it has its quota. `taker` is what
+    preempted it. `flavor` is the flavor of the nodes that it was given.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Standing:
 
 
 class Item(Protocol):
-    """Something in a queue, whoever started it: it waits, or holds quota."""
+    """A workload in a queue, which waits or holds quota, whether or not the bot started it."""
 
     @property
     def own_name(self) -> str:
@@ -87,7 +87,7 @@ class Item(Protocol):
 
     @property
     def namespace(self) -> str:
-        """Where it lives."""
+        """Its namespace."""
         ...
 
     @property
@@ -122,22 +122,22 @@ class Item(Protocol):
 
     @property
     def gpus(self) -> Decimal:
-        """The GPUs it wants in all."""
+        """The GPUs it requests in total."""
         ...
 
     @property
     def priority(self) -> int:
-        """The higher goes first."""
+        """Higher is admitted first."""
         ...
 
     @property
     def created_at(self) -> datetime | None:
-        """Since when it is there."""
+        """When it was created."""
         ...
 
     @property
     def reserved_at(self) -> datetime | None:
-        """Since when it holds quota, None where it does not or nobody says."""
+        """Since when it has held quota, None if it does not or this is unknown."""
         ...
 
     @property
@@ -152,7 +152,7 @@ class Item(Protocol):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is over."""
+        """Whether it has finished."""
         ...
 
     @property

@@ -12,7 +12,7 @@ from bot.quotas.tables import Override
 
 @dataclass(frozen=True)
 class TypeStatus:
-    """What a team may use and uses of one GPU type; None where nobody has said."""
+    """What a team may use and uses of one GPU type; None where unknown."""
 
     figures: Figures
     free_to_borrow: Decimal | None
@@ -20,10 +20,10 @@ class TypeStatus:
 
 @dataclass(frozen=True)
 class TeamStatus:
-    """A team's quota; `queue` is empty when the team's queue, a `queue_kind`, was not seen.
+    """A team's quota; `queue` is empty if the team's queue, a `queue_kind`, was not found.
 
-    `trouble` says why the cluster is not heard, if it is not. `unchangeable` says what the cluster
-    has, where there are no quotas to change.
+    `trouble` says why the cluster does not answer, if so. `unchangeable` says what the cluster has
+    if there are no quotas to change.
     """
 
     team: str
@@ -42,9 +42,9 @@ class TeamStatus:
 def team_status(
     queues: Queues, name: str, team: Team, overrides: Sequence[Override], trouble: str = ""
 ) -> TeamStatus:
-    """A team's quota in one cluster as the view knows it.
+    """A team's quota in one cluster, from the view.
 
-    `trouble` says why the cluster is not heard, if it is not.
+    `trouble` says why the cluster does not answer, if so.
     """
     queue = queues.behind(team.namespace, team.queue)
     kind, age = queues.words.queue, queues.age_seconds
@@ -72,7 +72,7 @@ def team_status(
 
 
 def _waiting(queues: Queues, queue: Queue) -> Waiting | None:
-    """What waits in all that the queue consists of; None while that was not read."""
+    """What waits in all queues that this one consists of; None until they were read."""
     names = {each.queue for each in queue.figures} or {queue.name}
     known = [each for each in map(queues.waiting, names) if each is not None]
     if len(known) < len(names):

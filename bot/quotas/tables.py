@@ -1,4 +1,4 @@
-"""The rows of quota overrides, and of the quotas that they change."""
+"""The tables of quota overrides, and of the quotas that they change."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -42,7 +42,7 @@ class Mode(StrEnum):
 
 
 class OverridePhase(StrEnum):
-    """How far an override is; it takes effect step by step while APPROVED, and so it ENDs."""
+    """The phase of an override; it takes effect while APPROVED, and is undone while ENDING."""
 
     ASKED = "asked"
     APPROVED = "approved"
@@ -61,7 +61,7 @@ LIVE = frozenset(
 
 
 class Override(SQLModel, table=True):
-    """A change of a team's quota that somebody asked for.
+    """A requested change of a team's quota.
 
     `amount` is a signed change in GPUs, and the new total where `mode` is "base". `shown_from`
     is the quota that the request was made against. `starts_at` and `ends_at` are set when it
@@ -99,12 +99,12 @@ class Override(SQLModel, table=True):
 
 
 class ManagedQuota(SQLModel, table=True):
-    """One figure of one ClusterQueue, kept true by its controller while overrides change it.
+    """One quota of one queue, kept up to date by its controller while overrides change it.
 
-    `baseline` is what it is without them, None while nobody changes it; `last_written` is what
-    we know to have been ours, `writing` what a patch under way may make of it. `stranger` is
-    a value that is neither, which stops us until somebody decides. `epoch` counts how often
-    the figure was given back to those who set it by other means.
+    `baseline` is its value without them, None while no override changes it. `last_written` is the
+    last value known to be Quartermaster's, `writing` the value of a patch in progress. `stranger`
+    is any other value; nothing is written then until an admin decides. `epoch` counts how often
+    Quartermaster has stopped managing the quota.
     """
 
     __tablename__: ClassVar[Any] = "managed_quotas"
@@ -129,8 +129,8 @@ class ManagedQuota(SQLModel, table=True):
 class Leg(SQLModel, table=True):
     """What one override does to one managed quota.
 
-    Legs are switched on in the order of `position` and off in the opposite one. The override's
-    controller switches `is_on`; the quota's says with `is_settled` that the queue follows it.
+    Legs are switched on in the order of `position`, and off in reverse order. The override's
+    controller sets `is_on`; the quota's controller sets `is_settled` once the queue has followed.
     """
 
     __tablename__: ClassVar[Any] = "override_legs"
@@ -146,10 +146,10 @@ class Leg(SQLModel, table=True):
 
 
 def subject_of(row: Override) -> Subject:
-    """What messages about this override name."""
+    """The subject of messages about this override."""
     return Subject(row.workspace_id, OVERRIDE, row.id)
 
 
 def lane_of(cluster: str) -> str:
-    """What the steps of a cluster's quotas wait for."""
+    """The lane in which the steps of a cluster's quotas run."""
     return f"cluster:{cluster}"

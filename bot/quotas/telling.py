@@ -1,4 +1,4 @@
-"""What the person who asked for an override is told, once each, by a reply that mentions them."""
+"""Notifies the requester of an override, once per event, by a reply that mentions them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _MOST_NAMED = 5
 
 
 def decided(session: Session, row: Override, deciders: Sequence[str], now: datetime) -> None:
-    """How the request was decided."""
+    """Posts how the request was decided."""
     by = join(" by ", _listed([person(who) for who in deciders])) if deciders else Markup("")
     match row.phase:
         case OverridePhase.APPROVED:
@@ -25,38 +25,38 @@ def decided(session: Session, row: Override, deciders: Sequence[str], now: datet
         case OverridePhase.DENIED:
             line = join("denied", by, ". Nothing was changed.")
         case OverridePhase.EXPIRED:
-            line = Markup("nobody decided this in time. Nothing was changed.")
+            line = Markup("this request expired without a decision. Nothing was changed.")
         case _:
-            line = join("this cannot be done: ", plain(row.note), " Nothing was changed.")
+            line = join("this cannot take effect: ", plain(row.note), " Nothing was changed.")
     _tell(session, row, "decision", line, now)
 
 
 def is_set(session: Session, row: Override, now: datetime) -> None:
-    """That a base was changed."""
-    _tell(session, row, "ended", join("done: ", plain(change(row)), ", for good."), now)
+    """Posts that a base quota was changed."""
+    _tell(session, row, "ended", join("done: ", plain(change(row)), ", permanently."), now)
 
 
 def ends_soon(session: Session, row: Override, above: Sequence[Item], now: datetime) -> None:
-    """That the override ends soon, and what will be stopped then."""
+    """Posts that the override ends soon, and what will be stopped then."""
     if row.ends_at is None:
         return
     ends = join("this override ends ", when(row.ends_at), ". ")
     if above:
-        line = join(ends, "What is then above quota will be stopped: ", _names(above), ".")
+        line = join(ends, "Workloads above quota then will be stopped: ", _names(above), ".")
     else:
-        line = join(ends, "Nothing would be above quota then.")
+        line = join(ends, "No workloads would be above quota then.")
     _tell(session, row, "notice", line, now)
 
 
 def stopped(session: Session, row: Override, why: str, now: datetime) -> None:
-    """That somebody else has a hand in it, which nobody would notice on an edited card."""
+    """Posts why a quota is left alone, since an edited card notifies no one."""
     purpose = f"stopped-{hashlib.sha256(why.encode()).hexdigest()[:12]}"
-    _tell(session, row, purpose, join(plain(why), " An admin decides on the card."), now)
+    _tell(session, row, purpose, join(plain(why), " A platform admin decides on the card."), now)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What an end left: the figure now, workloads above it, and whether they are stopped."""
+    """The result of an end: the quota now, workloads above it, and whether they are stopped."""
 
     value: Decimal | None
     above: Sequence[Item] = ()
@@ -64,11 +64,11 @@ class Ending:
 
 
 def ended(session: Session, row: Override, ending: Ending, now: datetime) -> None:
-    """That the override ended, and what becomes of workloads above quota."""
+    """Posts that the override ended, and what happens to workloads above quota."""
     revoked = row.phase == OverridePhase.REVOKED
     by = join("revoked by ", person(row.revoked_by or ""), ". ") if revoked else Markup("")
     if row.starts_at is None:
-        line = join(by, "It had not begun; nothing was changed.")
+        line = join(by, "It had not started; nothing was changed.")
     else:
         value = UNKNOWN if ending.value is None else gpus(ending.value)
         figure = f"the {field_of(row)} of {row.team} is {value} of {row.flavor}."
@@ -80,12 +80,14 @@ def _left(ending: Ending) -> Markup:
     if not ending.above:
         return Markup("")
     if ending.stops:
-        return join(" Stopped, because above quota: ", _names(ending.above), ".")
-    return join(" Above quota now, running until others reclaim it: ", _names(ending.above), ".")
+        return join(" Stopped because they were above quota: ", _names(ending.above), ".")
+    return join(
+        " Above quota, running until other queues reclaim the GPUs: ", _names(ending.above), "."
+    )
 
 
 def _until(row: Override) -> Markup:
-    return join(", until ", when(row.ends_at)) if row.ends_at else Markup(", for good")
+    return join(", until ", when(row.ends_at)) if row.ends_at else Markup(", permanently")
 
 
 def _names(items: Sequence[Item]) -> Markup:

@@ -1,4 +1,4 @@
-"""What queues tell us: rows to look at again, and overrides that were left behind."""
+"""Handles changes of queues: wakes their rows, and recovers overrides left behind."""
 
 from datetime import datetime
 
@@ -24,14 +24,14 @@ _QUEUES = (CLUSTER_QUEUES, KAI_QUEUES)
 
 
 class QueueChanges:
-    """Says which rows a changed queue concerns; changes of status alone concern none."""
+    """Finds the rows that a changed queue concerns; changes of status alone concern none."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._generations: dict[tuple[str, str], int] = {}
 
     def changes(self, change: Change) -> list[Wakeup]:
-        """The rows to look at because of this change."""
+        """The rows to check because of this change."""
         if change.resource not in _QUEUES:
             return []
         queue = change.object
@@ -44,16 +44,16 @@ class QueueChanges:
         try:
             rows = self._database.read(lambda session: _in_hand(session, change.cluster, name))
         except DatabaseError as error:
-            log.warning("a changed queue wakes nobody", queue=name, error=error.message)
+            log.warning("change of a queue not processed", queue=name, error=error.message)
             return []
         return [Wakeup(QUOTA, row, lane_of(change.cluster)) for row in rows]
 
 
 def recover(session: Session, engine: Engine, workspace_id: str, now: datetime) -> int:
-    """Has overrides put back that only a queue's annotation still knows; how many there were.
+    """Restores quotas with overrides known only from annotations; returns how many there were.
 
     That happens when rows were lost, or when a patch reached the cluster after its override
-    had been put back. Only annotations of this installation count.
+    had ended. Only annotations of this installation count.
     """
     return sum(
         _adopt(session, managed(session, engine.cluster, workspace_id, place), note, now)
@@ -71,7 +71,7 @@ def _in_hand(session: Session, cluster: str, queue: str | None) -> list[str]:
 
 
 def _adopt(session: Session, quota: ManagedQuota, note: Note, now: datetime) -> bool:
-    """Takes a figure in hand that nobody keeps, if its overrides are over."""
+    """Starts to manage an unmanaged quota whose overrides are over."""
     if quota.baseline is not None:
         return False
     is_known = any(session.get(Override, each) for each in note.ids)

@@ -1,4 +1,4 @@
-"""From what somebody wishes to the row of an override, or why it cannot be."""
+"""Turns a request into the row of an override, or says why it is not possible."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOST_GPUS = 1024
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody asks for; `gpu_type` may stay out where the team has only one."""
+    """A request for quota; `gpu_type` is optional if the team has only one."""
 
     team: str
     amount: Amount
@@ -35,7 +35,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Facts:
-    """What wishes are held against: the settings, the queues, and the bases of changed figures."""
+    """What requests are checked against: settings, queues, and bases of changed quotas."""
 
     settings: Settings
     cluster: str
@@ -44,7 +44,7 @@ class Facts:
 
 
 def override_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override:
-    """The override that is wished for; UserError when it cannot be."""
+    """The requested override; UserError if it is not possible."""
     mode = _mode(facts.settings, wish)
     target = _target(facts, wish)
     before = _before(facts, target, mode)
@@ -61,7 +61,7 @@ def override_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Over
 
 
 def base_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override:
-    """The change of a team's base that is wished for; UserError when it cannot be."""
+    """The requested change of a team's base quota; UserError if it is not possible."""
     target = _target(facts, wish)
     row = _row(facts, target, wish, asker, now)
     known = facts.base_of(Place(row.queue, row.flavor, row.resource, NOMINAL))
@@ -78,8 +78,8 @@ def _mode(settings: Settings, wish: Wish) -> Mode:
     if settings.quotas.override is OverrideMode.TRANSFER:
         others = ", ".join(name for name in settings.teams if name != wish.team)
         raise UsageError(
-            "Here quota is lent from team to team, so it takes a team to lend it.",
-            f"Add `--from`, one of: {others}.",
+            "Here, quota is lent from team to team, so a lending team is required.",
+            f"Add `--from` with one of: {others}.",
         )
     return Mode(settings.quotas.override)
 
@@ -89,8 +89,8 @@ def _length(settings: Settings, wish: Wish) -> timedelta:
     length = wish.length or longest
     if length > longest:
         raise LimitError(
-            f"An override lasts {format_duration(longest)} at most, not {format_duration(length)}.",
-            f"Ask for less time, for example `--for {format_duration(longest)}`.",
+            f"An override lasts at most {format_duration(longest)}, not {format_duration(length)}.",
+            f"Request less time, for example `--for {format_duration(longest)}`.",
         )
     return length
 
@@ -101,12 +101,12 @@ def _target(facts: Facts, wish: Wish) -> Figures:
     if not flavors:
         raise ConflictError(
             f"{facts.queues.words.queue} {queue.name} has no quota of {facts.queues.resource}.",
-            "Ask an admin to give it one in the cluster.",
+            "Ask a platform admin to add one in the cluster.",
         )
     names = ", ".join(flavors)
     if wish.gpu_type is None and len(flavors) > 1:
         raise UsageError(
-            f"{wish.team} has {len(flavors)} GPU types.", f"Add `--type`, one of: {names}."
+            f"{wish.team} has {len(flavors)} GPU types.", f"Add `--type` with one of: {names}."
         )
     flavor = wish.gpu_type or next(iter(flavors))
     if flavor not in flavors:
@@ -130,11 +130,11 @@ def _queue(facts: Facts, team: str) -> Queue:
     if facts.queues.is_absent:
         raise ConflictError(
             f"Cluster {facts.cluster} has no {words.engine}, so its quotas cannot be changed here.",
-            f"Ask an admin to install {words.engine} there.",
+            f"Ask a platform admin to install {words.engine} there.",
         )
     raise NotFoundError(
         words.unseen(found.queue, found.namespace, facts.cluster),
-        "Try again in a minute; if it stays so, ask an admin to look at the team's"
+        "Try again in a minute. If the problem persists, ask a platform admin to check the team's"
         f" `{words.setting}`.",
     )
 
@@ -144,16 +144,15 @@ def _before(facts: Facts, target: Figures, mode: Mode) -> Decimal:
         return _base(facts, target)
     if not target.cohort:
         raise ConflictError(
-            f"{facts.queues.words.queue} {target.queue} is in no cohort, so it has nobody to borrow"
-            " from.",
-            "Ask an admin for a change of its base instead.",
+            f"{facts.queues.words.queue} {target.queue} is in no cohort, so it cannot borrow.",
+            "Ask a platform admin to change its base quota instead.",
         )
     limit = target.borrowing_limit
     if limit is None:
         raise ConflictError(
-            f"{facts.queues.words.queue} {target.queue} may borrow {target.flavor} without limit"
-            " already.",
-            "More is there as soon as other teams leave GPUs idle.",
+            f"{facts.queues.words.queue} {target.queue} can already borrow {target.flavor} without"
+            " limit.",
+            "More becomes available as soon as other teams leave GPUs idle.",
         )
     return limit
 
@@ -161,8 +160,8 @@ def _before(facts: Facts, target: Figures, mode: Mode) -> Decimal:
 def _base(facts: Facts, target: Figures) -> Decimal:
     if target.is_unlimited:
         raise ConflictError(
-            f"{facts.queues.words.queue} {target.queue} has a quota of {target.flavor} without"
-            " limit already.",
+            f"{facts.queues.words.queue} {target.queue} already has an unlimited quota of"
+            f" {target.flavor}.",
             "Nothing would change.",
         )
     return target.nominal
@@ -172,19 +171,19 @@ def _refuse_senseless(target: Figures, before: Decimal, delta: Decimal, wish: Wi
     after = before + delta
     if not delta:
         raise ConflictError(
-            f"{wish.team} has {gpus(before)} of {target.flavor} already.",
+            f"{wish.team} already has {gpus(before)} of {target.flavor}.",
             "Nothing would change.",
         )
     if after < 0:
         raise LimitError(
-            f"{wish.team} has {gpus(before)} of {target.flavor}; {gpus(-delta)} fewer is not "
-            "possible.",
-            f"The most to give is {figure(before)}.",
+            f"{wish.team} has {gpus(before)} of {target.flavor}, so it cannot have {gpus(-delta)} "
+            "fewer.",
+            f"The maximum is {figure(before)}.",
         )
     if abs(delta) > MOST_GPUS:
         raise LimitError(
-            f"A change by {gpus(abs(delta))} is more than one request may ask for.",
-            f"The most is {MOST_GPUS}.",
+            f"A change of {gpus(abs(delta))} is too large for one request.",
+            f"The maximum is {MOST_GPUS}.",
         )
 
 
@@ -192,19 +191,19 @@ def _donor_queue(facts: Facts, wish: Wish, target: Figures, delta: Decimal) -> s
     donor, teams = wish.donor or "", facts.settings.teams
     if donor not in teams or donor == wish.team:
         others = ", ".join(name for name in teams if name != wish.team)
-        raise UsageError(f"`--from {donor}` names no other team.", f"It is one of: {others}.")
+        raise UsageError(f"`--from {donor}` is not another team.", f"Use one of: {others}.")
     if facts.cluster not in teams[donor].reach:
         raise ConflictError(
             f"{donor} is in cluster {', '.join(teams[donor].reach)}, {wish.team} in "
             f"{facts.cluster}.",
-            "Only teams of one cluster can lend to each other.",
+            "Only teams in the same cluster can lend to each other.",
         )
     queue = _queue(facts, donor)
     figures = queue.of(target.flavor)
     has = figures.nominal if figures else Decimal(0)
     if delta < 0 or has < delta or queue.name == target.queue:
         raise LimitError(
-            f"{donor} has {gpus(has)} of {target.flavor} to lend; {figure(delta)} cannot be lent.",
+            f"{donor} has {gpus(has)} of {target.flavor} to lend, not {figure(delta)}.",
             f"For example `+{figure(has)}`." if has > 0 else "Ask another team.",
         )
     return queue.name

@@ -1,4 +1,4 @@
-"""The words for amounts and figures, the same on cards, in answers and in messages."""
+"""Formats amounts and overrides, the same on cards, in answers and in messages."""
 
 from decimal import Decimal
 
@@ -9,7 +9,7 @@ UNKNOWN = "unknown"
 
 
 def amount(value: Decimal | None) -> str:
-    """A figure, or that nobody knows it."""
+    """A figure, or "unknown"."""
     return UNKNOWN if value is None else format_quantity(value)
 
 
@@ -24,7 +24,7 @@ def signed(value: Decimal) -> str:
 
 
 def field_of(row: Override) -> str:
-    """The figure that an override changes, in words."""
+    """The field that an override changes, for people."""
     return "borrowing limit" if row.mode == Mode.BORROWING_LIMIT else "nominal quota"
 
 
@@ -35,12 +35,12 @@ def change(row: Override) -> str:
 
 
 def title(row: Override) -> str:
-    """What an override is, in a few words."""
+    """The title of an override."""
     if row.mode == Mode.BASE:
-        return f"Quota base of {row.team}: {gpus(row.amount)} of {row.flavor}"
+        return f"Base quota of {row.team}: {gpus(row.amount)} of {row.flavor}"
     return f"Quota override for {row.team}: {signed(row.amount)} {row.flavor}"
 
 
 def number(row: Override) -> str:
-    """What people call an override by."""
+    """The short number by which people name an override."""
     return row.id[-6:]

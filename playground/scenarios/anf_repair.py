@@ -44,7 +44,7 @@ async def play(story: Story) -> None:
         "An admin tells Trident where it is: /anf repair PVC.",
     )
     await alice.types("#team-a", "/anf repair lane-data")
-    await alice.is_told("This takes the right anf.repair, which you do not have here.")
+    await alice.is_told("This requires the right anf.repair, which you do not have here.")
     await _is_repaired(story, erin, carol)
     name = volume.name.removeprefix("trident-")
     record = story.world.cluster.get("tridentvolumes", name, HOME) or {"config": {}}
@@ -85,7 +85,7 @@ async def _is_repaired(story: Story, erin: Person, carol: Person) -> None:
     card = await story.card("#team-a", "Repair of PVC lane-data")
     request = await story.card("#gpu-approvals", "Repair of PVC lane-data", "config.internalID")
     await carol.clicks(request, "Approve")
-    await carol.is_told("You approved this.")
+    await carol.is_told("You approved this request.")
     await card.shows("Trident knows where it is", "from pool standard-1 to pool premium-1")
     await request.shows("Trident knows where it is")
     await request.offers()

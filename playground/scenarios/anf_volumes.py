@@ -38,7 +38,7 @@ async def play(story: Story) -> None:
     await alice.types("#team-a", "/anf show reports")
     await alice.is_told("There is no PVC reports in namespace team-a.")
     await alice.types("#team-a", "/anf pools")
-    await alice.is_told("This takes the right anf.pools, which you do not have here.")
+    await alice.is_told("This requires the right anf.pools, which you do not have here.")
     await bob.types("#team-b", "/anf pools")
     await bob.is_told("Asking Azure for the capacity pools…")
     await bob.is_told(

@@ -44,7 +44,7 @@ async def play(story: Story) -> None:
     await is_recorded(story, alice, "v1", "3 objects, 3.0 kB.")
     await story.pass_time(timedelta(minutes=11))
     await alice.types("#team-a", _ASK)
-    await alice.is_told("This takes the right anf.change, which you do not have here.")
+    await alice.is_told("This requires the right anf.change, which you do not have here.")
     for node in NODES:
         story.nature.lose_node(node)
     card = await _is_asked(story, erin)

@@ -92,9 +92,9 @@ async def _more_quota_is_asked_for_and_given(story: Story, alice: Person) -> tup
         alice,
         '+8 --for 3d --reason "CVPR deadline"',
         title="Quota override for team-a: +8 h100",
-        receipt="Asked: team-a, nominal quota 4 → 12 GPUs of h100, for 3d",
+        receipt="Requested for team-a: nominal quota 4 → 12 GPUs of h100, for 3d",
     )
-    await request.shows("waits for approval", "CVPR deadline", "would start now")
+    await request.shows("Waiting for approval", "CVPR deadline", "would start now")
     await request.offers("Approve", "Deny")
     await alice.clicks(request, "Approve")
     await alice.is_told("You cannot decide your own request.")
@@ -102,7 +102,7 @@ async def _more_quota_is_asked_for_and_given(story: Story, alice: Person) -> tup
     await dan.is_told("Checking who you are.")
     await story.rest()
     await dan.clicks(request, "Approve")
-    await dan.is_told("Guests and people of other workspaces cannot use Quartermaster.")
+    await dan.is_told("Guests and people from other workspaces cannot use Quartermaster.")
     await approves(story, carol, request, own)
     return request, own
 

@@ -50,7 +50,7 @@ async def _she_acts_no_more(
     alice: Person, card: Card, reminder: Card, question: Card | None
 ) -> None:
     await alice.clicks(reminder, "Extend 1h")
-    await alice.is_told(REFUSED, "Ask an admin to add you to the team")
+    await alice.is_told(REFUSED, "Ask a platform admin to add you to the team")
     for words in ("extend nb 1h", "open nb", "stop nb", "show nb --team team-a"):
         await alice.types("#team-a", f"/train {words}")
         await alice.is_told(REFUSED)

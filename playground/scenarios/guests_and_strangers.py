@@ -7,7 +7,7 @@ from playground.story import Story
 async def play(story: Story) -> None:
     """Who is not known yet is asked to wait; who is a guest is refused, and told whom to ask."""
     slack, dan = story.world.slack, story.person("Dan")
-    for words in ("Checking who you are.", "Guests and people of other workspaces cannot use"):
+    for words in ("Checking who you are.", "Guests and people from other workspaces cannot use"):
         await dan.types("#team-a", "/train submit lane --image ghcr.io/acme/lane:3.1")
         await dan.is_told(words)
         await story.rest()
@@ -19,7 +19,7 @@ async def play(story: Story) -> None:
     slack.share("C0TEAMA", "U0MALLORY")
     await story.card("#gpu-approvals", "#team-a is shared with another company")
     mallory = story.person("Mallory")
-    for words in ("Checking who you are.", "Guests and people of other workspaces cannot use"):
+    for words in ("Checking who you are.", "Guests and people from other workspaces cannot use"):
         await mallory.mentions("#team-a", "train submit lane --image ghcr.io/acme/lane:3.1")
         await mallory.is_told(words)
         await story.rest()

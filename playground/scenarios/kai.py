@@ -33,8 +33,8 @@ async def play(story: Story) -> None:
     await is_admitted(story, second)
     await ends_well(alice, "#team-a", second, "second")
     await story.pass_time(timedelta(days=1))
-    await request.shows("ended")
-    await own.shows("ended")
+    await request.shows("Ended")
+    await own.shows("Ended")
     await story.reply(
         own, "The override has ended: the nominal quota of team-a is 4 GPUs of default."
     )
@@ -65,7 +65,7 @@ async def _bob_gets_his_own_back(story: Story, bob: Person, second: Card) -> Car
     base = await submits(story, bob, "#team-b", "base", f"{_BASE} --gpus 8 -- python serve.py")
     await story.reply(
         second,
-        "was preempted. KAI took its GPUs back for other work, by deleting its pods.",
+        "was preempted. KAI reclaimed its GPUs for other work by deleting its pods.",
         "What it said is kept: /train logs second",
     )
     await is_admitted(story, base)
@@ -89,8 +89,8 @@ async def _more_quota_for_a_while(story: Story, alice: Person) -> tuple[Card, Ca
         alice,
         '+4 --for 1d --reason "CVPR deadline"',
         title="Quota override for team-a: +4 default",
-        receipt="Asked: team-a, nominal quota 4 → 8 GPUs of default, for 1d",
+        receipt="Requested for team-a: nominal quota 4 → 8 GPUs of default, for 1d",
     )
-    await request.shows("waits for approval", "then KAI deletes their pods")
+    await request.shows("Waiting for approval", "then KAI deletes their pods")
     await approves(story, story.person("Carol"), request, own)
     return request, own

@@ -23,7 +23,7 @@ async def play_round(story: Story, number: int) -> None:
         alice,
         f'+2 --for 1h --reason "round {number}"',
         title="Quota override for team-a: +2 h100",
-        receipt="Asked: team-a, nominal quota 4 → 6 GPUs of h100, for 1h",
+        receipt="Requested for team-a: nominal quota 4 → 6 GPUs of h100, for 1h",
     )
     await approves(story, carol, request, own)
     await is_admitted(story, run)

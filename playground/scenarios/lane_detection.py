@@ -197,7 +197,7 @@ async def moves(story: Story, claim: str) -> None:
     card = await story.card("#team-a", f"team-a/{claim} to Premium")
     request = await story.card("#gpu-approvals", "its controller starts anew")
     await carol.clicks(request, "Approve")
-    await carol.is_told("You approved this.")
+    await carol.is_told("You approved this request.")
     await erin.is_mentioned("#team-a", "approved by carol.", thread=card)
     await _trident_is_told(story, erin, claim)
     await card.shows("in force", "1.6 MiB/s → 6.4 MiB/s")

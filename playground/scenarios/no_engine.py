@@ -41,8 +41,8 @@ async def _nobody_has_a_quota(alice: Person) -> None:
     await alice.is_told("GPU quota of team-a", "no quota engine")
     await alice.types("#team-a", '/quota request +4 --for 1d --reason "CVPR deadline"')
     await alice.is_told(
-        "Cluster default has no quota engine, so there is no quota to raise or to lend: runs start"
-        " when nodes have room.",
+        "Cluster default has no quota engine, so there is no quota to raise or lend: runs start"
+        " when nodes have free capacity.",
         "A platform admin can change the ResourceQuota of namespace team-a there.",
     )
 
@@ -50,9 +50,9 @@ async def _nobody_has_a_quota(alice: Person) -> None:
 async def _what_does_not_fit_waits(story: Story, alice: Person) -> None:
     first, second = [await _running(story, alice, name) for name in ("first", "second")]
     third = await submits(story, alice, "#team-a", "third", _LANE)
-    await third.shows("Pending", "No node has room for it.")
+    await third.shows("Pending", "No node has free capacity for it.")
     await alice.types("#team-a", "/train why third")
-    await alice.is_told("No node has room for it.", "It starts when other runs end")
+    await alice.is_told("No node has free capacity for it.", "It starts when other runs end")
     await ends_well(alice, "#team-a", first, "first")
     await ends_well(alice, "#team-a", second, "second")
     await is_admitted(story, third)

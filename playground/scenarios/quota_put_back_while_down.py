@@ -14,7 +14,7 @@ async def play(story: Story) -> None:
         alice,
         '+2 --for 8h --reason "ablations"',
         title="Quota override for team-a: +2 h100",
-        receipt="Asked: team-a, nominal quota 4 → 6 GPUs of h100, for 8h",
+        receipt="Requested for team-a: nominal quota 4 → 6 GPUs of h100, for 8h",
     )
     await approves(story, story.person("Carol"), request, own)
     await alice.types("#team-a", "/quota status")

@@ -87,7 +87,7 @@ async def _is_put_back(story: Story, alice: Person) -> None:
     asked = await story.card("#gpu-approvals", "PVC results back to results-")
     carol = story.person("Carol")
     await carol.clicks(asked, "Approve")
-    await carol.is_told("You approved this.")
+    await carol.is_told("You approved this request.")
     await card.shows("Put back", "in PVC results-")
     await alice.is_mentioned("#team-a", "PVC results holds what results-", thread=card)
     clone = await story.card("#team-a", "PVC results-", "from results")

@@ -12,5 +12,5 @@ async def play(story: Story) -> None:
     alice = story.person("Alice")
     command = "--image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py"
     card = await submits(story, alice, "#team-a", "lane", command)
-    await card.shows("Not managed by its quota engine", "Kueue did not take charge of the Job")
+    await card.shows("Not managed by its quota engine", "Kueue did not start to manage the Job")
     await alice.is_mentioned("#team-a", "lane failed", thread=card, broadcast=True)

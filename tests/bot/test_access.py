@@ -131,7 +131,7 @@ def test_guests_and_strangers_are_refused_everywhere(
         with pytest.raises(NotAllowedError) as caught:
             database.read(partial(access.caller, person=user, channel=channel))
         assert caught.value.message == (
-            "Guests and people of other workspaces cannot use Quartermaster."
+            "Guests and people from other workspaces cannot use Quartermaster."
         )
 
 
@@ -167,14 +167,15 @@ def test_refusals_say_where_it_would_work(database: Database, access: Access) ->
 
     assert refused(ALICE, TEAM_B, Right.RUN_SUBMIT) == (
         "You are not a member of team-b."
-        " Ask an admin to add you to the team, or use your own team's channel."
+        " Ask a platform admin to add you to the team, or use your own team's channel."
     )
     assert refused(ALICE, ELSEWHERE, Right.RUN_SUBMIT) == (
         "This channel belongs to no team, so this cannot be used here."
         " Use it in your team's channel: <#C0TEAMA>, <#C0TEAMB>."
     )
     assert refused(ALICE, TEAM_A, Right.QUOTA_SET) == (
-        "This takes the right quota.set, which you do not have here. It belongs to: admin."
+        "This requires the right quota.set, which you do not have here. Roles with this right:"
+        " admin."
     )
 
 
@@ -197,7 +198,7 @@ def test_an_unknown_team_is_named_with_the_known(database: Database, access: Acc
         database.read(lambda session: access.caller(session, ALICE, TEAM_A, team="nope"))
     assert (caught.value.message, caught.value.hint) == (
         "There is no team nope.",
-        "There is: team-a, team-b.",
+        "The teams are: team-a, team-b.",
     )
 
 
@@ -206,7 +207,7 @@ def test_no_team_is_acted_for_in_foreign_channels(database: Database, access: Ac
         database.read(lambda session: access.caller(session, ALICE, TEAM_B, team="team-a"))
     assert (caught.value.message, caught.value.hint) == (
         "This channel belongs to team-b, and you are not a member of it.",
-        "Use your own team's channel, or a direct message.",
+        "Use your own team's channel or a direct message.",
     )
     admin = database.read(lambda session: access.caller(session, CAROL, TEAM_B, team="team-a"))
     assert admin.may(Right.RUN_READ)

@@ -125,7 +125,7 @@ def test_nobody_decides_their_own_request(office: Office) -> None:
     with pytest.raises(NotAllowedError) as caught:
         office.vote(asked, ALICE)
     assert words(caught.value) == (
-        "You cannot decide your own request. Somebody else of the approvers has to."
+        "You cannot decide your own request. Another approver has to decide it."
     )
 
 
@@ -135,8 +135,8 @@ def test_only_named_approvers_can_decide(office: Office, who: str) -> None:
     with pytest.raises(NotAllowedError) as caught:
         office.vote(asked, who)
     assert words(caught.value) == (
-        "You are not an approver of this."
-        " The approvers are named in the configuration; ask an admin."
+        "You are not an approver of this request."
+        " The configuration names the approvers; ask a platform admin."
     )
 
 
@@ -155,7 +155,7 @@ def test_one_denial_ends_it(office: Office) -> None:
     with pytest.raises(ConflictError) as caught:
         office.vote(asked, BOB)
     assert words(caught.value) == (
-        "This request is denied already by <@U0CAROL>. Nothing was changed by your click."
+        "This request is already denied by <@U0CAROL>. Your click changed nothing."
     )
 
 
@@ -164,7 +164,7 @@ def test_a_hopeless_request_is_refused_at_once(office: Office) -> None:
     with pytest.raises(LimitError) as caught:
         office.ask()
     assert caught.value.message == (
-        "Nobody could approve this: it takes 1 approver(s) other than you and there are 0."
+        "This request cannot be approved: it needs 1 approver(s) other than you, and there are 0."
     )
 
 
@@ -183,7 +183,7 @@ def test_a_changed_subject_voids_the_approval(office: Office) -> None:
     office.vote(asked, CAROL)
     assert office.use(asked, "another digest") == (False, ApprovalPhase.VOIDED)
     note = office.do(lambda session: session.get_one(Approval, asked).note)
-    assert note == "Void: what was asked for has changed since."
+    assert note == "Void: the request has changed since it was shown."
 
 
 def test_breaking_the_glass_takes_an_admin(office: Office) -> None:
@@ -252,7 +252,10 @@ def test_waiting_requests_are_reminded_then_expire(office: Office) -> None:
     reminder = select(Message).where(Message.purpose == "reminder")
     (sent,) = office.do(lambda session: session.exec(reminder).all())
     assert sent.content == [
-        f"<@U0CAROL> this still waits for a decision, until {when(NOW + timedelta(hours=24))}."
+        (
+            "<@U0CAROL> this request still waits for a decision until"
+            f" {when(NOW + timedelta(hours=24))}."
+        )
     ]
     assert look(NOW + timedelta(hours=25)) is None
     assert office.do(lambda s: s.get_one(Approval, asked).phase) == ApprovalPhase.EXPIRED

@@ -235,9 +235,9 @@ def _digests(chosen: dict[str, bool]) -> list[DigestChoice]:
 @pytest.mark.parametrize(
     ("engine", "code", "words"),
     [
-        ("kai", 0, "Queue team-a is below research"),
-        ("kueue", 1, "Set clusters.default.engine: kai, which is there."),
-        ("none", 0, "Set clusters.default.engine: kai, unless it is meant so."),
+        ("kai", 0, "Queue team-a is a child of research"),
+        ("kueue", 1, "Set clusters.default.engine: kai, which is installed."),
+        ("none", 0, "Set clusters.default.engine: kai, unless this is intended."),
     ],
 )
 def test_the_doctor_knows_all_engines(

@@ -26,9 +26,9 @@ __all__ = ["slack", "stage"]
 
 
 SHARED = (
-    "<#C0TEAMA> is shared with another company. What is for it comes here, or to its owner;"
-    " commands that change something are refused there. Name another channel in quartermaster.yaml,"
-    " or allow this one in `slack.shared_channels`."
+    "<#C0TEAMA> is shared with another company. Its messages are sent here or to their owners;"
+    " commands that change something are rejected there. Name another channel in"
+    " quartermaster.yaml or allow this one in `slack.shared_channels`."
 )
 
 

@@ -86,7 +86,7 @@ async def _told(story: RealStory) -> None:
     request = await story.card("#gpu-approvals", f"PVC {CLAIM} back to {CLAIM}-")
     own = await story.card("#team-a", f"PVC {CLAIM} back to {CLAIM}-")
     await carol.clicks(request, "Approve")
-    await carol.is_told("You approved this.")
+    await carol.is_told("You approved this request.")
     await own.shows("Put back")
     await alice.is_mentioned("#team-a", f"PVC {CLAIM} holds what {CLAIM}-", thread=own)
     await story.until(

@@ -156,7 +156,7 @@ _SAID_OF_SNAPSHOTS = (
 )
 _TAKEN = (
     "Recorded: ", "Cache retina@v1 and run xray?", "`kept@v3`", "imagenet:/run-7 is being pushed",
-    "Asked: team-a, ", "PVC `again` is being made", "Snapshots of `imagenet`", "`imagenet-",
+    "Requested for team-a: ", "PVC `again` is being made", "Snapshots of `imagenet`", "`imagenet-",
 )  # fmt: skip
 
 

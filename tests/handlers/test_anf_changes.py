@@ -48,7 +48,8 @@ def button(desk: Desk, words: str) -> str:
 def test_members_and_strangers_are_refused_at_once(desk: Desk, words: str) -> None:
     asked = len(desk.arm.asked())
     assert desk.says(ALICE, TEAM_A, f"/anf {words}") == (
-        "This takes the right anf.change, which you do not have here.\nIt belongs to: admin, lead."
+        "This requires the right anf.change, which you do not have here.\nRoles with this right:"
+        " admin, lead."
     )
     for person, channel in ((DAN, TEAM_A), (ERIN, TEAM_B)):
         assert "Asking Azure" not in desk.says(person, channel, f"/anf {words}")

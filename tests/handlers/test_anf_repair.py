@@ -69,7 +69,7 @@ def test_approvers_see_which_repairs_wait(desk: Desk) -> None:
     desk.arm.estate.volumes[0].pool = desk.arm.ultra
     desk.office.clicks(CAROL, TEAM_A, "anf.repair", desk.button(CAROL, TEAM_A, "repair lane-data"))
     listed = desk.says(CAROL, APPROVALS, "/approval list").splitlines()
-    assert [line.rpartition(" asked by ")[0] for line in listed[1:]] == [
+    assert [line.rpartition(" requested by ")[0] for line in listed[1:]] == [
         "team-a: Repair of PVC lane-data,"
     ]
     assert "@U0CAROL" in listed[1]

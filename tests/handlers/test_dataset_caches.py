@@ -139,7 +139,7 @@ def test_changed_content_is_recorded_by_a_click(desk: Office) -> None:
 
 
 def test_boosts_take_the_right_to_change_throughput(desk: Office) -> None:
-    lacking = "This takes the right anf.change, which you do not have here."
+    lacking = "This requires the right anf.change, which you do not have here."
     assert desk.says(ALICE, TEAM_A, f"{ASK} --boost").startswith(lacking)
     pressed = desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk, o=True))
     assert pressed.startswith(lacking)

@@ -271,7 +271,7 @@ def test_only_admins_remove_what_is_left_over(desk: Office) -> None:
         CAROL, APPROVALS, "/dataset usage"
     )
     assert desk.clicks(ALICE, TEAM_A, "dataset.remove_orphan", orphan_id).startswith(
-        "This takes the right dataset.clean"
+        "This requires the right dataset.clean"
     )
     assert desk.clicks(CAROL, APPROVALS, "dataset.remove_orphan", orphan_id).splitlines()[0] == (
         "Removing `datasets/old-1` (PersistentVolumeClaim), unless something needs it."

@@ -29,7 +29,7 @@ BEGUN = "imagenet:/run-7 is being pushed to s3://lake/run-7/."
 WISH = {"c": "imagenet", "p": "/run-7", "u": "s3://lake/run-7/", "t": "team-a"}
 STRANGE = (
     "You are not a member of team-a.\n"
-    "Ask an admin to add you to the team, or use your own team's channel."
+    "Ask a platform admin to add you to the team, or use your own team's channel."
 )
 NO_TARGET = (
     "`URL` takes a bucket and a folder in it such as `s3://lake/results/`, without `.`, `..` or"

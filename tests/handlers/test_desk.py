@@ -90,7 +90,7 @@ def test_somebody_new_is_asked_about_in_slack(office: Office) -> None:
 @pytest.mark.parametrize(
     ("person", "channel", "words"),
     [
-        (DAN, TEAM_A, "Guests and people of other workspaces cannot use Quartermaster."),
+        (DAN, TEAM_A, "Guests and people from other workspaces cannot use Quartermaster."),
         (BOB, TEAM_A, "You are not a member of team-a."),
         (ALICE, ELSEWHERE, "This channel belongs to no team, so this cannot be used here."),
     ],
@@ -181,7 +181,7 @@ def test_those_who_ask_at_once_are_each_answered(office: Office) -> None:
         "This was received already. Nothing was done twice.",
         f"{ALIKE}`{SUBMIT.removeprefix('/train ')}`",
         "900 GPUs are more than team-a may use in one run: 64.",
-        "Guests and people of other workspaces cannot use Quartermaster.",
+        "Guests and people from other workspaces cannot use Quartermaster.",
         recorded("lane", "team-b"),
         "Checking who you are.",
     ]

@@ -18,7 +18,7 @@ from tests.playground.cluster.served import Served
 NOTEBOOK = "/train submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17"
 REFUSED = (
     "You are not a member of team-a.\n"
-    "Ask an admin to add you to the team, or use your own team's channel."
+    "Ask a platform admin to add you to the team, or use your own team's channel."
 )
 MEMBERS = "members: {people: [U0ALICE, U0MIA]}"
 
@@ -112,7 +112,7 @@ def test_requests_are_taken_back_by_members_only(office: Office, tmp_path: Path)
          "quota_override: {approvers: {people: [U0CAROL, U0ALICE]}}"),
     )  # fmt: skip
     said = office.says(ALICE, "D0ALICE", "/quota revoke --team team-a")
-    assert said.splitlines()[1] == "They can revoke it, or a lead of the team, or an admin."
+    assert said.splitlines()[1] == "They, a lead of the team or a platform admin can revoke it."
     row = office.application.database.read(lambda s: s.scalars(select(Override)).one())
     assert row.revoked_at is None
-    assert "is revoked" in office.says(CAROL, TEAM_A, "/quota revoke")
+    assert "Revoked: " in office.says(CAROL, TEAM_A, "/quota revoke")

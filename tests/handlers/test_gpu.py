@@ -29,7 +29,7 @@ def test_two_tests_at_once_have_two_names(office: Office) -> None:
     [
         (BOB, TEAM_A, "You are not a member of team-a."),
         (ALICE, ELSEWHERE, "This channel belongs to no team, so this cannot be used here."),
-        (DAN, TEAM_A, "Guests and people of other workspaces cannot use Quartermaster."),
+        (DAN, TEAM_A, "Guests and people from other workspaces cannot use Quartermaster."),
     ],
 )
 def test_others_cannot_test_the_network(

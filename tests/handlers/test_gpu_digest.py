@@ -125,11 +125,11 @@ def test_neither_daily_nor_weekly_is_refused(office: Office) -> None:
 
 
 def test_only_those_allowed_set_and_post(office: Office) -> None:
-    refused = "This takes the right gpu.digest_set, which you do not have here."
+    refused = "This requires the right gpu.digest_set, which you do not have here."
     assert told(office, ERIN, TEAM_A, "/gpu digest set --at 09:00")[0] == refused
     assert told(office, ERIN, TEAM_A, "/gpu digest off")[0] == refused
     assert told(office, ALICE, TEAM_A, "/gpu digest --post")[0] == (
-        "This takes the right gpu.digest_post, which you do not have here."
+        "This requires the right gpu.digest_post, which you do not have here."
     )
     assert "Guests" in told(office, DAN, TEAM_A, "/gpu digest")[0]
     assert told(office, BOB, TEAM_A, "/gpu digest")[0].startswith("You are not a member of team-a.")

@@ -219,7 +219,7 @@ def test_wrong_words_are_explained(office: Office, words: str, answer: str) -> N
     [
         (BOB, TEAM_A, "You are not a member of team-a."),
         (ALICE, ELSEWHERE, "This channel belongs to no team, so this cannot be used here."),
-        (DAN, TEAM_A, "Guests and people of other workspaces cannot use Quartermaster."),
+        (DAN, TEAM_A, "Guests and people from other workspaces cannot use Quartermaster."),
     ],
 )
 def test_others_are_told_nothing(

@@ -4,21 +4,21 @@ from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, TEAM_B, Of
 
 THREAD = "a mention in the card's thread"
 DM = "a direct message with a link to the card"
-NONE = "no mention and no message, the card's thread alone has it"
+NONE = "no mention and no message, only an entry in the card's thread"
 
 
 def shown(time: str, preempted: str, idle: str, others: str) -> list[str]:
     return [
-        "When something happens to a run of yours, there is",
-        f"• `started` (it runs after waiting for 30m or longer): {others}",
-        f"• `time` (80 % of its time limit are over, or your session ends soon): {time}",
+        "How you are notified when something happens to one of your runs:",
+        f"• `started` (it starts after waiting for 30m or longer): {others}",
+        f"• `time` (80 % of its time limit has passed, or your session ends soon): {time}",
         f"• `preempted` (it is preempted): {preempted}",
-        f"• `idle` (its GPUs do nothing): {idle}",
+        f"• `idle` (its GPUs are idle): {idle}",
         f"• `failed` (it fails): {others}",
-        f"• `ended` (it ends otherwise): {others}",
+        f"• `ended` (it ends for another reason): {others}",
         (
-            "`/notices dm --for preempted,idle` changes that for some, `/notices dm` for all;"
-            " `thread` and `none` do as well."
+            "Use `/notices dm --for preempted,idle` to change some of these, or `/notices dm` to"
+            " change all. `thread` and `none` work the same way."
         ),
     ]
 
@@ -27,7 +27,7 @@ def test_everybody_sees_how_they_are_told(office: Office) -> None:
     for text in ("/notices", "/qm notices", "/notices show"):
         answer = office.says(ALICE, TEAM_A, text).replace("/qm notices", "/notices")
         assert answer.splitlines() == shown(THREAD, THREAD, THREAD, THREAD)
-    assert office.says(DAN, TEAM_A, "/notices none").startswith("Guests and people of other")
+    assert office.says(DAN, TEAM_A, "/notices none").startswith("Guests and people from other")
 
 
 def test_kinds_are_chosen_one_by_one(office: Office) -> None:

@@ -155,7 +155,7 @@ def overrides(office: Office) -> int:
 def test_a_repeat_is_done_once_however_often_clicked(office: Office) -> None:
     office.says(ALICE, TEAM_A, REQUEST)
     value = question(office, REQUEST)
-    assert office.clicks(ALICE, TEAM_A, AGAIN, value).startswith("Asked: team-a")
+    assert office.clicks(ALICE, TEAM_A, AGAIN, value).startswith("Requested for team-a")
     assert {office.clicks(ALICE, TEAM_A, AGAIN, value) for _ in range(3)} == {DONE}
     assert overrides(office) == 2
 

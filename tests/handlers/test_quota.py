@@ -10,12 +10,13 @@ from bot.quotas.tables import Override
 from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office
 
 REQUEST = '/quota request +8 --for 3d --reason "CVPR deadline"'
-OWN = "You cannot decide your own request.\nSomebody else of the approvers has to."
+OWN = "You cannot decide your own request.\nAnother approver has to decide it."
 NO_APPROVER = (
-    "You are not an approver of this.\nThe approvers are named in the configuration; ask an admin."
+    "You are not an approver of this request.\nThe configuration names the approvers; ask a"
+    " platform admin."
 )
 GUEST = (
-    "Guests and people of other workspaces cannot use Quartermaster.\n"
+    "Guests and people from other workspaces cannot use Quartermaster.\n"
     "Ask a full member of the team to do this for you."
 )
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
@@ -31,7 +32,7 @@ def number_of(office: Office) -> str:
 
 def asked(number: str) -> str:
     what = "nominal quota 4 → 12 GPUs of h100"
-    return f"`{number}` team-a: {what} (CVPR deadline), asked by @U0ALICE TIME"
+    return f"`{number}` team-a: {what} (CVPR deadline), requested by @U0ALICE TIME"
 
 
 def test_status_shows_the_channels_team(office: Office) -> None:
@@ -59,23 +60,23 @@ def test_request_is_received_with_its_way_back(office: Office) -> None:
     answer = office.says(ALICE, TEAM_A, REQUEST)
     number = number_of(office)
     assert re.sub(TIME, "TIME", answer).splitlines() == [
-        "Asked: team-a, nominal quota 4 → 12 GPUs of h100, for 3d.",
-        "It is decided in #C0APPROVE until TIME.",
-        f"`/quota revoke {number}` takes it back.",
+        "Requested for team-a: nominal quota 4 → 12 GPUs of h100, for 3d.",
+        "Approvers can decide in #C0APPROVE until TIME.",
+        f"Use `/quota revoke {number}` to withdraw it.",
     ]
     assert re.sub(TIME, "TIME", office.says(ALICE, TEAM_A, "/quota history")).splitlines() == [
         "Quota overrides of team-a",
-        f"{asked(number)}, asked.",
+        f"{asked(number)}, pending.",
     ]
     assert office.says(ALICE, TEAM_A, f"/quota revoke {number}") == (
-        "Quota override for team-a: +8 h100 is revoked. It had not begun."
+        "Revoked: Quota override for team-a: +8 h100. It had not started."
     )
 
 
 @pytest.mark.parametrize(
     ("person", "answer"),
     [
-        (CAROL, "You approved this."),
+        (CAROL, "You approved this request."),
         (ALICE, OWN),
         (BOB, NO_APPROVER),
         (DAN, GUEST),
@@ -95,21 +96,22 @@ def test_denying_answers_and_lists_nothing_more(office: Office) -> None:
     office.says(ALICE, TEAM_A, REQUEST)
     waiting = office.says(CAROL, APPROVALS, "/approval list")
     assert re.sub(TIME, "TIME", waiting).splitlines() == [
-        "Requests that wait",
+        "Pending requests",
         asked(number_of(office)),
     ]
     approval = approval_of(office)
     assert office.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
-        "You denied this. Nothing is changed."
+        "You denied this request. Nothing was changed."
     )
     assert office.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
-        "This request is denied already by @U0CAROL.\nNothing was changed by your click."
+        "This request is already denied by @U0CAROL.\nYour click changed nothing."
     )
 
 
 def test_setting_a_base_is_for_admins(office: Office) -> None:
     assert office.says(BOB, TEAM_B, "/quota set 12") == (
-        "This takes the right quota.set, which you do not have here.\nIt belongs to: admin."
+        "This requires the right quota.set, which you do not have here.\nRoles with this right:"
+        " admin."
     )
 
 

@@ -69,7 +69,7 @@ def test_leads_and_admins_are_not_let_in(office: Office, run: Run, person: str) 
 def test_people_of_other_teams_are_not_let_in(office: Office, run: Run) -> None:
     not_theirs = (
         "You are not a member of team-a.\n"
-        "Ask an admin to add you to the team, or use your own team's channel."
+        "Ask a platform admin to add you to the team, or use your own team's channel."
     )
     assert office.clicks(BOB, TEAM_A, "train.open", run.id) == not_theirs
     assert office.says(BOB, TEAM_B, "/train open nb").splitlines()[0] == "team-b has no run nb."

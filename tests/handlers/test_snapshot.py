@@ -30,7 +30,7 @@ from tests.playground.cluster.served import Served
 IN_PLACE = "  snapshot_restore: {approvers: {people: [U0CAROL]}}\n"
 STRANGE = (
     "You are not a member of team-a.\n"
-    "Ask an admin to add you to the team, or use your own team's channel."
+    "Ask a platform admin to add you to the team, or use your own team's channel."
 )
 
 
@@ -213,7 +213,7 @@ def test_in_place_is_explained_where_impossible(desk: Office) -> None:
         "--as, --size, --class, --to and --read-only make a new PVC, and --in-place does not."
     )
     assert desk.says(CAROL, APPROVALS, "/approval list").splitlines()[1] == (
-        "Nothing waits for a decision."
+        "No requests are pending."
     )
 
 
@@ -271,7 +271,7 @@ def test_other_teams_are_for_members_of_both(desk: Office) -> None:
     row = ready(desk)
     assert desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --to team-b").splitlines() == [
         "You are not a member of team-b.",
-        "Ask an admin to add you to the team, or use your own team's channel.",
+        "Ask a platform admin to add you to the team, or use your own team's channel.",
     ]
     assert desk.says(CAROL, TEAM_A, "/snapshot restore imagenet --to team-b").splitlines()[0] == (
         "Kubernetes restores a snapshot in its own namespace only. Trident can do it in another"

@@ -27,7 +27,7 @@ RECEIPT = [
 AGAIN = ["Recorded: `lane#2`" + RECEIPT[0].removeprefix("Recorded: `lane`"), RECEIPT[1]]
 NOT_THEIRS = (
     "You are not a member of team-a.\n"
-    "Ask an admin to add you to the team, or use your own team's channel."
+    "Ask a platform admin to add you to the team, or use your own team's channel."
 )
 
 
@@ -198,7 +198,7 @@ def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
             "/train list --team team-b",
             (
                 "You are not a member of team-b.\n"
-                "Ask an admin to add you to the team, or use your own team's channel."
+                "Ask a platform admin to add you to the team, or use your own team's channel."
             ),
         ),
     ],

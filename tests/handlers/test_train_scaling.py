@@ -17,8 +17,8 @@ def test_a_run_is_scaled_and_told_how(office: Office) -> None:
     assert office.says(ALICE, TEAM_A, "/train scale wide 3").splitlines() == [
         "`wide` goes on with 3 nodes; its card shows how far it is.",
         (
-            "Further nodes start together, once its queue has quota for them; until then it goes on"
-            " as it is."
+            "The additional nodes start together once its queue has quota for them; until then"
+            " the run continues unchanged."
         ),
     ]
     assert office.says(ALICE, TEAM_A, "/train scale wide 4").splitlines() == [

@@ -157,7 +157,7 @@ class Outside:
             message
             for message in self.messages()
             if message.channel == "C0APPROVE" and not message.is_reply
-            and self._state(message).startswith("active")
+            and self._state(message).startswith("Active")
         ]  # fmt: skip
         for message in active:
             begun = self.raised_at.setdefault(message.ts, now)

@@ -288,7 +288,7 @@ class Desk(RuleBasedStateMachine):
         assert CANARY not in text
         found = re.match(r"Recorded: `(.+?)`", text)
         stops = re.match(r"`(.+?)` is being stopped", text)
-        if found or stops or text.startswith("Asked: team-a"):
+        if found or stops or text.startswith("Requested for team-a"):
             assert may, f"{incoming.person} may not: {text}"
             assert is_new, f"delivered twice, done twice: {text}"
         if found:
@@ -296,7 +296,7 @@ class Desk(RuleBasedStateMachine):
             self.recorded.append(found[1])
         if stops:
             self.stopped.add(stops[1])
-        self.asked += text.startswith("Asked: team-a")
+        self.asked += text.startswith("Requested for team-a")
         self.questions += [(incoming.person, each.action, each.value) for each in reply.buttons]
 
     def _may(self, person: str) -> bool:
@@ -308,7 +308,7 @@ class Desk(RuleBasedStateMachine):
         for message, action, value in self._buttons():
             if action == "approval.approve" and value not in self.askers:
                 text = self.slack.workspace.text_of(message)
-                found = re.search(r"Asked by\W+(\w+)", text)
+                found = re.search(r"(?:Asked|Requested) by\W+(\w+)", text)
                 assert found, text
                 self.askers[value] = f"U0{found[1].upper()}"
         return self.askers[approval]

@@ -95,7 +95,7 @@ def test_denied_and_expired_requests_change_nothing(rig: Rig) -> None:
         "decision": f"<@U0ALICE> denied by <@{CAROL}>. Nothing was changed."
     }
     assert rig.said(expired)["decision"] == (
-        "<@U0ALICE> nobody decided this in time. Nothing was changed."
+        "<@U0ALICE> this request expired without a decision. Nothing was changed."
     )
 
 
@@ -105,7 +105,7 @@ def test_revoking_a_request_ends_it_unapproved(rig: Rig) -> None:
     rig.run()
     assert rig.row(override_id).phase == OverridePhase.REVOKED
     assert rig.said(override_id) == {
-        "ended": "<@U0ALICE> revoked by <@U0ALICE>. It had not begun; nothing was changed."
+        "ended": "<@U0ALICE> revoked by <@U0ALICE>. It had not started; nothing was changed."
     }
 
 
@@ -146,8 +146,8 @@ def test_approver_who_lost_the_right_counts_no_more(rig: Rig) -> None:
     assert (rig.row(override_id).phase, rig.kueue.value("team-a")) == (OverridePhase.ASKED, "4")
     assert rig.card(override_id).lines[:3] == (
         f"<@U0BOB> approved {when(rig.clock.moment)}",
-        "An approver has lost the right to approve; it is asked again.",
-        f"Waits for 1 approval until {when(rig.clock.moment + DAY)}.",
+        "An approver lost the right to approve, so a new approval is needed.",
+        f"Waiting for 1 approval until {when(rig.clock.moment + DAY)}.",
     )
     rig.vote(override_id, who=CAROL)
     rig.run()
@@ -190,7 +190,7 @@ def test_what_became_impossible_fails_with_words(rig: Rig) -> None:
     rig.run()
     assert rig.row(override_id).phase == OverridePhase.FAILED
     assert rig.said(override_id)["decision"] == (
-        "<@U0ALICE> this cannot be done: The nominal quota of ClusterQueue team-b would be -1. "
+        "<@U0ALICE> this cannot take effect: The nominal quota of ClusterQueue team-b would be -1. "
         "Nothing was changed."
     )
 
@@ -216,7 +216,7 @@ def test_runs_above_quota_are_kept_and_named(rig: Rig) -> None:
     assert rig.stopped.names == []
     assert rig.said(override_id)["ended"] == (
         "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100. "
-        "Above quota now, running until others reclaim it: `lane`."
+        "Above quota, running until other queues reclaim the GPUs: `lane`."
     )
 
 
@@ -231,14 +231,14 @@ def test_runs_above_quota_are_stopped_after_notice(rig: Rig) -> None:
     assert rig.said(override_id)["notice"] == (
         "<@U0ALICE> this override ends "
         "<!date^1795348846^{date_short_pretty} {time}|2026-11-22 12:00 UTC>. "
-        "What is then above quota will be stopped: `new`."
+        "Workloads above quota then will be stopped: `new`."
     )
     assert rig.stopped.names == []
     rig.pass_time(timedelta(minutes=30))
     assert rig.stopped.names == ["job-new: the quota override of team-a has ended"]
     assert rig.said(override_id)["ended"] == (
         "<@U0ALICE> The override has ended: the nominal quota of team-a is 4 GPUs of h100. "
-        "Stopped, because above quota: `new`."
+        "Stopped because they were above quota: `new`."
     )
 
 
@@ -256,10 +256,10 @@ def test_what_is_lent_cannot_be_given(rig: Rig) -> None:
         "ClusterQueue team-b lends up to 6 (lendingLimit), so its nominal quota cannot be 5. A"
         " platform admin can lower its lendingLimit first."
     )
-    assert hint == "The most to give is 2."
+    assert hint == "The maximum is 2."
     rig.approved("+2", donor="team-b")
     assert (rig.kueue.value("team-b"), rig.kueue.value("team-a")) == ("6", "6")
-    assert refusal(rig, "+1", donor="team-b")[1] == "It has nothing to give meanwhile."
+    assert refusal(rig, "+1", donor="team-b")[1] == "It has none to give at present."
 
 
 def test_lowering_below_what_is_lent_is_refused(rig: Rig) -> None:
@@ -296,7 +296,7 @@ def test_more_lent_meanwhile_stops_with_words(rig: Rig) -> None:
 def test_approval_after_more_is_lent_fails(rig: Rig) -> None:
     override_id = rig.ask("+3", donor="team-b")
     rig.kueue.set("team-b", "8", "lendingLimit")
-    assert "*It cannot begin now*: ClusterQueue team-b lends up to 8" in str(
+    assert "*Cannot start now*: ClusterQueue team-b lends up to 8" in str(
         rig.card(override_id).lines
     )
     rig.vote(override_id)
@@ -312,7 +312,7 @@ def test_forecast_of_a_base_is_what_is_written(rig: Rig, amount: str) -> None:
     rig.vote(base, who=BOB)
     rig.run()
     written = rig.kueue.value("team-a")
-    assert f"With the overrides that are on the nominal quota is {written};" in lines
-    assert f"Nominal quotas of h100 would be {8 + int(str(written))} of" in lines
+    assert f"With the active overrides, the nominal quota is {written};" in lines
+    assert f"Nominal quotas of h100 would total {8 + int(str(written))} of" in lines
     rig.pass_time(DAY + SOON)
-    assert f"once they have ended it is {rig.kueue.value('team-a')}." in lines
+    assert f"after they end, it is {rig.kueue.value('team-a')}." in lines

@@ -48,13 +48,13 @@ def seen(value: int | None, about: Note | None = None, *, foreign: bool = False)
 TWELVE = Wanted(Decimal(12), note(12))
 FOUR = Wanted(Decimal(4), None)
 STRANGER = (
-    "somebody else set the nominal quota of ClusterQueue team-a (h100) to 6; it should be 12. "
-    "Nothing was changed."
+    "the nominal quota of ClusterQueue team-a (h100) was set to 6 outside Quartermaster; it"
+    " should be 12. Nothing was changed."
 )
 FOREIGN = (
     "another Quartermaster installation has changed ClusterQueue team-a. Nothing was changed here."
 )
-GONE = "ClusterQueue team-a has no nominal quota of nvidia.com/gpu for flavor h100 any more."
+GONE = "ClusterQueue team-a no longer has a nominal quota of nvidia.com/gpu for flavor h100."
 
 
 @pytest.mark.parametrize(

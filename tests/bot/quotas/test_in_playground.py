@@ -66,7 +66,7 @@ def test_watch_tells_of_strangers_at_once(live: Live) -> None:
     live.world.set_quota("team-a", "6")
     eventually(live.stopped_because)
     assert live.stopped_because() == (
-        "somebody else set the nominal quota of ClusterQueue team-a (h100) to 6; it should be "
-        "12. Nothing was changed."
+        "the nominal quota of ClusterQueue team-a (h100) was set to 6 outside Quartermaster; it"
+        " should be 12. Nothing was changed."
     )
     assert live.nominal("team-a") == "6"

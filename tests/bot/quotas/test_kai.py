@@ -28,7 +28,7 @@ from tests.bot.quotas.kai_objects import (
 NODES = (node("gpu-1"), node("gpu-2"))
 A = queue("team-a", {"quota": 4, "limit": -1, "overQuotaWeight": 4}, 6)
 B = queue("team-b", {"quota": 8, "limit": 10}, 2)
-TOOK = "KAI took its GPUs back for other work, by deleting its pods."
+TOOK = "KAI reclaimed its GPUs for other work by deleting its pods."
 FULL = ("PodSchedulingErrors", "no nodes with enough resources were found.")
 TEAM = Team.model_validate({"namespace": "team-a", "queue": "team-a"})
 

@@ -143,7 +143,7 @@ def test_every_role_of_an_mpi_job_is_dressed(runs: Runs) -> None:
         (Demand("team-a", "team-b"), "KAI has no Queue team-b."),
         (
             Demand("team-a", "research"),
-            "KAI's Queue research has other Queues below it, and runs go to those only.",
+            "KAI's Queue research has child Queues, and only those accept runs.",
         ),
         (
             Demand("team-a", "top"),
@@ -173,8 +173,8 @@ def test_a_priority_that_cannot_borrow_is_told(runs: Runs) -> None:
     demand = Demand("team-a", "team-a", gpus=Decimal(8), priority="build")
     assert runs.warnings(demand) == (
         (
-            "With --priority build it is never preempted, so it may use no more than the quota of"
-            " its Queue, 4 GPUs; without it, it may borrow."
+            "With --priority build the run is never preempted, so it may use no more than the"
+            " quota of its Queue, 4 GPUs. Without that priority, it may borrow."
         ),
     )
     assert runs.warnings(Demand("team-a", "team-a", gpus=Decimal(8), priority="train")) == ()

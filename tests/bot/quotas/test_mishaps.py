@@ -13,8 +13,8 @@ from tests.bot.quotas.people import DAY
 from tests.bot.quotas.rig import Rig
 
 STRANGER = (
-    "*Stopped*: somebody else set the nominal quota of ClusterQueue team-a (h100) to 6; it should "
-    "be 12. Nothing was changed."
+    "*Stopped*: the nominal quota of ClusterQueue team-a (h100) was set to 6 outside"
+    " Quartermaster; it should be 12. Nothing was changed."
 )
 
 
@@ -93,7 +93,7 @@ def test_lasting_trouble_is_said_on_card(rig: Rig) -> None:
     rig.run()
     assert rig.card(override_id).lines[-1] == (
         "*Late*: Changing ClusterQueue team-a on cluster default: 503 ServiceUnavailable: try "
-        "later. It is tried again."
+        "later. Retrying."
     )
     rig.kueue.fault.refuse = 0
     rig.pass_time(DAY / 24)
@@ -108,15 +108,17 @@ def test_strangers_value_stops_us_and_asks(rig: Rig) -> None:
     rig.run()
     card = rig.card(override_id)
     assert card.lines[-1] == STRANGER
-    told = f"<@U0ALICE> {STRANGER.removeprefix('*Stopped*: ')} An admin decides on the card."
+    stopped = STRANGER.removeprefix("*Stopped*: ")
+    told = f"<@U0ALICE> {stopped} A platform admin decides on the card."
     assert told in rig.said(override_id).values()
     assert [(each.action, each.label) for each in card.buttons] == [
-        ("quota.adopt", "Take theirs as the new base"),
-        ("quota.rewrite", "Write ours again"),
+        ("quota.adopt", "Use the external value as base"),
+        ("quota.rewrite", "Restore the expected value"),
     ]
     assert card.buttons[0].confirm is not None
     assert card.buttons[0].confirm.text == (
-        "The base of ClusterQueue team-a becomes 6; with the overrides that are on it is set to 14."
+        "The base of ClusterQueue team-a becomes 6. With the active overrides, the value is set"
+        " to 14."
     )
     assert rig.card(override_id, "C0TEAMA").buttons == ()
     rig.pass_time(4 * DAY)

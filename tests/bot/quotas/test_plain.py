@@ -158,8 +158,8 @@ def test_a_small_resource_quota_is_named() -> None:
     demand = Demand("team-a", "team-a", gpus=Decimal(12))
     assert engine.warnings(demand) == (
         (
-            "A ResourceQuota of namespace team-a lets it have 4 GPUs in all, so not all pods of"
-            " this run can be made until a platform admin raises it."
+            "A ResourceQuota limits namespace team-a to 4 GPUs in total, so not all pods of this"
+            " run can be created until a platform admin raises it."
         ),
     )
     assert engine.warnings(Demand("team-a", "team-a", gpus=Decimal(4))) == ()

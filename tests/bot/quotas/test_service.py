@@ -52,21 +52,21 @@ def test_absolute_amount_is_difference_to_present(rig: Rig) -> None:
         (
             "+8",
             {"length": 30 * DAY},
-            "An override lasts 14d at most, not 30d.",
-            "Ask for less time, for example `--for 14d`.",
+            "An override lasts at most 14d, not 30d.",
+            "Request less time, for example `--for 14d`.",
         ),
-        ("4", {}, "team-a has 4 GPUs of h100 already.", "Nothing would change."),
+        ("4", {}, "team-a already has 4 GPUs of h100.", "Nothing would change."),
         (
             "-5",
             {},
-            "team-a has 4 GPUs of h100; 5 GPUs fewer is not possible.",
-            "The most to give is 4.",
+            "team-a has 4 GPUs of h100, so it cannot have 5 GPUs fewer.",
+            "The maximum is 4.",
         ),
         (
             "+2000",
             {},
-            "A change by 2000 GPUs is more than one request may ask for.",
-            "The most is 1024.",
+            "A change of 2000 GPUs is too large for one request.",
+            "The maximum is 1024.",
         ),
         (
             "+8",
@@ -77,13 +77,13 @@ def test_absolute_amount_is_difference_to_present(rig: Rig) -> None:
         (
             "+8",
             {"donor": "team-x"},
-            "`--from team-x` names no other team.",
-            "It is one of: team-b.",
+            "`--from team-x` is not another team.",
+            "Use one of: team-b.",
         ),
         (
             "+9",
             {"donor": "team-b"},
-            "team-b has 8 GPUs of h100 to lend; 9 cannot be lent.",
+            "team-b has 8 GPUs of h100 to lend, not 9.",
             "For example `+8`.",
         ),
     ],
@@ -100,32 +100,35 @@ def test_refuses_a_queue_that_was_not_seen(rig: Rig) -> None:
     rig.look()
     assert refusal(rig) == (
         (
-            "LocalQueue team-a in namespace team-a of cluster default was not seen, or its "
-            "ClusterQueue was not."
+            "LocalQueue team-a in namespace team-a of cluster default, or its ClusterQueue, was"
+            " not found."
         ),
-        "Try again in a minute; if it stays so, ask an admin to look at the team's `local_queue`.",
+        (
+            "Try again in a minute. If the problem persists, ask a platform admin to check the"
+            " team's `local_queue`."
+        ),
     )
 
 
 def test_refuses_raising_a_limit_without_limit(rig: Rig) -> None:
     rig.policy = settings(override="borrowing_limit")
     assert refusal(rig) == (
-        "ClusterQueue team-a may borrow h100 without limit already.",
-        "More is there as soon as other teams leave GPUs idle.",
+        "ClusterQueue team-a can already borrow h100 without limit.",
+        "More becomes available as soon as other teams leave GPUs idle.",
     )
 
 
 def test_lending_house_asks_for_the_lender(rig: Rig) -> None:
     rig.policy = settings(override="transfer")
     assert refusal(rig) == (
-        "Here quota is lent from team to team, so it takes a team to lend it.",
-        "Add `--from`, one of: team-b.",
+        "Here, quota is lent from team to team, so a lending team is required.",
+        "Add `--from` with one of: team-b.",
     )
 
 
 def test_break_glass_is_for_admins_and_alerts(rig: Rig) -> None:
     assert refusal(rig, person=ALICE, channel="D0ALICE", break_glass=True)[0] == (
-        "This takes the right break_glass, which you do not have here."
+        "This requires the right break_glass, which you do not have here."
     )
     override_id = rig.ask(person=CAROL, channel="D0CAROL", break_glass=True)
     rig.run()
@@ -141,14 +144,14 @@ def test_only_requester_lead_or_admin_revokes(rig: Rig) -> None:
     with pytest.raises(QuartermasterError) as caught:
         rig.revoke(override_id, ALICE)
     assert (caught.value.message, caught.value.hint) == (
-        f"Override {override_id[-6:]} was asked for by <@U0CAROL>.",
-        "They can revoke it, or a lead of the team, or an admin.",
+        f"Override {override_id[-6:]} was requested by <@U0CAROL>.",
+        "They, a lead of the team or a platform admin can revoke it.",
     )
     rig.revoke(override_id, BOB)
     rig.run()
     with pytest.raises(QuartermasterError) as caught:
         rig.revoke(override_id, CAROL)
-    assert caught.value.message == f"Override {override_id[-6:]} is revoked already."
+    assert caught.value.message == f"Override {override_id[-6:]} is already revoked."
 
 
 def test_card_weighs_request_for_those_who_decide(rig: Rig) -> None:
@@ -156,24 +159,30 @@ def test_card_weighs_request_for_those_who_decide(rig: Rig) -> None:
     rig.kueue.hold(workload("lane", 12), workload("next", 4))
     override_id = rig.ask("+8")
     card = rig.card(override_id)
-    assert (card.title, card.state) == ("Quota override for team-a: +8 h100", "waits for approval")
+    assert (card.title, card.state) == (
+        "Quota override for team-a: +8 h100",
+        "Waiting for approval",
+    )
     assert card.facts == (
         ("Change", "nominal quota 4 → 12 GPUs of h100"),
-        ("Asked by", "U0ALICE in <#C0TEAMA>"),
-        ("Why", "CVPR deadline"),
-        ("Until", "3d after the approval"),
+        ("Requested by", "U0ALICE in <#C0TEAMA>"),
+        ("Reason", "CVPR deadline"),
+        ("Until", "3d after approval"),
     )
     assert card.lines == (
-        f"Waits for 1 approval until {when(START + DAY)}.",
-        "<@U0BOB> or <@U0CAROL> can decide it.",
+        f"Waiting for 1 approval until {when(START + DAY)}.",
+        "<@U0BOB> or <@U0CAROL> can decide.",
         (
-            "Nominal quotas of h100 would be 20 of 16 allocatable GPUs: 4 more than there are, so "
-            "runs may be admitted and then wait for a node."
+            "Nominal quotas of h100 would total 20 of 16 allocatable GPUs: 4 more than exist, so"
+            " runs may be admitted and then wait for a node."
         ),
-        "Others borrow now, which can be reclaimed: team-b 2.",
+        "Other queues borrow now, and these GPUs can be reclaimed: team-b 2.",
         "`lane` (12 GPUs) would start once borrowed GPUs are reclaimed.",
         "`next` (4 GPUs) would still wait.",
-        "At its end nothing is evicted: runs above quota go on until others reclaim them.",
+        (
+            "When it ends, nothing is evicted: runs above quota continue until other queues reclaim"
+            " the GPUs."
+        ),
     )
     assert [button.action for button in card.buttons] == ["approval.approve", "approval.deny"]
     own = rig.card(override_id, TEAM_A)
@@ -183,7 +192,8 @@ def test_card_weighs_request_for_those_who_decide(rig: Rig) -> None:
 @pytest.mark.parametrize(("base", "lowers"), [("2", True), ("6", False)])
 def test_card_says_what_lowering_leaves(rig: Rig, base: str, *, lowers: bool) -> None:
     said = (
-        "When it is lowered nothing is evicted: runs above quota go on until others reclaim them."
+        "When the quota is lowered, nothing is evicted: runs above quota continue until other"
+        " queues reclaim the GPUs."
     )
     assert (said in rig.card(rig.set_base(base, TEAM_A)).lines) is lowers
 
@@ -198,9 +208,9 @@ def test_card_of_transfer_names_the_lender(rig: Rig) -> None:
     rig.look()
     card = rig.card(rig.ask("+3", donor="team-b"))
     assert card.lines[2:5] == (
-        "Nominal quotas of h100 would be 12 of 16 allocatable GPUs.",
+        "Nominal quotas of h100 would total 12 of 16 allocatable GPUs.",
         "team-b lends 3 GPUs (8 → 5); it uses 7 now, of which 2 could then be reclaimed.",
-        "Nothing of team-a waits now.",
+        "team-a has no pending workloads.",
     )
 
 
@@ -210,12 +220,12 @@ def test_history_tells_who_what_and_how(rig: Rig) -> None:
     second = rig.ask("+1")
     assert [str(line) for line in rig.history().lines] == [
         (
-            f"`{second[-6:]}` team-a: nominal quota 4 → 5 GPUs of h100 (CVPR deadline), asked by "
-            f"<@U0ALICE> {when(START + DAY)}, asked."
+            f"`{second[-6:]}` team-a: nominal quota 4 → 5 GPUs of h100 (CVPR deadline), requested"
+            f" by <@U0ALICE> {when(START + DAY)}, pending."
         ),
         (
-            f"`{first[-6:]}` team-a: nominal quota 4 → 12 GPUs of h100 (CVPR deadline), asked by "
-            f"<@U0ALICE> {when(START)}, approved by <@U0CAROL>, ended {when(START + DAY)}."
+            f"`{first[-6:]}` team-a: nominal quota 4 → 12 GPUs of h100 (CVPR deadline), requested"
+            f" by <@U0ALICE> {when(START)}, approved by <@U0CAROL>, ended {when(START + DAY)}."
         ),
     ]
 

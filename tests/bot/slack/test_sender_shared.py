@@ -25,9 +25,9 @@ MOVED = (
 
 WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
 TOLD = (
-    "#team-a is shared with another company. What is for it comes here, or to its owner; commands"
-    " that change something are refused there. Name another channel in quartermaster.yaml, or allow"
-    " this one in `slack.shared_channels`."
+    "#team-a is shared with another company. Its messages are sent here or to their owners;"
+    " commands that change something are rejected there. Name another channel in"
+    " quartermaster.yaml or allow this one in `slack.shared_channels`."
 )
 
 

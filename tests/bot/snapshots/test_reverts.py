@@ -33,7 +33,7 @@ def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
     assert in_place.card(row_id, APPROVALS).splitlines() == [
         f"⏳ PVC results back to {row.name} · Waits for approval",
         "What was written to results in the last 3h 5m is lost there.",
-        "Waits for 1 approval until 2026-11-22 15:01 UTC.",
+        "Waiting for 1 approval until 2026-11-22 15:01 UTC.",
         f"@{CAROL} can decide it.",
         "  PVC            `team-a/results`",
         f"  Back to        `{row.name}`, as at 2026-11-21 12:00 UTC",
@@ -268,7 +268,9 @@ def test_who_may_no_longer_approve_stops_it(in_place: InPlace) -> None:
     in_place.policy = approved_by(approvers={"people": [ERIN]})
     in_place.pass_time(minutes=2)
     assert in_place.revert(again).phase == RevertPhase.ASKED
-    assert "An approver has lost the right to approve; it is asked again." in in_place.card(again)
+    assert "An approver lost the right to approve, so a new approval is needed." in in_place.card(
+        again
+    )
 
 
 def test_what_trident_says_is_shown(in_place: InPlace) -> None:

@@ -17,7 +17,7 @@ from tests.bot.training.rig import Rig
 RESERVED = condition("QuotaReserved", "QuotaReserved", "Quota reserved in ClusterQueue team-a")
 # As workload_controller.go of Kueue 0.19 puts it together.
 REJECTED = 'AdmissionCheck in Rejected state: "prov" (no A3 machines in europe-west4)'
-GAVE_UP = "An admission check rejected it, and Kueue gave it up:"
+GAVE_UP = "An admission check rejected it, and Kueue gave up on it:"
 
 
 def check(state: str, message: str = "", name: str = "prov") -> dict[str, Any]:

@@ -45,7 +45,7 @@ MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
 STOP = {"wanted": Wanted.STOP, "stop_at": START, "stop_why": "Its override has ended."}
 LEAVING: dict[str, Any] = {"metadata": {"deletionTimestamp": stamp(later(seconds=30))}}
 OVER = {"ended_at": later(minutes=1), "phase": Phase.STOPPED}
-UNMANAGED = "Kueue did not take charge of the Job."
+UNMANAGED = "Kueue did not start to manage the Job."
 TAKEN = (
     "Namespace team-a has a Job lane-124a67dc90 already that is not ours."
     " Nothing of it was touched."

@@ -153,9 +153,9 @@ def test_what_finds_no_room_waits(plain: Rig) -> None:
     run = plain.get(second)
     assert (run.phase, run.unblock) == (
         Phase.PENDING,
-        "It starts when other runs end; there is no quota engine that would put it first.",
+        "It starts when other runs end. There is no quota engine to give it precedence.",
     )
-    assert run.reason.startswith("No node has room for it. Kubernetes says: 0/2 nodes are")
+    assert run.reason.startswith("No node has free capacity for it. Kubernetes says: 0/2 nodes are")
     plain.pass_time(minutes=5)
     assert {plain.get(each).phase for each in (first, second)} == {Phase.SUCCEEDED}
 
@@ -168,9 +168,9 @@ def test_full_nodes_are_no_matter_of_quota(plain: Rig) -> None:
     second = plain.submit("second", gpus=8)
     plain.pass_time(seconds=10)
     run = plain.get(second)
-    assert run.reason.startswith("No node has room for it. Kubernetes says: 0/2 nodes are")
+    assert run.reason.startswith("No node has free capacity for it. Kubernetes says: 0/2 nodes are")
     assert run.unblock == (
-        "It starts when other runs end; there is no quota engine that would put it first."
+        "It starts when other runs end. There is no quota engine to give it precedence."
     )
 
 
@@ -181,7 +181,7 @@ def test_a_used_up_limit_concerns_no_requests(plain: Rig) -> None:
     run = plain.get(run_id)
     assert run.obstacle.startswith("The namespace's ResourceQuota has no room for it: ")
     assert (run.reason, run.unblock) == (
-        "Kubernetes has not looked at it yet.",
+        "Kubernetes has not evaluated it yet.",
         "It starts by itself when others there have ended, or when an admin raises that quota.",
     )
 

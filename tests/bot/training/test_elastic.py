@@ -52,8 +52,8 @@ def test_a_queue_without_fabric_is_told_before(rig: Rig) -> None:
         " never admit this run."
     )
     assert refused.value.hint == (
-        "A platform admin has to add them to the queue's coveredResources, or, where Kueue leaves"
-        " them out, to excluded_resources in quartermaster.yaml."
+        "A platform admin has to add them to the queue's coveredResources or, if Kueue ignores"
+        " them, to `excluded_resources` in quartermaster.yaml."
     )
 
 

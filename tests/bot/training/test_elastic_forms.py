@@ -46,9 +46,9 @@ def test_a_kueue_without_pytorch_jobs_is_told(rig: Rig) -> None:
     run_id = submit(rig, "pytorchjob", 1, 3)
     rig.run()
     why = (
-        "Kueue does not manage PyTorchJobs here, so none was made. A platform admin has to enable"
-        " the integration kubeflow.org/pytorchjob in Kueue's configuration. Without `--form` the"
-        " run is a Job, which Kueue manages."
+        "Kueue does not manage PyTorchJobs here, so none was created. A platform admin has to"
+        " enable the integration kubeflow.org/pytorchjob in Kueue's configuration. Without"
+        " `--form`, the run is a Job, which Kueue manages."
     )
     assert (rig.get(run_id).phase, rig.get(run_id).reason) == (Phase.UNMANAGED, why)
     assert rig.world.list("pytorchjobs", "team-a") == []
@@ -76,7 +76,7 @@ def test_a_pytorch_job_starts_anew_to_scale(rig: Rig) -> None:
     rig.look()
     run_id = submit(rig, "pytorchjob", 1, 3)
     rig.pass_time(minutes=1)
-    why = "Kueue does not change the nodes of a PyTorchJob while it runs."
+    why = "Kueue cannot change the number of nodes of a PyTorchJob while it runs."
     assert scale(rig, run_id, 2) == Offer(rig.get(run_id), 2, why)
     requeue(rig, run_id, 2)
     rig.pass_time(minutes=2)

@@ -103,12 +103,12 @@ def test_two_types_with_equal_nodes_are_refused(types: Rig) -> None:
     types.look()
     assert refusal(types, gpu_type="a100") == (
         (
-            "Nothing tells Kueue that a100 is meant and not h100: the nodeLabels of ResourceFlavor"
-            " a100 fit both."
+            "Kueue cannot distinguish a100 from h100: the nodeLabels of ResourceFlavor a100 match"
+            " both."
         ),
         (
-            "Leave `--gpu-type` out, or have a platform admin give both a nodeLabel that differs in"
-            " its value."
+            "Leave out `--gpu-type`, or ask a platform admin to give both a nodeLabel with"
+            " different values."
         ),
     )
 
@@ -136,7 +136,7 @@ def test_taints_tell_two_types_apart(types: Rig) -> None:
     run_id = types.submit(gpu_type="a100")
     types.pass_time(seconds=45)
     assert types.get(run_id).flavor == "a100"
-    assert refusal(types, name="cheap", gpu_type="spot")[0].startswith("Nothing tells Kueue")
+    assert refusal(types, name="cheap", gpu_type="spot")[0].startswith("Kueue cannot distinguish")
 
 
 def test_the_usual_type_is_for_who_says_nothing(types: Rig) -> None:

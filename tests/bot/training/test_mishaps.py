@@ -18,7 +18,8 @@ def test_a_cluster_without_kueue_takes_runs_back(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(seconds=60)
     why = (
-        "Kueue did not take charge of the Job within 30 s, so it was removed before it could start."
+        "Kueue did not start to manage the Job within 30 s, so the Job was deleted before it"
+        " could start."
         " A platform admin has to enable the integration batch/job in Kueue's configuration."
     )
     title = "❌ lane · Not managed by its quota engine"

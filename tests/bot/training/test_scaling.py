@@ -17,11 +17,11 @@ from tests.bot.ground import ALICE, BOB, ERIN
 from tests.bot.training.rig import Rig, settings
 
 GROWING = (
-    "Further nodes start together, once its queue has quota for them; until then it goes on as it"
-    " is."
+    "The additional nodes start together once its queue has quota for them; until then the run"
+    " continues unchanged."
 )
 FIXED = (
-    "This Kueue does not change the nodes of a run while it runs: its feature"
+    "This Kueue cannot change the number of nodes of a run while it runs: its feature gate"
     " ElasticJobsViaWorkloadSlices, on from Kueue 0.18, is off."
 )
 PATCH = "patch jobs"

@@ -186,7 +186,7 @@ def test_a_queue_that_is_missing_is_told(rig: Rig) -> None:
     assert refused(rig.submit) == (
         "ConflictError",
         "There is no LocalQueue elsewhere in namespace team-a.",
-        "A platform admin has to make it, or correct local_queue in quartermaster.yaml.",
+        "A platform admin has to create it or correct `local_queue` in quartermaster.yaml.",
     )
 
 
@@ -197,8 +197,8 @@ def test_an_uncovered_resource_is_told_before(rig: Rig) -> None:
         "ConflictError",
         "ClusterQueue team-a does not cover amd.com/gpu, so Kueue would never admit this run.",
         (
-            "A platform admin has to add it to the queue's coveredResources, or, where Kueue leaves"
-            " it out, to excluded_resources in quartermaster.yaml."
+            "A platform admin has to add it to the queue's coveredResources or, if Kueue ignores"
+            " it, to `excluded_resources` in quartermaster.yaml."
         ),
     )
 

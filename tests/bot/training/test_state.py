@@ -35,7 +35,7 @@ FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specif
         ),
         (
             (root(suspend=True), standing(condition("Evicted", "NodeFailures", "node gone")), ()),
-            State(Phase.PENDING, reason="It was sent back to its queue: node gone."),
+            State(Phase.PENDING, reason="It was requeued: node gone."),
         ),
         ((root(), standing(ADMITTED), ()), State(Phase.CREATING, since=stamped(minutes=5))),
         (

@@ -112,7 +112,7 @@ def test_approver_who_lost_the_right_is_asked_anew(growing: Growing) -> None:
     growing.let_approve(ERIN)
     growing.later(minutes=1)
     assert (growing.growth(row_id).phase, growing.effects()) == (Phase.ASKED, [])
-    said = "An approver has lost the right to approve; it is asked again."
+    said = "An approver lost the right to approve, so a new approval is needed."
     assert said in growing.card_of(row_id)
     growing.let_approve(BOB, CAROL)
     growing.say(row_id)

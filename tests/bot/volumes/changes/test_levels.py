@@ -59,7 +59,7 @@ def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
     assert rig.effects() == []
     assert rig.card(row_id, APPROVE).splitlines() == [
         "⏳ team-a/data to Premium (pool premium) · waits for approval",
-        "Waits for 1 approval until 2026-11-22 12:00 UTC.",
+        "Waiting for 1 approval until 2026-11-22 12:00 UTC.",
         "@U0BOB or @U0CAROL can decide it.",
         "  From         Standard, pool standard",
         "  To           Premium, pool premium",
@@ -177,7 +177,7 @@ def test_approver_who_left_does_not_count(rig: Rig) -> None:
     rig.gone.add(CAROL)
     rig.run()
     assert rig.effects() == []
-    assert "An approver has lost the right to approve; it is asked again." in rig.card(row_id)
+    assert "An approver lost the right to approve, so a new approval is needed." in rig.card(row_id)
     rig.vote(row_id, who=BOB)
     rig.pass_time(minutes=1)
     assert data.pool is rig.arm.premium
@@ -200,7 +200,7 @@ def test_approver_who_left_while_it_waited(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     assert (first.pool, data.pool) == (rig.arm.ultra, rig.arm.standard)
     assert rig.row(row_id).phase == Phase.ASKED
-    assert "An approver has lost the right to approve; it is asked again." in rig.card(row_id)
+    assert "An approver lost the right to approve, so a new approval is needed." in rig.card(row_id)
     rig.vote(row_id, who=BOB)
     rig.pass_time(minutes=5)
     assert data.pool is rig.arm.premium
