@@ -15,11 +15,11 @@ __all__ = ["dataset"]
 
 @dataset.verb(
     "usage",
-    "Fast storage that caches take, by class and team, and what goes when",
+    "Show fast storage used by caches, by class and team, and when each is evicted",
     right=Right.DATASET_USAGE,
     examples=("usage",),
 )
-@dataset.option("--team", TeamName(), help="Another team than the channel's")
+@dataset.option("--team", TeamName(), help="Team, if not the channel's")
 def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """What is committed, filled and free."""
     sees_all = Role.ADMIN in ctx.caller.roles
@@ -36,6 +36,6 @@ def click_remove(ctx: Context, orphan_id: str) -> Reply:
     return Reply(
         (
             join("Removing ", code(place), plain(f" ({orphan.kind}), unless something needs it.")),
-            join(code(ctx.words("dataset usage")), " says whether it is gone."),
+            join(code(ctx.words("dataset usage")), " shows whether it is deleted."),
         )
     )

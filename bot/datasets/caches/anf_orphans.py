@@ -76,7 +76,7 @@ class AnfOrphans:
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
         """Nothing: it is for people who can see who mounts it."""
-        return ["The bot deletes no volumes of Azure NetApp Files."]
+        return ["The bot does not delete volumes of Azure NetApp Files."]
 
     def _known(self, cluster: Cluster, there: Sequence[Volume]) -> _Known:
         volumes = cluster.list(VOLUMES)
@@ -115,15 +115,15 @@ def _why(volume: Volume, known: _Known) -> Iterator[str]:
     named = known.volumes.get(volume.id, ())
     if named:
         if all(map(_is_over, named)):
-            yield f"PersistentVolume {named[0].name} names it, and is {named[0].status.phase}."
+            yield f"PersistentVolume {named[0].name} refers to it and is {named[0].status.phase}."
         return
     if any(uid and uid in volume.path for uid in known.claims):
         return  # its PVC is there, and its PV is about to be
     cache = next((said for name, said in known.made.items() if volume.path.endswith(name)), None)
     if cache is not None:
-        yield f"It was made for the cache of {cache}; its PersistentVolume is gone."
+        yield f"It was created for the cache of {cache}; its PersistentVolume is deleted."
     elif volume.maker and volume.maker in known.makers:
-        yield "The cluster's Trident made it, and no PersistentVolume names it."
+        yield "The cluster's Trident created it, and no PersistentVolume refers to it."
 
 
 def _is_over(volume: PersistentVolume) -> bool:
@@ -145,8 +145,9 @@ def _orphan(volume: Volume, cluster: str, why: str, anf: Anf, now: datetime) -> 
         size_bytes=volume.quota_bytes,
         monthly_price=monthly_price(anf, volume.level, volume.quota_bytes),
         why=(
-            f"{why} Trident keeps volumes that still have snapshots, and Azure does not tell who"
-            " mounts one. What is billed is the pool, which can be made smaller then."
+            f"{why} Trident keeps volumes that still have snapshots, and Azure does not report"
+            " who mounts a volume. The pool is billed; it can be made smaller once the volume is"
+            " deleted."
         ),
         command=_DELETE.format(anf.subscription, *place),
         found_at=now,

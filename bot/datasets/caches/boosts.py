@@ -55,8 +55,8 @@ class Boosts:
             return
         if caller.team != cache.team:
             raise ConflictError(
-                f"{cache.reference} is being cached by {cache.team}, without a boost.",
-                f"A lead of {cache.team} can have it boosted; leave out --boost to use it too.",
+                f"{cache.reference} is being cached by {cache.team} without a boost.",
+                f"A lead of {cache.team} can boost it. Leave out --boost to use it too.",
             )
         found = self._foreseen(session, cache.storage_class, cache.capacity_bytes, now)
         cache.boost_by, cache.boost_growth_bytes = caller.person, found.plan.growth_bytes
@@ -70,12 +70,12 @@ class Boosts:
         settings = self._settings
         datasets = settings.datasets
         if datasets is None:
-            raise ConflictError("Caching is not set up here.", "docs/datasets.md says how.")
+            raise ConflictError("Caching is not set up here.", "See docs/datasets.md.")
         kind = datasets.classes.get(storage_class)
         if kind is None:
             raise ConflictError(
-                f"Datasets are not cached on {storage_class} any more.",
-                "Leave out --boost: what is being cached there is finished.",
+                f"Storage class {storage_class} is no longer used for caching.",
+                "Leave out --boost: caches in progress there are still completed.",
             )
         mibps = _told(kind, size_bytes)
         coming = Coming(storage_class, size_bytes, mibps)

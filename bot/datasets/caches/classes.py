@@ -25,8 +25,8 @@ class Classes:
         if datasets is None or not datasets.classes:
             raise ConflictError(
                 "Caching is not set up here.",
-                "A platform admin names storage classes in datasets.classes of quartermaster.yaml;"
-                " docs/datasets.md says how.",
+                "A platform admin can add storage classes to datasets.classes in"
+                " quartermaster.yaml; see docs/datasets.md.",
             )
         return datasets
 
@@ -47,13 +47,13 @@ class Classes:
         name = name or datasets.default_class or (known[0] if len(known) == 1 else None)
         if name is None:
             raise UsageError(
-                "Which storage class? There are several.",
-                f"Add --class, one of: {', '.join(known)}.",
+                "Name a storage class: there are several.",
+                f"Add --class with one of: {', '.join(known)}.",
             )
         if name not in datasets.classes:
             near = closest(name, known)
-            hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
-            raise NotFoundError(f"Datasets are not cached on {name}.", hint)
+            hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(known)}."
+            raise NotFoundError(f"Storage class {name} is not used for caching.", hint)
         if datasets.classes[name].fsx is None:
             self._refuse_disks(datasets, name)
         return name
@@ -66,9 +66,7 @@ class Classes:
         view = self._clusters[datasets.cluster].view
         why = unshareable(view, Storage(name), datasets.static_drivers)
         if why is not None:
-            raise ConflictError(
-                f"Namespace {namespace} could not mount it. {why.reason}", why.unblock
-            )
+            raise ConflictError(f"Namespace {namespace} cannot mount it. {why.reason}", why.unblock)
 
     def layout(self, name: str | None) -> str:
         """The layout that is meant, empty for none; NotFoundError where it is not configured."""
@@ -77,7 +75,7 @@ class Classes:
         known = self.datasets().layouts
         if name not in known:
             near = closest(name, known)
-            there = f"There is: {', '.join(known)}." if known else "There is none yet."
+            there = f"Use one of: {', '.join(known)}." if known else "No layouts are configured."
             raise NotFoundError(
                 f"There is no layout {name}.", f"Did you mean {near}?" if near else there
             )
@@ -91,14 +89,14 @@ class Classes:
         if found is None and view.store(STORAGE_CLASSES).synced:
             raise ConflictError(
                 f"Cluster {datasets.cluster} has no storage class {name}.",
-                "A platform admin makes it, or takes it out of datasets.classes.",
+                "A platform admin must create it or remove it from datasets.classes.",
             )
         is_disk = found is not None and found.makes_disks
         if told != _MANY and (told is not None or is_disk):
             raise ConflictError(
-                f"Volumes of storage class {name} are for one node at a time ({_mode(told)}), and a"
-                f" cache is for many ({_MANY}).",
-                "Take a class of files and not of disks, as of NFS, with --class.",
+                f"Volumes of storage class {name} are for one node at a time ({_mode(told)}), but a"
+                f" cache needs {_MANY}.",
+                "Use a class for file storage such as NFS, not for disks, with --class.",
             )
 
 

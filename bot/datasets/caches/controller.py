@@ -148,8 +148,8 @@ class CacheController:
         layout = datasets.layouts.get(cache.layout)
         if layout is None:
             raise StorageError(
-                f"datasets.layouts.{cache.layout} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
+                f"datasets.layouts.{cache.layout} is no longer in quartermaster.yaml.",
+                "A platform admin must add it again.",
             )
         return layout_job(cache, layout, datasets, place)
 
@@ -196,8 +196,8 @@ def _created(
             return Fail(error.message, error.hint)
         if error.reason == "OverQuota":
             return Fail(
-                f"The namespace's ResourceQuota has no room for it. {error.message}",
-                "Evict a cache that nobody needs, then cache it again.",
+                f"The namespace's ResourceQuota has no capacity for it. {error.message}",
+                "Evict a cache that is not needed, then cache it again.",
                 word="no_room",
             )
         if error.reason != "AlreadyExists":

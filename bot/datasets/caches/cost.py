@@ -47,17 +47,17 @@ def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
     least = kind.least_size or 0
     if asked is None:
         return max(math.ceil(needed / GIB) * GIB, least, GIB)
-    auto = "Leave out --size for the least that will do."
+    auto = "Leave out --size to use the smallest volume that fits."
     if asked < needed:
         raise UsageError(
-            f"{capacity(asked)} are too small: {version.reference} has"
-            f" {files(version.objects or 0)} of {size(version.size_bytes or 0)}, and a tenth more"
-            f" is kept free, which makes {capacity(math.ceil(needed / GIB) * GIB)}.",
+            f"{capacity(asked)} is too small: {version.reference} has"
+            f" {files(version.objects or 0)}, {size(version.size_bytes or 0)}. With a tenth more"
+            f" kept free, it needs {capacity(math.ceil(needed / GIB) * GIB)}.",
             auto,
         )
     if asked < least:
         raise UsageError(
-            f"{capacity(asked)} are too small: the smallest volume of the class has"
+            f"{capacity(asked)} is too small: the smallest volume of this class is"
             f" {capacity(least)}.",
             auto,
         )
@@ -110,9 +110,9 @@ def refuse_crowded(estimate: Estimate, usage: str) -> None:
     whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
     raise LimitError(
         f"{estimate.version.reference} needs {capacity(estimate.capacity_bytes)} on"
-        f" {estimate.storage_class}, and {capacity(estimate.free)}{whole} are free there"
+        f" {estimate.storage_class}, but only {capacity(estimate.free)}{whole} are free"
         f" ({said_by(estimate.source)}).",
-        f"`{usage}` shows what is cached there and what can go.",
+        f"`{usage}` shows what is cached there and what can be evicted.",
     )
 
 
@@ -124,15 +124,15 @@ def refuse_unfit(version: Version) -> None:
     named = f": {', '.join(version.keys)}" if version.keys else ""
     more = " and others" if version.problems > len(version.keys) > 0 else ""
     raise ConflictError(
-        f"{keys} of {version.reference} cannot be files{named}{more}.",
+        f"{keys} of {version.reference} cannot be stored as files{named}{more}.",
         "Rename or remove these objects, then record a new version; the manifest"
-        f" ({version.manifest}index.json) says what is wrong with each.",
+        f" ({version.manifest}index.json) lists what is wrong with each.",
     )
 
 
 def said_by(source: str) -> str:
     """Who knows how much room there is, in words."""
-    return "the budget in quartermaster.yaml" if source == "budget" else source
+    return "budget in quartermaster.yaml" if source == "budget" else source
 
 
 def quantity(count: int) -> str:

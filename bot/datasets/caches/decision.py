@@ -133,18 +133,18 @@ def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> D
         return _after_the_end(cache, seen, now)
     if seen.taken:
         return Fail(
-            f"There is a {seen.taken} in namespace {cache.namespace} already that is not ours, so"
-            " nothing was touched.",
-            "Cache it again: it gets another name.",
+            f"Namespace {cache.namespace} already has {seen.taken}, which belongs to something"
+            " else, so nothing was changed.",
+            "Cache it again: it gets a different name.",
         )
     if seen.claim is None:
-        return Fail("Somebody deleted its PVC.", _CACHE_AGAIN) if cache.claim_uid else CreateClaim()
+        return Fail(_NO_CLAIM, _CACHE_AGAIN) if cache.claim_uid else CreateClaim()
     if seen.claim.metadata.deletion_timestamp is not None:
-        return Fail("Somebody is deleting its PVC.", _CACHE_AGAIN)
+        return Fail("Its PVC is being deleted outside Quartermaster.", _CACHE_AGAIN)
     if cache.phase == Phase.READY:
         return DeleteJob(seen.job.uid) if seen.job is not None else Rest()
     if seen.job is None:
-        return Fail("Somebody deleted its Job.", _CACHE_AGAIN) if cache.job_uid else CreateJob()
+        return Fail(_NO_JOB, _CACHE_AGAIN) if cache.job_uid else CreateJob()
     return _filling(cache, seen.claim, seen.job, seen, (best, now))
 
 
@@ -168,8 +168,9 @@ def _filling(
     if waited > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {within}. {seen.obstacle}".strip(), _ASK_ADMIN)
-    what = "its volume is not there" if claim.status.phase == "Pending" else "its pod does not run"
-    late = f"This is late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
+    is_unbound = claim.status.phase == "Pending"
+    what = "its volume has not been created" if is_unbound else "its pod is not running"
+    late = f"Late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
     return Follow(Phase.STARTING, late)
 
 
@@ -183,10 +184,10 @@ def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
         said = seen.said
         if said is not None and said.event == "failed":
             return Fail(said.message, said.hint, said.keys, said.reason)
-        mend = f"Mend datasets.layouts.{cache.layout} of quartermaster.yaml, then cache it again."
+        mend = f"Fix datasets.layouts.{cache.layout} of quartermaster.yaml, then cache it again."
         return Fail(f"Its layout {cache.layout} failed. {seen.obstacle}".rstrip(), mend)
     lasted = now - cache.since
-    late = f"This is late: its files are being arranged for {format_duration(lasted)}."
+    late = f"Late: its files have been arranged for {format_duration(lasted)} so far."
     return Follow(Phase.ARRANGING, late if lasted > ARRANGED_WITHIN else "")
 
 
@@ -209,12 +210,12 @@ def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: date
     known = (cache.files_done, cache.bytes_done)
     has_moved = said is not None and (said.files_done, said.bytes_done) != known
     if now - heard > SILENT_AFTER and not has_moved:
-        return f"This is late: nothing was copied for {format_duration(now - heard)}."
+        return f"Late: nothing has been copied for {format_duration(now - heard)}."
     begun = cache.started_at or now
     if now - begun > late_after(cache.size_bytes, best):
         given_up = format_duration(begun + longest_time(cache.size_bytes, best) - now)
         at_best = f", which takes {format_duration(best)} at best" if best is not None else ""
-        return f"This is late for {cache.reference}{at_best}; it is given up in {given_up}."
+        return f"Late for {cache.reference}{at_best}. The fill is given up in {given_up}."
     return ""
 
 
@@ -232,8 +233,8 @@ def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
     volume = seen.volume
     if volume is not None and volume.spec.persistent_volume_reclaim_policy == _RETAIN:
         return Cleared(
-            f"Its volume {volume.name} stays, because its reclaimPolicy is Retain: an admin"
-            " deletes it."
+            f"Its volume {volume.name} is kept because its reclaimPolicy is Retain: an admin"
+            " must delete it."
         )
     return Cleared(_still_there(cache, seen)) if is_given_up else Follow(Phase.FAILED)
 
@@ -241,12 +242,12 @@ def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
 def _still_there(cache: Cache, seen: Seen) -> str:
     """What did not go within a day, as a sentence."""
     if seen.volume is None:
-        what = f"PVC {cache.claim_name} is still there, and being deleted"
+        what = f"PVC {cache.claim_name} still exists and is being deleted"
     else:
         why = f" ({seen.volume.status.message})" if seen.volume.status.message else ""
         what = f"volume {seen.volume.name} is still {seen.volume.status.phase}{why}"
     within = format_duration(GONE_WITHIN)
-    return f"After {within} its {what}: an admin looks why, and `/dataset usage` names it."
+    return f"After {within} its {what}. An admin must check why; `/dataset usage` lists it."
 
 
 def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
@@ -255,7 +256,7 @@ def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
     if said is None or said.event != "done" or not (said.ready or is_open):
         return Again() if cache.job_uid is not None else DeleteJob(job.uid)
     if said.digest != cache.digest:
-        return Fail(f"What was copied is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
+        return Fail(f"The copied data is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
     return Filled(said) if said.ready else Arrange(said)
 
 
@@ -267,13 +268,15 @@ def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decis
     if took_too_long(job):
         lasted = format_duration(longest_time(cache.size_bytes, best))
         return Fail(
-            f"It was not filled after {lasted}. {seen.obstacle}".strip(),
-            "Ask a platform admin why the store or the volume is slow, or take a larger volume:"
-            " on many classes that is a faster one.",
+            f"It was not filled within {lasted}. {seen.obstacle}".strip(),
+            "Ask a platform admin why the store or the volume is slow, or use a larger volume:"
+            " on many classes it is faster.",
             word="deadline",
         )
     return Fail(silent_end(job), _ASK_ADMIN)
 
 
 _CACHE_AGAIN = "Cache it again."
-_ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then cache it again."
+_ASK_ADMIN = "Ask a platform admin to check it (`quartermaster doctor`), then cache it again."
+_NO_CLAIM = "Its PVC was deleted outside Quartermaster."
+_NO_JOB = "Its Job was deleted outside Quartermaster."

@@ -10,12 +10,12 @@ from bot.durations import format_duration
 from bot.slack.markup import Markup, join, plain, when
 
 _STATES = {
-    Phase.ASKED: "about to be copied",
-    Phase.STARTING: "about to be copied",
-    Phase.FILLING: "being copied",
-    Phase.ARRANGING: "being arranged",
+    Phase.ASKED: "starting",
+    Phase.STARTING: "starting",
+    Phase.FILLING: "copying",
+    Phase.ARRANGING: "arranging files",
     Phase.READY: "ready",
-    Phase.EVICTING: "being evicted",
+    Phase.EVICTING: "evicting",
 }
 
 
@@ -23,15 +23,15 @@ def described(cache: Cache, now: datetime) -> Markup:
     """Where a version is cached, who used it last, and when it goes."""
     state = _STATES.get(Phase(cache.phase), cache.phase)
     if cache.phase == Phase.READY and cache.wanted != Wanted.READY:
-        state = "about to be evicted"
+        state = "eviction pending"
     said = plain(
-        f"{cache.reference} is cached on {cache.storage_class}"
-        f" ({state}, {capacity(cache.capacity_bytes)}, for {', '.join((cache.team, *cache.teams))})"
+        f"{cache.reference} on {cache.storage_class}: {state}, {capacity(cache.capacity_bytes)},"
+        f" for {', '.join((cache.team, *cache.teams))}"
     )
     if not cache.is_ready:
         return join(said, ".")
     expires = cache.leaves_at or expires_at(cache)
-    goes = join("; unless used it goes ", when(expires), ".") if expires else plain(".")
+    goes = join("; unless used, it will be evicted ", when(expires), ".") if expires else plain(".")
     return join(said, plain(f", last used {last_use(cache, now)}"), goes)
 
 

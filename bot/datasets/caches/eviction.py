@@ -53,7 +53,9 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
         clear_ended_runs(cluster, places(cache, shares))
         names = ", ".join(sorted(each.namespace for each in shares))
         why = dict.fromkeys(each.trouble for each in shares if each.trouble)
-        return _wait(cache, now + _SHARES, " ".join([f"Its shares go first: {names}.", *why]))
+        return _wait(
+            cache, now + _SHARES, " ".join([f"Its shares are deleted first: {names}.", *why])
+        )
     seen = _look(cluster, cache)
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
         return _take_away(world, cluster, cache, seen, now)
@@ -101,8 +103,8 @@ def _watch_it_go(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now:
         return _finish(cache, Parting(0, volume.name), now)
     why = f" ({volume.status.message})" if volume.status.message else ""
     obstacle = (
-        f"Its PVC is gone, but volume {volume.name} is still {volume.status.phase}{why}:"
-        f" {capacity(cache.capacity_bytes)} are not free yet."
+        f"Its PVC is deleted, but volume {volume.name} is still {volume.status.phase}{why}:"
+        f" {capacity(cache.capacity_bytes)} are not freed yet."
     )
     return _wait(cache, now + _VOLUME, obstacle if now - cache.since > _PATIENCE else "")
 
@@ -110,7 +112,9 @@ def _watch_it_go(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now:
 def _parting(cache: Cache, imported: Import) -> Parting:
     """What FSx gave back: the space of files, never a volume."""
     if imported.kept:
-        return Parting(None, f"Not all was released on {imported.file_system}: {imported.kept}")
+        return Parting(
+            None, f"Not everything was released on {imported.file_system}: {imported.kept}"
+        )
     if imported.imported_at is None:
         return Parting(0)
     return Parting(cache.capacity_bytes)

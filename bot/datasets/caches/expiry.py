@@ -120,17 +120,18 @@ def capped(actions: Mapping[str, Action], found: Sequence[Found], most: int) -> 
     return {each.id for each in due[:most]}
 
 
-_ANEW = "The bot did not look for a while, so this is announced anew."
+_ANEW = "The bot did not check for a while, so this notice is posted again."
 
 
 def _unused(cache: Cache, now: datetime) -> str:
     unused = format_duration(max(now - cache.last_used_at, timedelta()))
     keep = format_duration(timedelta(seconds=cache.keep_seconds or 0))
     put_off = " and its extension ends" if cache.expires_after is not None else ""
-    return f"Nobody has used it for {unused}{put_off}; it stays {keep} after its last use."
+    return f"It has been unused for {unused}{put_off}; it is kept {keep} after its last use."
 
 
 def _why_it_stays(found: Found) -> str:
     return next(
-        iter((*found.users, *found.pins)), "It was extended or used, or there is room again."
+        iter((*found.users, *found.pins)),
+        "It was extended or used, or there is enough free space again.",
     )

@@ -51,7 +51,7 @@ def boost_of(session: Session, cache: Cache) -> Markup | None:
     if cache.boost_id is not None:
         return boosting.told(session, cache.boost_id)
     is_coming = cache.phase in _COPYING and cache.wanted == Wanted.READY
-    return plain("begins when its volume is there" if is_coming else "none: it was filled before")
+    return plain("starts when its volume exists" if is_coming else "none: it was already filled")
 
 
 def ends(session: Session, cache: Cache, now: datetime) -> None:

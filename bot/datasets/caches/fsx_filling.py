@@ -38,8 +38,8 @@ def connect(settings: Settings) -> Fsx:
     datasets = settings.datasets
     if datasets is None or datasets.fsx is None:
         raise StorageError(
-            "datasets.fsx is not in quartermaster.yaml any more.",
-            "A platform admin has to put it back until no cache is on FSx.",
+            "datasets.fsx is no longer in quartermaster.yaml.",
+            "A platform admin must add it again until no cache is on FSx.",
         )
     return Fsx(datasets.fsx)
 
@@ -61,7 +61,7 @@ def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | 
         except StorageError as error:
             if error.code not in _FINAL:
                 raise
-            mend = error.hint or "An admin looks at it in FSx."
+            mend = error.hint or "An admin must check it in FSx."
             return _fail(world, cache, Fail(error.message, mend), now)
 
 
@@ -69,7 +69,7 @@ def _look(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
     """Whether the file system is linked as the configuration says."""
     found = link_of(fsx, imported.linked)
     if found is None:
-        return _wait(cache, f"File system {imported.file_system} is being made.", now)
+        return _wait(cache, f"File system {imported.file_system} is being created.", now)
     system, link = found
 
     def save(session: Session) -> None:
@@ -97,18 +97,20 @@ def _begin(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: dat
 
 def busy(file_system: str) -> str:
     """What a task waits for, as a sentence."""
-    return f"FSx does one task of a file system at a time, and another one of {file_system} runs."
+    return (
+        f"FSx runs one task per file system at a time, and {file_system} has another one running."
+    )
 
 
 def _follow(world: World, fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
     task = fsx.task(imported.task_id)
     if task is None:
-        said = f"FSx does not know {imported.task_id} any more, nor whether it was done."
+        said = f"FSx no longer knows {imported.task_id}, so its result is unknown."
         return _fail(world, cache, Fail(said, _CACHE_AGAIN), now)
     if task.lifecycle == "SUCCEEDED":
         return Step(now + SOON, lambda session: _imported(session, cache.id, now))
     if task.lifecycle not in {"PENDING", "EXECUTING"}:
-        mend = "Look at the folder in FSx, then cache it again."
+        mend = "Check the folder in FSx, then cache it again."
         return _fail(world, cache, Fail(failure(task), mend), now)
     longest = _LEAST_PATIENCE + timedelta(seconds=cache.objects / _SLOWEST_PER_SECOND)
     if now - (imported.begun_at or now) > longest:
@@ -136,8 +138,8 @@ def _volume(
         return Step(now + SOON)
     ours = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
     if not ours.items() <= volume.labels.items():
-        said = f"There is a PersistentVolume {volume.name} already that is not ours, so nothing"
-        return _fail(world, cache, Fail(f"{said} of it was touched.", _CACHE_AGAIN), now)
+        said = f"PersistentVolume {volume.name} already exists and belongs to something else"
+        return _fail(world, cache, Fail(f"{said}, so it was not changed.", _CACHE_AGAIN), now)
     return None
 
 

@@ -70,7 +70,7 @@ def _end_import(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step
         return Step(now, _done(cache.id, "", now))
     if task.lifecycle != "CANCELING":
         fsx.cancel(task.id)
-    return Step(now + _AGAIN, waiting(cache.id, f"Its import is being ended: {task.id}."))
+    return Step(now + _AGAIN, waiting(cache.id, f"Cancelling its import: {task.id}."))
 
 
 def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: datetime) -> Step:
@@ -82,11 +82,11 @@ def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: d
         task = begun(fsx, imported, Kind.RELEASE, installation)
         if task is None:
             return Step(now + _AGAIN, _noted(cache.id, None, busy(imported.file_system), now))
-        said = f"Its space is being released: {standing(task)}."
+        said = f"Releasing its space: {standing(task)}."
         return Step(now + _AGAIN, _noted(cache.id, task, said, now))
     task = fsx.task(imported.release_id)
     if task is not None and task.is_going_on:
-        said = f"Its space is being released: {standing(task)}."
+        said = f"Releasing its space: {standing(task)}."
         return Step(now + _AGAIN, waiting(cache.id, said))
     return Step(now, _done(cache.id, _kept(task), now))
 
@@ -94,7 +94,7 @@ def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: d
 def _kept(task: Task | None) -> str:
     """What was not released, as a sentence; empty where all of it was."""
     if task is None:
-        return "FSx does not know its task any more, nor what that has released."
+        return "FSx no longer knows its task, so what it released is unknown."
     if task.lifecycle != "SUCCEEDED":
         return failure(task)
     return f"{task.failed:,} of {task.total:,} files were not released." if task.failed else ""

@@ -65,7 +65,7 @@ class FsxOrphans:
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
         """Nothing: it is for people who can see who mounts it."""
-        return ["The bot deletes no file systems."]
+        return ["The bot does not delete file systems."]
 
 
 def _named(volumes: Sequence[PersistentVolume]) -> Mapping[str, list[PersistentVolume]]:
@@ -94,16 +94,18 @@ def _why(
     if named_by:
         released = named_by[0]
         if all(map(_is_over, named_by)):
-            said = f"PersistentVolume {released.name} names it, and is {released.status.phase}."
+            said = f"PersistentVolume {released.name} refers to it and is {released.status.phase}."
             yield said, released.spec.storage_class_name
         return
     volume = system.tags.get(_MADE_FOR, "")
     if volume in made:
         cache = made[volume]
-        said = f"It was made for the cache of {cache.reference}; its PersistentVolume is gone."
+        said = (
+            f"It was created for the cache of {cache.reference}; its PersistentVolume is deleted."
+        )
         yield said, cache.storage_class
     elif system.tags.get(labels.INSTALLATION) == cluster.installation:
-        yield f"It has the tag {labels.INSTALLATION}, and no PersistentVolume names it.", ""
+        yield f"It has the tag {labels.INSTALLATION}, and no PersistentVolume refers to it.", ""
 
 
 def _is_over(volume: PersistentVolume) -> bool:
@@ -132,7 +134,7 @@ def _orphan(
         storage_class=system.storage,
         size_bytes=system.size_bytes,
         monthly_price=price * system.size_bytes / GIB if price is not None else None,
-        why=f"{why} FSx does not tell who mounts it.",
+        why=f"{why} FSx does not report who mounts it.",
         command=_DELETE.format(region, system.id),
         made_at=system.made_at,
         found_at=now,

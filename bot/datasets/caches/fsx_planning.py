@@ -25,8 +25,8 @@ def refuse_options(storage_class: str, size: int | None, layout: str | None) -> 
         raise UsageError(f"{why}, so there is no size to choose.", "Leave out --size.")
     if layout:
         raise UsageError(
-            f"{why}, and to rearrange its files would change these.",
-            "Leave out --layout, or take another class with --class.",
+            f"{why}, and rearranging its files would change those objects.",
+            "Leave out --layout, or use another class with --class.",
         )
 
 
@@ -40,14 +40,14 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
     place = place_of(version.source, linked)
     if place is None:
         raise ConflictError(
-            f"{version.reference} is in {version.source}, and {storage_class} shows only what is in"
+            f"{version.reference} is in {version.source}, but {storage_class} shows only"
             f" {linked.repository}.",
             "Cache it on another class with --class.",
         )
     if not is_mountable(place.folder):
         raise ConflictError(
-            f"Folder {place.folder} of {storage_class} cannot be mounted: its name has more than"
-            " letters, digits and . _ - = + @.",
+            f"Folder {place.folder} of {storage_class} cannot be mounted: its name has characters"
+            " other than letters, digits and . _ - = + @.",
             "Cache it on another class with --class.",
         )
     there = session.exec(
@@ -58,9 +58,9 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
     for imported, cache in there:
         if overlap(imported.folder, place.folder):
             raise ConflictError(
-                f"{cache.reference} is in folder {imported.folder} of {storage_class}, which the"
-                f" import of {version.reference} would change.",
-                f"Evict {cache.reference} first, or take another class with --class.",
+                f"{cache.reference} is in folder {imported.folder} of {storage_class}, which"
+                f" importing {version.reference} would change.",
+                f"Evict {cache.reference} first, or use another class with --class.",
             )
     return Import(
         cache_id="",

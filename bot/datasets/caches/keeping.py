@@ -64,8 +64,7 @@ class KeepingService:
             raise NotFoundError(f"{reference.spelled} is not cached{where}.", hint)
         example = f"{found[0].reference} --class {found[0].storage_class}"
         raise UsageError(
-            f"{reference.spelled} is cached several times:"
-            f" {', '.join(_named(each) for each in found)}.",
+            f"{reference.spelled} has several caches: {', '.join(_named(each) for each in found)}.",
             f"Name the version and the class, for example {example}.",
         )
 
@@ -74,7 +73,7 @@ class KeepingService:
         cache = caching.by_id(session, cache_id)
         dataset = session.get(Dataset, cache.dataset_id) if cache is not None else None
         if cache is None or dataset is None or not dataset.is_for(caller.team or ""):
-            raise NotFoundError("This cache is not known any more.")
+            raise NotFoundError("This cache was not found.")
         self._refuse_leaving(cache)
         return cache
 
@@ -88,14 +87,14 @@ class KeepingService:
         if caller.team != cache.team and Role.ADMIN not in caller.roles:
             raise NotAllowedError(
                 f"{_named(cache)} was cached by {cache.team}; only that team can evict it.",
-                "Ask one of them, or an admin.",
+                "Ask a member of that team or an admin.",
             )
         self._refuse_leaving(cache)
 
     def evict(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> Cache:
         """Has a cache evicted, unless anybody needs it; the cluster is looked at afterwards."""
         self.refuse_evicting(caller, cache)
-        why = f"<@{caller.person}> asked for it."
+        why = f"Requested by <@{caller.person}>."
         mark(session, cache, Mark(_actor(caller), why), now)
         return cache
 
@@ -181,8 +180,8 @@ class KeepingService:
         dataset, seconds = what
         if caller.team != dataset.team:
             raise NotAllowedError(
-                f"{dataset.name} belongs to {dataset.team}; only that team can say how long its"
-                " caches stay.",
+                f"{dataset.name} belongs to {dataset.team}; only that team can set how long its"
+                " caches are kept.",
                 "Pin or extend a cache instead.",
             )
         dataset.keep_seconds = seconds
@@ -206,19 +205,21 @@ class KeepingService:
         expires = cache.leaves_at or expires_at(cache) or cache.expires_after
         if expires is None:
             raise ConflictError(
-                f"{_named(cache)} does not expire: it stays until somebody evicts it.",
-                f"`{self._words(f'dataset pin {cache.reference}')}` keeps it from being evicted.",
+                f"{_named(cache)} does not expire: it is kept until it is evicted.",
+                f"`{self._words(f'dataset pin {cache.reference}')}` protects it from eviction.",
             )
         return expires
 
     def _refuse_leaving(self, cache: Cache) -> None:
         if not cache.is_live:
             raise ConflictError(
-                f"{_named(cache)} is gone.",
+                f"{_named(cache)} no longer exists.",
                 f"`{self._words(f'dataset cache {cache.reference}')}` caches it again.",
             )
         if cache.wanted != Wanted.READY:
-            raise ConflictError(f"{_named(cache)} is being evicted.", "Its card follows it.")
+            raise ConflictError(
+                f"{_named(cache)} is being evicted.", "Its card shows the progress."
+            )
 
     def _refuse_others(self, caller: Caller, cache: Cache, pins: list[Hold]) -> None:
         may = caller.may(Right.DATASET_UNPIN_ANY)
@@ -227,7 +228,7 @@ class KeepingService:
             people = ", ".join(f"<@{each.subject_id}>" for each in pins)
             raise NotAllowedError(
                 f"{_named(cache)} is pinned by {people}.",
-                f"They can unpin it, and so can a lead of {cache.team} or an admin.",
+                f"They, a lead of {cache.team} or an admin can unpin it.",
             )
 
     def _note(

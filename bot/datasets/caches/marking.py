@@ -45,7 +45,9 @@ def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
         .values(wanted=Wanted.EVICT, evict_by=asked.actor.person, evict_at=now, evict_why=asked.why)
     )
     if cast("CursorResult[Any]", marked).rowcount != 1:
-        raise ConflictError(f"{cache.reference} is being evicted already.", "Its card follows it.")
+        raise ConflictError(
+            f"{cache.reference} is already being evicted.", "Its card shows the progress."
+        )
     session.expire(cache)
     facts = {"name": cache.reference, "class": cache.storage_class, "why": asked.why}
     record(session, asked.actor, "dataset.evict", (CACHE, cache.id), facts, at=now)
@@ -58,8 +60,9 @@ def refuse_needed(cache: Cache, users: Sequence[str]) -> None:
     if users:
         others = f" And {len(users) - _NAMED} more." if len(users) > _NAMED else ""
         raise ConflictError(
-            f"{cache.reference} on {cache.storage_class} stays. {' '.join(users[:_NAMED])}{others}",
-            "It can be evicted when nobody needs it any more.",
+            f"{cache.reference} cannot be evicted from {cache.storage_class}."
+            f" {' '.join(users[:_NAMED])}{others}",
+            "Evict it when it is no longer needed.",
         )
 
 
@@ -85,7 +88,7 @@ def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetim
     cache = session.get_one(Cache, cache_id)
     if cache.wanted != Wanted.EVICT or not cache.is_live:
         return
-    cache.called_off = f"It was to be evicted, but is used. {' '.join(users[:_NAMED])}"
+    cache.called_off = f"Its eviction was cancelled: it is in use. {' '.join(users[:_NAMED])}"
     cache.wanted, cache.obstacle, cache.trouble = Wanted.READY, "", ""
     if cache.phase == Phase.EVICTING:
         cache.phase, cache.since = Phase.READY, now

@@ -20,7 +20,7 @@ def filled(session: Session, cache: Cache, words: Callable[[str], str], now: dat
     use = words(f"train submit NAME --data {cache.reference}:/data")
     said = [
         plain(f"{cache.reference} is cached on {cache.storage_class}: {amount}."),
-        join("Runs read it below /data: ", code(use)),
+        join("Runs read it under /data: ", code(use)),
     ]
     _say(session, cache, "filled", said, now)
 
@@ -29,14 +29,14 @@ def failed(session: Session, cache: Cache, words: Callable[[str], str], now: dat
     """Why it cannot be used, and what to do; whoever asked for it is mentioned."""
     said = [sentence(f"{cache.reference} was not cached. {cache.reason}"
                      if cache.ready_at is None else
-                     f"{cache.reference} is not cached any more. {cache.reason}")]  # fmt: skip
+                     f"{cache.reference} is no longer cached. {cache.reason}")]  # fmt: skip
     if cache.keys:
-        said.append(plain(f"The first keys it is about: {', '.join(cache.keys[:_MOST_KEYS])}."))
+        said.append(plain(f"First keys affected: {', '.join(cache.keys[:_MOST_KEYS])}."))
     if cache.unblock:
         said.append(sentence(cache.unblock))
     if cache.stage == CHANGED:
         again = words(f"dataset version {cache.reference.partition('@')[0]}")
-        said.append(join("What it holds now is another version: ", code(again), " records it."))
+        said.append(join("Its source now holds a different version: ", code(again), " records it."))
     _say(session, cache, "failed", said, now, is_bad=True)
 
 

@@ -122,7 +122,7 @@ def _obstacle(
     if claim.status.phase == "Pending":
         said = pods.warning(cluster, claim.namespace, claim.uid)
         if said:
-            return said.replace("Kubernetes warns", "Its volume is not made", 1)
+            return said.replace("Kubernetes warns", "Its volume is not created", 1)
     is_layout = job.labels.get(labels.ROLE) == LAYOUT
     last_words = _last_words(cluster, found) if is_layout else ""
     return last_words or pods.obstacle(cluster, found)
@@ -135,8 +135,8 @@ def _last_words(cluster: Cluster, found: Sequence[Pod]) -> str:
             end = status.state.terminated
             if end is not None and end.exit_code:
                 text = pods.tail(cluster, pod, LAYOUT)
-                said = f" Its last words: {text}" if text else ""
-                return f"It ended with exit code {end.exit_code}.{said}"
+                said = f" Its last output: {text}" if text else ""
+                return f"It exited with code {end.exit_code}.{said}"
     return ""
 
 

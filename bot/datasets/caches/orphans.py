@@ -178,7 +178,7 @@ def _orphan(cluster: str, kind: str, found: Any) -> Orphan:
 def _delete(cluster: Cluster, orphan: Orphan) -> list[str]:
     resource = _REMOVABLE.get(orphan.kind)
     if resource is None:
-        return ["Only an admin of the cluster can remove it."]
+        return ["Only a cluster admin can delete it."]
     if resource is PVCS:
         users = needing(cluster, frozenset({(orphan.namespace, orphan.name)}))
         if users:

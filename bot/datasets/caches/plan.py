@@ -71,7 +71,7 @@ def written(plan: Plan) -> str:
     """The plan as the value of a button; UsageError where Slack would not take it."""
     text = msgspec.json.encode(plan).decode()
     if len(text) > _LONGEST:
-        raise UsageError("These are too many teams at once.", "Name some now and some later.")
+        raise UsageError("Too many teams at once.", "Name fewer teams, and add the others later.")
     return text
 
 
@@ -80,4 +80,6 @@ def read(value: str) -> Plan:
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        raise UsageError("This button is out of date.", "Ask again what it costs.") from None
+        raise UsageError(
+            "This button is out of date.", "Run the command again to see the current cost."
+        ) from None

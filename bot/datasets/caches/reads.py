@@ -38,7 +38,7 @@ class CacheReads:
         """What evicting a cache would meet now; ClusterError when it cannot be told."""
         cluster = self._clusters.get(cache.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {cache.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {cache.cluster} is no longer in quartermaster.yaml.")
         now = self._clock.now()
         seen, held, imported = self._database.read(
             lambda session: (

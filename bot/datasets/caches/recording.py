@@ -99,7 +99,7 @@ def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
     if said is not None and said.event == "progress" and follow.phase is Phase.FILLING:
         _progress(cache, said, found.now)
     if said is not None and said.event == "failed":
-        cache.obstacle = f"{hide_secrets(said.message)} It is tried again."
+        cache.obstacle = f"{hide_secrets(said.message)} Retrying."
     if follow.lateness:
         cache.obstacle = f"{follow.lateness} {cache.obstacle}".rstrip()
 

@@ -125,7 +125,7 @@ class CacheService:
         version = session.get(Version, plan.version_id)
         dataset = session.get(Dataset, version.dataset_id) if version is not None else None
         if version is None or dataset is None or dataset.removed_at is not None:
-            raise NotFoundError("This version is not in the catalogue any more.")
+            raise NotFoundError("This version is no longer in the catalogue.")
         finding.dataset(session, caller.team or "", dataset.name, self._words)
         bounds.insist(bounds.of_version(session, self._settings(), version))
         teams = self._teams(dataset, caller.team or "", plan.teams)
@@ -165,7 +165,7 @@ class CacheService:
         if cache.wanted == Wanted.EVICT:
             raise ConflictError(
                 f"{cache.reference} is being evicted from {cache.storage_class}.",
-                "Cache it again once its card says that it is gone.",
+                "Cache it again when its card shows Evicted.",
             )
         known = {cache.team, *cache.teams}
         added = tuple(each for each in (caller.team or "", *teams) if each not in known)
@@ -189,7 +189,7 @@ class CacheService:
         if survey is not None and said.version == survey.name:
             raise ConflictError(
                 f"{survey.reference} is still being recorded.",
-                f"Its card in <#{survey.channel}> says how far it is; cache it when it is done.",
+                f"Its card in <#{survey.channel}> shows the progress. Cache it once recorded.",
             )
         version = finding.version(session, dataset, said.version, self._words)
         bounds.insist(bounds.of_version(session, self._settings(), version))
@@ -214,7 +214,7 @@ class CacheService:
         for team in teams:
             if team not in known:
                 near = closest(team, known)
-                hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+                hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(known)}."
                 raise NotFoundError(f"There is no team {team}.", hint)
             if not dataset.is_for(team):
                 readers = ", ".join((dataset.team, *dataset.readers))

@@ -147,13 +147,13 @@ def decide(
         return Fail(form.reason, form.unblock)
     if seen.taken:
         return Fail(
-            f"It has a {seen.taken[0]} already that is not ours, and nothing of it was touched.",
-            "Submit again: another name is taken then.",
+            f"It already has {seen.taken[0]}, which belongs to something else and was not changed.",
+            "Submit again: a different name is used then.",
         )
     if not origin.is_ready or form is None:
         return Wait(_unbound(seen) if origin.is_ready else "")
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is not None:
-        return Wait(f"Somebody deletes PVC {share.claim_name} there.")
+        return Wait(f"PVC {share.claim_name} is being deleted there outside Quartermaster.")
     if seen.claim is not None and seen.claim.status.phase == BOUND:
         return Ready()
     made = _trident(share, seen) if form is Form.TRIDENT else _static(seen)
@@ -192,17 +192,17 @@ def _binding(share: Share, origin: Origin, seen: Seen, now: datetime) -> Decisio
         return Fail(
             f"PVC {share.claim_name} was not bound within {format_duration(BINDS_WITHIN)}."
             f" {seen.obstacle}".strip(),
-            "Ask a platform admin to look at it, then submit again.",
+            "Ask a platform admin to check it, then submit again.",
         )
     if waited > LATE_AFTER:
-        late = f"This is late: PVC {share.claim_name} should be bound by now."
+        late = f"Late: PVC {share.claim_name} is not bound yet."
         return Wait(f"{late} {seen.obstacle}".strip())
     return Wait()
 
 
 def _unbound(seen: Seen) -> str:
     if seen.source is None:
-        return "The PVC that is shared is not there."
+        return "The shared PVC does not exist."
     return f"The shared PVC {seen.source.name} is not bound."
 
 
@@ -210,7 +210,9 @@ def _leave(share: Share, seen: Seen) -> Decision:
     """The PVC first, then what it was bound to, then what allowed it."""
     if seen.claim is not None:
         if seen.users:
-            return Wait(f"{' and '.join(seen.users)} of namespace {share.namespace} mounts it.")
+            return Wait(
+                f"In namespace {share.namespace} it is mounted by {' and '.join(seen.users)}."
+            )
         is_going = seen.claim.metadata.deletion_timestamp is not None
         return Wait() if is_going else RemoveClaim(seen.claim.uid)
     if seen.own is not None:
@@ -218,7 +220,7 @@ def _leave(share: Share, seen: Seen) -> Decision:
         return Wait() if is_going else RemoveVolume(seen.own.uid)
     bound = seen.bound
     if bound is not None and bound.spec.persistent_volume_reclaim_policy != _RETAIN:
-        return Wait(f"PersistentVolume {bound.name} of it is still {bound.status.phase}.")
+        return Wait(f"Its PersistentVolume {bound.name} is still {bound.status.phase}.")
     if seen.reference is not None:
         return Unrefer(seen.reference.uid)
     told = seen.source.metadata.annotations.get(labels.SHARED_TO, "") if seen.source else ""
@@ -227,8 +229,8 @@ def _leave(share: Share, seen: Seen) -> Decision:
     if bound is None:
         return Gone()
     return Gone(
-        f"PersistentVolume {bound.name} of namespace {share.namespace} stays, because its"
-        " reclaimPolicy is Retain: an admin deletes it, and its volume in Trident."
+        f"PersistentVolume {bound.name} of namespace {share.namespace} is kept because its"
+        " reclaimPolicy is Retain: an admin must delete it and its volume in Trident."
     )
 
 

@@ -14,8 +14,8 @@ Manifest = dict[str, Any]
 TRIDENT = "csi.trident.netapp.io"
 UNKNOWN_DRIVER = "which is not known to let several namespaces mount one volume."
 ANOTHER_CLASS = (
-    "If it does, a platform admin can name the driver in datasets.static_drivers; else cache it on"
-    " another storage class."
+    "If it does, a platform admin can add the driver to datasets.static_drivers. Otherwise cache it"
+    " on another storage class."
 )
 # Only who makes a volume writes this, and it is about that volume alone.
 _PROVISIONER = "storage.kubernetes.io/csiProvisionerIdentity"
@@ -48,15 +48,15 @@ def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshar
         if volume.spec.nfs is not None:
             return Form.STATIC
         return Unshareable(
-            f"PersistentVolume {volume.name} is neither of a CSI driver nor an NFS export, so only"
-            " one namespace can mount it.",
+            f"PersistentVolume {volume.name} is neither from a CSI driver nor an NFS export, so"
+            " only one namespace can mount it.",
             "Cache it on a storage class of Trident, or of a driver in datasets.static_drivers.",
         )
     if csi.driver == TRIDENT:
         return Form.TRIDENT
     if csi.driver in drivers:
         return Form.STATIC
-    return Unshareable(f"It is on a volume of {csi.driver}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
+    return Unshareable(f"It is on a volume of driver {csi.driver}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
 
 
 def shared_claim(

@@ -38,7 +38,7 @@ def unshareable(view: View, storage: Storage, drivers: Collection[str]) -> Unsha
     if driver in {TRIDENT, *drivers}:
         return None
     if _CSI in f".{driver}":
-        what = f"Volumes of storage class {storage.storage_class} are of {driver}"
+        what = f"Volumes of storage class {storage.storage_class} are from driver {driver}"
         return Unshareable(f"{what}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
     volume = _any_of(view, storage.storage_class)
     return _of_volume(volume, drivers) if volume is not None else None

@@ -30,7 +30,7 @@ def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now
     if taken.rowcount != 1:
         raise ConflictError(
             f"{cache.reference} is being evicted from {cache.storage_class}.",
-            "Cache it again once its card says that it is gone.",
+            "Cache it again when its card shows Evicted.",
         )
     kind, subject_id = subject
     hold = holds.Hold(

@@ -55,8 +55,8 @@ class UsageService:
         datasets = self._settings().datasets
         if datasets is None or not datasets.classes:
             raise ConflictError(
-                "Nothing is cached here: there are no storage classes for it.",
-                "A platform admin adds `datasets.classes`; docs/datasets.md says how.",
+                "Caching is not set up here: no storage classes are configured.",
+                "A platform admin can add `datasets.classes`; see docs/datasets.md.",
             )
         caches = kept(session, datasets.cluster)
         cluster = self._clusters[datasets.cluster]
@@ -77,7 +77,7 @@ class UsageService:
         """Has something removed that was left over; who needs it is looked up first."""
         orphan = session.get(Orphan, orphan_id)
         if orphan is None or orphan.gone_at is not None:
-            raise NotFoundError("It is gone already.")
+            raise NotFoundError("It no longer exists.")
         orphan.wanted_by, orphan.wanted_at, orphan.trouble = caller.person, now, ""
         session.add(orphan)
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
@@ -98,7 +98,7 @@ def _going(session: Session, cache: Cache, now: datetime) -> Going:
     if runs:
         return Going(cache, None, f"used by {runs[0].why}")
     if cache.phase != Phase.READY:
-        return Going(cache, None, "being copied")
+        return Going(cache, None, "copying")
     expires = cache.leaves_at or expires_at(cache)
     if expires is None:
         return Going(cache, None, "does not expire")

@@ -59,7 +59,7 @@ def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
     if len(usage.going) > _MOST:
         yield plain(f"And {len(usage.going) - _MOST} more.")
     if usage.others:
-        yield plain(f"{_caches(usage.others)} of datasets of other teams besides.")
+        yield plain(f"Plus {_caches(usage.others)} of other teams' datasets.")
     for heading in headings(usage.orphans):
         yield plain(heading)
 
@@ -71,7 +71,9 @@ def _forecast(going: Going, now: datetime) -> Markup:
         return plain(f"{what}: {going.stays}.")
     left = format_duration(max(going.at - now, timedelta()))
     pinned = "pinned until then" if going.stays else "unless used"
-    return join(plain(f"{what}: goes in {left}, "), when(going.at), plain(f", {pinned}."))
+    return join(
+        plain(f"{what}: will be evicted in {left}, "), when(going.at), plain(f", {pinned}.")
+    )
 
 
 def _caches(count: int) -> str:

@@ -71,7 +71,7 @@ def said_of(hold: Hold, now: datetime) -> str:
     until = "" if hold.until is None else f" for another {format_duration(hold.until - now)}"
     if hold.subject_kind == PIN:
         return f"<@{hold.subject_id}> has pinned it{until}: {hold.why}."
-    return f"The {hold.why} needs it{until}."
+    return f"It is needed by {hold.why}{until}."
 
 
 def _pods(cluster: Cluster, cache: Cache | None, seen: Collection[Place]) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _snapshots(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
     for namespace in sorted({each for each, _ in seen}):
         for snapshot in cluster.list(SNAPSHOTS, namespace):
             if (namespace, snapshot.spec.source.persistent_volume_claim_name) in seen:
-                yield f"VolumeSnapshot {snapshot.name} in namespace {namespace} is of it."
+                yield f"VolumeSnapshot {snapshot.name} in namespace {namespace} was taken of it."
 
 
 def _copies(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _copies(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
         place = _bound_to(volume)
         is_other = place is not None and place not in seen and volume.status.phase == "Bound"
         if place is not None and is_other and _handle(volume) in handles:
-            yield f"PVC {place[1]} in namespace {place[0]} is on the same volume."
+            yield f"PVC {place[1]} in namespace {place[0]} uses the same volume."
 
 
 def _is_copy(claim: PersistentVolumeClaim, seen: Collection[Place]) -> bool:

@@ -62,8 +62,8 @@ class NotCachedError(ConflictError):
         is_one = len(names) == 1
         super().__init__(
             f"{' and '.join(names)} {'is' if is_one else 'are'} not cached.",
-            f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everybody."
-            " Submit again as soon as that has begun: it waits for the copy by itself.",
+            f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everyone."
+            " Submit again as soon as copying has started: it waits for the copy.",
         )
         self.wanted, self.versions = tuple(wanted), tuple(versions)
 
@@ -130,11 +130,11 @@ def standing(session: Session, cache_id: str, claim: str) -> Standing:
     """How far a cache is for those who see it by this PVC."""
     cache = caching.by_id(session, cache_id)
     if cache is None:
-        return Standing(failed="The cache that it was to read is not known any more.")
+        return Standing(failed="The cache that it reads no longer exists.")
     if not cache.is_live:
         return _ended(cache)
     if cache.phase != Phase.READY:
-        return Standing(waits=f"It waits for {cache.reference}: {_far(cache)}")
+        return Standing(waits=f"Waiting for {cache.reference}: {_far(cache)}")
     if claim == cache.claim_name:
         return THERE
     return _shared(session, cache, claim)
@@ -161,12 +161,13 @@ def _found(
         again = words(f"dataset cache {version.reference}")
         raise ConflictError(
             f"{version.reference} is being evicted from {caches[0].storage_class}.",
-            f"Once its card says that it is gone, `{again}` caches it again.",
+            f"When its card shows Evicted, `{again}` caches it again.",
         )
     if usable is None and user.cluster != user.home:
         has = f"Add `--cluster {user.home}`." if user.home in user.reach else _NO_WAY
         raise ConflictError(
-            f"Datasets are cached on cluster {user.home}, and this is for {user.cluster}.", has
+            f"Datasets are cached on cluster {user.home}, but this is for cluster {user.cluster}.",
+            has,
         )
     return version, usable
 
@@ -215,13 +216,13 @@ def _far(cache: Cache) -> str:
     """How far its fill is, as the end of a sentence."""
     match Phase(cache.phase):
         case Phase.FILLING if cache.stage == "importing":
-            return "the names of its files are being imported."
+            return "its file names are being imported."
         case Phase.FILLING:
             return f"{_percent(cache)} % copied{_left(cache)}."
         case Phase.ARRANGING:
-            return "it is copied, and its files are being arranged."
+            return "its files are copied and are being arranged."
         case _:
-            return f"its copy has not begun yet. {cache.obstacle}".strip()
+            return f"copying has not started yet. {cache.obstacle}".strip()
 
 
 def _percent(cache: Cache) -> int:
@@ -239,15 +240,15 @@ def _left(cache: Cache) -> str:
 def _shared(session: Session, cache: Cache, claim: str) -> Standing:
     share = shares.by_claim(session, cache.id, claim)
     if share is None:
-        return Standing(failed=f"PVC {claim} of {cache.reference} is not known any more.")
+        return Standing(failed=f"PVC {claim} of {cache.reference} no longer exists.")
     if share.reason or not share.is_live:
-        why = share.reason or "Its PVC was removed."
+        why = share.reason or "Its PVC was deleted."
         said = f"Namespace {share.namespace} cannot mount {cache.reference}. {why}"
         return Standing(failed=said, advice=share.unblock)
     if share.phase == SharePhase.READY:
         return THERE
-    said = f"It waits until namespace {share.namespace} can mount {cache.reference}."
+    said = f"Waiting until namespace {share.namespace} can mount {cache.reference}."
     return Standing(waits=f"{said} {share.trouble}".strip())
 
 
-_NO_WAY = "The team has nothing on that cluster; a platform admin can change that."
+_NO_WAY = "The team does not have that cluster; a platform admin can change that."

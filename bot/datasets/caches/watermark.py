@@ -49,7 +49,7 @@ def crowded(
         limit = room.whole * percent // 100
         why = (
             f"{name} is {100 * room.taken // room.whole} % full ({capacity(room.taken)} of"
-            f" {capacity(room.whole)}), and above {percent} % what was unused for longest goes."
+            f" {capacity(room.whole)}). Above {percent} %, the longest unused caches are evicted."
         )
         of_class = [each for each in found if _may_go(each, name, now)]
         for each in _least_used(of_class, room.taken - room.leaving - limit):

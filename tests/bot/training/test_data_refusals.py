@@ -13,8 +13,8 @@ from tests.bot.training.rig import Rig
 from tests.bot.training.test_data_runs import DATA, cached, held, refusal
 
 WAYS_OUT = (
-    "If it does, a platform admin can name the driver in datasets.static_drivers; else cache it on"
-    " another storage class."
+    "If it does, a platform admin can add the driver to datasets.static_drivers. Otherwise"
+    " cache it on another storage class."
 )
 
 
@@ -28,7 +28,7 @@ def test_a_wait_for_data_becomes_late(rig: Rig) -> None:
     assert rig.get(run_id).is_late
     lines = rig.card(run_id).splitlines()
     assert "This is late: it has waited for its data for longer than a day." in lines
-    assert "It waits for chest-xray@v3: 40 % copied, about 12m left." in lines
+    assert "Waiting for chest-xray@v3: 40 % copied, about 12m left." in lines
 
 
 @pytest.mark.parametrize(
