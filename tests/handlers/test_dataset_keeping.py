@@ -97,7 +97,8 @@ def test_what_is_needed_is_not_offered(desk: Office) -> None:
     cache_id = cached(desk)
     desk.says(ALICE, TEAM_A, '/dataset pin chest-xray@v3 --reason "CVPR deadline" --for 2d')
     assert later(desk, ERIN, TEAM_A, "/dataset evict chest-xray").startswith(
-        f"chest-xray@v3 cannot be evicted from standard. @{ALICE} has pinned it for another 1d 23h: CVPR"
+        "chest-xray@v3 cannot be evicted from standard."
+        f" @{ALICE} has pinned it for another 1d 23h: CVPR"
     )
     assert desk.clicks(ERIN, TEAM_A, "dataset.evict", cache_id).startswith(
         "chest-xray@v3 cannot be evicted from standard."
@@ -285,7 +286,7 @@ def test_lists_and_cards_say_where_it_is_cached(desk: Office) -> None:
     assert "v3 on standard" in listed[2]
     for shown in ("chest-xray", "chest-xray@v3"):
         said = desk.says(ALICE, TEAM_A, f"/dataset show {shown}")
-        assert "chest-xray@v3 is cached on standard (ready, 300 GiB, for team-a), last used" in said
+        assert "chest-xray@v3 on standard: ready, 300 GiB, for team-a, last used" in said
 
 
 def test_a_list_names_newest_versions_alone(desk: Office) -> None:

@@ -121,7 +121,7 @@ def _why(volume: Volume, known: _Known) -> Iterator[str]:
         return  # its PVC is there, and its PV is about to be
     cache = next((said for name, said in known.made.items() if volume.path.endswith(name)), None)
     if cache is not None:
-        yield f"It was created for the cache of {cache}; its PersistentVolume is deleted."
+        yield f"It was created for the cache of {cache}; its PersistentVolume was deleted."
     elif volume.maker and volume.maker in known.makers:
         yield "The cluster's Trident created it, and no PersistentVolume refers to it."
 

@@ -187,7 +187,7 @@ def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
         mend = f"Fix datasets.layouts.{cache.layout} of quartermaster.yaml, then cache it again."
         return Fail(f"Its layout {cache.layout} failed. {seen.obstacle}".rstrip(), mend)
     lasted = now - cache.since
-    late = f"Late: its files have been arranged for {format_duration(lasted)} so far."
+    late = f"Late: arranging its files has taken {format_duration(lasted)} so far."
     return Follow(Phase.ARRANGING, late if lasted > ARRANGED_WITHIN else "")
 
 

@@ -101,7 +101,7 @@ def _why(
     if volume in made:
         cache = made[volume]
         said = (
-            f"It was created for the cache of {cache.reference}; its PersistentVolume is deleted."
+            f"It was created for the cache of {cache.reference}; its PersistentVolume was deleted."
         )
         yield said, cache.storage_class
     elif system.tags.get(labels.INSTALLATION) == cluster.installation:

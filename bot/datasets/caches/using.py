@@ -240,7 +240,7 @@ def _left(cache: Cache) -> str:
 def _shared(session: Session, cache: Cache, claim: str) -> Standing:
     share = shares.by_claim(session, cache.id, claim)
     if share is None:
-        return Standing(failed=f"PVC {claim} of {cache.reference} no longer exists.")
+        return Standing(failed=f"PVC {claim} of {cache.reference} is no longer known.")
     if share.reason or not share.is_live:
         why = share.reason or "Its PVC was deleted."
         said = f"Namespace {share.namespace} cannot mount {cache.reference}. {why}"

@@ -116,7 +116,7 @@ def test_what_was_made_for_a_cache_is_told(left: Linked) -> None:
     (orphan,) = [each for each in left.search() if each.kind == "FSx file system"]
     assert (orphan.why, orphan.monthly_price, orphan.command) == (
         (
-            "It was created for the cache of chest-xray@v3; its PersistentVolume is"
+            "It was created for the cache of chest-xray@v3; its PersistentVolume was"
             " deleted. FSx does not report who mounts it."
         ),
         600.0,
