@@ -1,4 +1,4 @@
-"""/dataset cache: a version is copied to fast storage, once for everybody."""
+"""/dataset cache: copies a version to fast storage, once for everyone."""
 
 import re
 from datetime import timedelta
@@ -43,14 +43,14 @@ class LayoutName(Pattern):
 
 
 class VolumeSize:
-    """The size of a volume, or the least that will do."""
+    """The size of a volume, or auto."""
 
     word = "SIZE"
     form = f"a size with its unit such as `300Gi` or `2Ti`, or `{AUTO}`"
     example = "300Gi"
 
     def read(self, text: str) -> int | None:
-        """Bytes; None for the least that will do."""
+        """Bytes; None for the smallest size that fits."""
         if text == AUTO:
             return None
         return bytes_of(matched(MemoryQuantity.rule, text).group())
@@ -69,14 +69,14 @@ class Teams:
 
 
 class Keeping:
-    """How long something stays that nobody uses."""
+    """How long an unused cache is kept."""
 
     word = "TIME"
     form = f"a duration such as `8h` or `3d`, or `{OFF}` to keep it until it is evicted"
     example = "3d"
 
     def read(self, text: str) -> timedelta | Literal["off"]:
-        """The length of time, or that there is none."""
+        """The duration, or off."""
         if text == OFF:
             return OFF
         return Duration(minimum=timedelta(hours=1)).read(text)
@@ -106,7 +106,7 @@ class Keeping:
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
 @dataset.option("--team", TeamName(), help="Team, if not the channel's")
 def cache(ctx: Context, asked: Wish) -> Reply:
-    """What it would cost, with a button; or the cache that is there."""
+    """What the cache would cost, with a button; or the cache if it exists."""
     ctx.team()
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
@@ -124,7 +124,7 @@ def _of_plan(_ctx: Context, value: str) -> str:
 
 @dataset.button(CONFIRM, right=Right.DATASET_CACHE, team=_of_plan, once=True)
 def click_cache(ctx: Context, value: str) -> Reply:
-    """Has made what the button's question told."""
+    """Creates the cache that the question with the button described."""
     plan = read(value)
     if plan.is_boosted:
         ctx.require(Right.ANF_CHANGE)

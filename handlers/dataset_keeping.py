@@ -1,4 +1,4 @@
-"""/dataset evict, pin, unpin, extend, touch and keep: how long caches stay."""
+"""/dataset evict, pin, unpin, extend, touch and keep: how long caches are kept."""
 
 from datetime import timedelta
 from typing import Final
@@ -28,7 +28,7 @@ _TEAM = "Team, if not the channel's"
 
 
 class KeepTime:
-    """How long caches stay that nobody uses."""
+    """How long unused caches are kept."""
 
     word = "TIME"
     form = f"a duration such as `8h` or `3d`, `{OFF}` to keep them until evicted, or `{USUAL}`"
@@ -57,7 +57,7 @@ def evict(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """What that would do, with a button; who needs it is looked up after the acknowledgement."""
+    """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
     ctx.keeping.refuse_evicting(ctx.caller, cache)
     reads, words, now = ctx.cache_reads, ctx.words, ctx.now
@@ -89,7 +89,7 @@ def pin(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """Until when it stays."""
+    """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
     asked = Pinning(reason, ctx.now + time)
     return _pinned(ctx, cache, asked)
@@ -114,7 +114,7 @@ def unpin(
     *,
     everybody: bool,
 ) -> Reply:
-    """Whose pins ended."""
+    """Whose pins were removed."""
     cache = _chosen(ctx, reference, storage_class)
     people = ctx.keeping.unpin(ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now)
     return answers.unpinned(cache, people)
@@ -138,7 +138,7 @@ def extend(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """Until when it stays."""
+    """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
     return answers.extended(ctx.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now))
 
@@ -159,7 +159,7 @@ def touch(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """Until when it stays."""
+    """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
     return answers.extended(ctx.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
 
@@ -175,7 +175,7 @@ def touch(
 @dataset.argument("time", KeepTime(), help="How long, off, or default")
 @dataset.option("--team", TeamName(), help="Team that owns it, if not the channel's")
 def keep(ctx: Context, name: str, time: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """From now on, and for those that are there."""
+    """How long caches of the dataset are kept, existing ones included."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
     seconds = None if time < 0 else time
     there = ctx.keeping.keep(ctx.session, ctx.caller, (found, seconds), ctx.now)
@@ -194,14 +194,14 @@ def _of_cache(ctx: Context, value: str) -> str | None:
 
 @dataset.button(EVICT, right=Right.DATASET_EVICT, team=_of_cache, repeats=True)
 def click_evict(ctx: Context, cache_id: str) -> Reply:
-    """Has the cache evicted that the question, or a notice, was about."""
+    """Evicts the cache that the question or the notice was about."""
     cache = _cache(ctx, cache_id)
     return answers.leaving(ctx.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.words)
 
 
 @dataset.button(EXTEND, right=Right.DATASET_PIN, team=_of_cache)
 def click_extend(ctx: Context, value: str) -> Reply:
-    """Puts it off until what the button meant when it was shown."""
+    """Extends the cache until the moment in the button."""
     cache = _cache(ctx, value)
     until = moment_of(value)
     extended = ctx.keeping.extend_until(ctx.session, ctx.caller, cache, until, ctx.now)
@@ -210,7 +210,7 @@ def click_extend(ctx: Context, value: str) -> Reply:
 
 @dataset.button(PIN, right=Right.DATASET_PIN, team=_of_cache)
 def click_pin(ctx: Context, value: str) -> Reply:
-    """Pins it until what the button meant when it was shown."""
+    """Pins the cache until the moment in the button."""
     asked = Pinning("still needed, pinned when its eviction was announced", moment_of(value))
     return _pinned(ctx, _cache(ctx, value), asked)
 

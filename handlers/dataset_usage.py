@@ -1,4 +1,4 @@
-"""/dataset usage: what caches take of fast storage, and what is left over of them."""
+"""/dataset usage: fast storage used by caches, and leftover objects."""
 
 from bot.access import Right, Role
 from bot.datasets.caches.orphan_notes import REMOVE
@@ -30,7 +30,7 @@ def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller
 
 @dataset.button(REMOVE, right=Right.DATASET_CLEAN, team=of_no_team)
 def click_remove(ctx: Context, orphan_id: str) -> Reply:
-    """Has something removed that was left over."""
+    """Requests the deletion of a leftover object."""
     orphan = ctx.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     return Reply(

@@ -1,4 +1,4 @@
-"""What people are told when they ask for a cache: what it costs, or that it is there already."""
+"""Answers to a request for a cache: what it costs, or that it already exists."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -20,7 +20,7 @@ Words = Callable[[str], str]
 
 
 def offered(offer: Offer) -> Reply:
-    """What a cache costs, with the button that has it made; nothing was done yet."""
+    """What a cache costs, with the button that creates it; nothing has started yet."""
     card = Card(
         title=f"Cache {offer.estimate.version.reference}?",
         lines=(plain("Nothing has started yet. Caching it takes:"), *_of_boost(offer)),
@@ -30,7 +30,7 @@ def offered(offer: Offer) -> Reply:
 
 
 def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
-    """What a cache takes, as facts of a card."""
+    """What a cache costs, as facts of a card."""
     plan, estimate = offer.plan, offer.estimate
     version = estimate.version
     layout = (("Layout", code(plan.layout)),) if plan.layout else ()
@@ -49,7 +49,7 @@ def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
 
 
 def told(found: Found, words: Words) -> Reply:
-    """That a cache is being made, is under way, or is there."""
+    """The answer for a cache that is new, being copied, or ready."""
     cache = found.cache
     if found.is_new:
         undo = code(words(f"dataset evict {cache.reference}"))
@@ -108,7 +108,7 @@ def _room(estimate: Estimate) -> str:
 
 
 def _of_boost(offer: Offer) -> Iterator[Markup]:
-    """What has to be known of a boost before it is asked for."""
+    """What people must know about a boost before they request it."""
     boost = offer.boost
     if boost is None:
         return
@@ -140,7 +140,7 @@ def _boost(offer: Offer) -> Iterator[tuple[str, Markup]]:
 
 
 def _time(offer: Offer) -> str:
-    """How long it takes at best, with a boost, and without."""
+    """How long the copy takes at best, with the boost and without it."""
     plain_time = _time_without(offer.estimate)
     mibps = offer.boost.plan.mibps_after if offer.boost is not None else None
     if not mibps:

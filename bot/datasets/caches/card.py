@@ -1,4 +1,4 @@
-"""Caches as their cards: pure."""
+"""Builds the cards of caches. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -21,15 +21,15 @@ _TONES = {
     Phase.EVICTED: Tone.QUIET,
     Phase.FAILED: Tone.BAD,
 }
-# On FSx names come first, and files when they are read.
+# On FSx the names are imported first; the files are loaded when they are read.
 _DOING = {"importing": "Importing names", "verifying": "Reading"}
 _MOST_KEYS = 10
 
 
 def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = None) -> Card:
-    """What the card of a cache says at this moment; `person` is the name of who asked for it.
+    """The card of a cache as it is now; `person` is the name of the requester.
 
-    `boost` is how far the boost of its volume is, where somebody wants one.
+    `boost` is the progress of the boost of its volume, if one was requested.
     """
     phase = Phase(cache.phase)
     is_hindered = cache.is_live and bool(cache.trouble or cache.obstacle or cache.is_late)
@@ -107,7 +107,7 @@ def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[st
 
 
 def kept(keep_seconds: int | None) -> str:
-    """How long a cache stays, in words."""
+    """How long a cache is kept, in words."""
     if keep_seconds is None:
         return "until it is evicted"
     return f"{format_duration(timedelta(seconds=keep_seconds))} after its last use"
@@ -123,7 +123,7 @@ def _speed(cache: Cache) -> Iterator[tuple[str, Markup]]:
 
 
 def _verified(cache: Cache) -> str:
-    """By what the files were compared; those of an attempt that was cut short are counted too."""
+    """How the files were compared; files of an interrupted attempt are counted too."""
     said = verified(cache.verified_by, cache.verified_bytes, cache.size_bytes)
     earlier = cache.objects - sum(cache.verified_by.values())
     if said and earlier > 0:

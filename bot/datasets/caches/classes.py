@@ -1,4 +1,4 @@
-"""Which storage classes caches may be on, and whether these can be shared by many nodes."""
+"""The storage classes for caches, and whether many nodes can mount their volumes."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,14 +13,14 @@ _MANY = "ReadWriteMany"
 
 
 class Classes:
-    """The classes of the configuration, as the cluster has them."""
+    """The configured storage classes, checked against the cluster."""
 
     def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
         self._settings = settings
         self._clusters = clusters
 
     def datasets(self) -> Datasets:
-        """What is configured; ConflictError where nothing is."""
+        """The configuration of caching; ConflictError if there is none."""
         datasets = self._settings().datasets
         if datasets is None or not datasets.classes:
             raise ConflictError(
@@ -31,16 +31,16 @@ class Classes:
         return datasets
 
     def settings(self, name: str) -> CacheClass:
-        """What is configured of a class."""
+        """The configuration of a class."""
         return self.datasets().classes[name]
 
     def chosen(self, name: str | None) -> str:
-        """The class that is meant, the usual one where none was named.
+        """The requested class, or the default one if none was named.
 
         Raises:
-            UsageError: there are several and none is the usual one.
-            NotFoundError: it is not one for caches.
-            ConflictError: the cluster does not have it, or its volumes are of one node.
+            UsageError: there are several and none is the default.
+            NotFoundError: the class is not configured for caches.
+            ConflictError: the cluster does not have it, or only one node can mount its volumes.
         """
         datasets = self.datasets()
         known = list(datasets.classes)
@@ -59,7 +59,7 @@ class Classes:
         return name
 
     def refuse_unshareable(self, name: str, namespace: str) -> None:
-        """ConflictError when no volume of a class can be mounted in that namespace, too."""
+        """ConflictError if volumes of a class cannot be mounted in that namespace too."""
         datasets = self.datasets()
         if namespace == datasets.namespace:
             return
@@ -69,7 +69,7 @@ class Classes:
             raise ConflictError(f"Namespace {namespace} cannot mount it. {why.reason}", why.unblock)
 
     def layout(self, name: str | None) -> str:
-        """The layout that is meant, empty for none; NotFoundError where it is not configured."""
+        """The requested layout, empty for none; NotFoundError if it is not configured."""
         if name is None:
             return ""
         known = self.datasets().layouts
@@ -82,7 +82,7 @@ class Classes:
         return name
 
     def _refuse_disks(self, datasets: Datasets, name: str) -> None:
-        """What the view has not read yet is no reason to refuse."""
+        """ConflictError for a class of disks; a class that the view has not read yet passes."""
         view = self._clusters[datasets.cluster].view
         told = self._settings().clusters[datasets.cluster].access_modes.get(name)
         found = view.get(STORAGE_CLASSES, name)

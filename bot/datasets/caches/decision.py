@@ -13,23 +13,23 @@ from bot.datasets.ending import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.durations import format_duration
 
-# A volume and a pod are there within minutes, or never without somebody's help.
+# A volume and a pod exist within minutes, or not without help.
 LATE_AFTER = timedelta(minutes=15)
 STARTS_WITHIN = timedelta(hours=1)
 SILENT_AFTER = timedelta(minutes=15)
 ARRANGED_WITHIN = timedelta(hours=2)
-# After this what a failed cache leaves behind is for admins, who read of it every morning.
+# After this the leftovers of a failed cache are for admins, who get a report every morning.
 GONE_WITHIN = timedelta(days=1)
 _RETAIN = "Retain"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One look: PVC and Job, None where there is none, and what the pods say, taken together.
+    """What was observed: PVC and Job, None if absent, and the output of all pods combined.
 
-    `taken` names what has a name of ours but is not ours; `is_running` says that a pod runs,
-    `started_at` since when the first one does or did. `obstacle` is what keeps the volume or a
-    pod from being there; `volume` is what is left when the PVC is gone.
+    `taken` names an object that has the name of ours but is not ours. `is_running` means that a
+    pod runs, `started_at` is when the first one started. `obstacle` is why the volume or a pod
+    does not exist yet; `volume` is what is left when the PVC is deleted.
     """
 
     claim: PersistentVolumeClaim | None = None
@@ -44,22 +44,22 @@ class Seen:
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is to be done, and nothing to be written."""
+    """Do nothing, and record nothing."""
 
 
 @dataclass(frozen=True)
 class CreateClaim:
-    """Make the PVC."""
+    """Create the PVC."""
 
 
 @dataclass(frozen=True)
 class CreateJob:
-    """Make the Job that fills it."""
+    """Create the Job that fills the cache."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on; `lateness` says why it is late."""
+    """Update the status and wait; `lateness` says why it is late."""
 
     phase: Phase
     lateness: str = ""
@@ -67,29 +67,29 @@ class Follow:
 
 @dataclass(frozen=True)
 class Again:
-    """All is copied, but nobody heard how: the Job is made once more, and finds all there.
+    """Recreate the Job: it completed, but its result is unknown; the next finds all files copied.
 
-    This is written before the Job goes, so that nobody else is taken for having deleted it.
+    This is recorded before the Job is deleted, so that the deletion is not blamed on others.
     """
 
 
 @dataclass(frozen=True)
 class Arrange:
-    """Every file is there and verified, and its layout comes next."""
+    """Every file is copied and verified; run the layout next."""
 
     said: Said
 
 
 @dataclass(frozen=True)
 class Filled:
-    """Every file is there and verified."""
+    """Every file is copied and verified: the cache is ready."""
 
     said: Said
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It cannot be used; sentences say why, and what to do then. `word` is the worker's own."""
+    """The cache failed; sentences say why and what to do. `word` is the worker's reason code."""
 
     reason: str
     unblock: str = ""
@@ -113,7 +113,7 @@ class DeleteClaim:
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing is left of a cache that failed, but what `remains`, as a sentence says."""
+    """Nothing is left of a failed cache, except what `remains` describes as a sentence."""
 
     remains: str = ""
 
@@ -125,9 +125,9 @@ Decision = (
 
 
 def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> Decision:
-    """The next step for a cache, as its row and the cluster stand.
+    """The next step for a cache, from its row and what was observed in the cluster.
 
-    `best` is how long its fill takes at the volume's throughput, None where nobody knows.
+    `best` is how long its fill takes at the volume's throughput, None if unknown.
     """
     if cache.phase in ENDS:
         return _after_the_end(cache, seen, now)
@@ -175,7 +175,7 @@ def _filling(
 
 
 def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
-    """The Job of the layout has the name of the one that copied, which goes first."""
+    """The layout's Job has the name of the copying Job, which is deleted first."""
     if job.labels.get(labels.ROLE) != LAYOUT:
         return DeleteJob(job.uid)
     if has_condition(job.status.conditions, "Complete"):
@@ -192,7 +192,7 @@ def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
 
 
 def _as_copied(cache: Cache) -> Said:
-    """What the copy came to: what makes it ready counts nothing anew."""
+    """The result of the copy, from the row: the layout's Job counts nothing again."""
     return Said(
         "done",
         digest=cache.digest,
@@ -205,7 +205,7 @@ def _as_copied(cache: Cache) -> Said:
 
 
 def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: datetime) -> str:
-    """Why a fill that runs is late; empty while it is not."""
+    """Why a running fill is late; empty if it is not."""
     heard = max(filter(None, (cache.read_at, cache.started_at)), default=now)
     known = (cache.files_done, cache.bytes_done)
     has_moved = said is not None and (said.files_done, said.bytes_done) != known
@@ -220,7 +220,7 @@ def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: date
 
 
 def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
-    """What failed leaves nothing behind; the Job goes first, so that no pod holds the PVC."""
+    """Cleans up after a failed cache; the Job is deleted first, so that no pod holds the PVC."""
     if cache.is_cleared:
         return Rest()
     is_given_up = now - (cache.ended_at or now) > GONE_WITHIN
@@ -240,7 +240,7 @@ def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
 
 
 def _still_there(cache: Cache, seen: Seen) -> str:
-    """What did not go within a day, as a sentence."""
+    """What still exists after a day, as a sentence."""
     if seen.volume is None:
         what = f"PVC {cache.claim_name} still exists and is being deleted"
     else:
@@ -261,7 +261,7 @@ def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
 
 
 def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decision:
-    """Why, in the worker's own words where it had any."""
+    """Why a fill failed, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys, said.reason)

@@ -1,4 +1,4 @@
-"""A cache in one line, for lists and for the cards of datasets and versions: pure."""
+"""A cache in one line, for lists and the cards of datasets and versions. Pure: no I/O."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ _STATES = {
 
 
 def described(cache: Cache, now: datetime) -> Markup:
-    """Where a version is cached, who used it last, and when it goes."""
+    """One line about a cache: state, size, teams, last use, and when it expires."""
     state = _STATES.get(Phase(cache.phase), cache.phase)
     if cache.phase == Phase.READY and cache.wanted != Wanted.READY:
         state = "eviction pending"
@@ -36,7 +36,7 @@ def described(cache: Cache, now: datetime) -> Markup:
 
 
 def last_use(cache: Cache, now: datetime) -> str:
-    """`2h ago by run lane of team-a`."""
+    """When a cache was last used, and by what: `2h ago by run lane of team-a`."""
     ago = format_duration(max(now - cache.last_used_at, timedelta()))
     is_seen = cache.seen_used_at is not None and cache.seen_used_at >= cache.used_at
     return f"{ago} ago by {cache.used_by}" if cache.used_by and is_seen else f"{ago} ago"

@@ -1,4 +1,4 @@
-"""Whether a version can be imported by FSx, as far as the configuration and the rows tell."""
+"""Whether FSx can import a version, by the configuration and the rows."""
 
 import math
 
@@ -19,7 +19,7 @@ def space(version: Version) -> int:
 
 
 def refuse_options(storage_class: str, size: int | None, layout: str | None) -> None:
-    """UsageError for what needs a volume of the cache's own."""
+    """UsageError for options that need a volume of the cache's own."""
     why = f"{storage_class} is a file system that shows the objects of a bucket"
     if size is not None:
         raise UsageError(f"{why}, so there is no size to choose.", "Leave out --size.")
@@ -34,8 +34,8 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
     """The row of an import, without its cache's id; nothing is written.
 
     Raises:
-        ConflictError: the version is not in what the file system is linked to, or its folder is
-            that of another cache, which the import would change.
+        ConflictError: the version is outside the repository linked to the file system, or the
+            import would change the folder of another cache.
     """
     place = place_of(version.source, linked)
     if place is None:

@@ -1,4 +1,4 @@
-"""What is answered to those who evict, pin, extend or touch a cache: pure."""
+"""Answers to evict, pin, unpin, extend, touch and keep. Pure: no I/O."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ Words = Callable[[str], str]
 
 
 def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> Reply:
-    """What evicting a cache would do, with the button that does it; ConflictError if needed."""
+    """What evicting a cache would do, with a button; ConflictError if something needs it."""
     refuse_needed(cache, found.users)
     freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
     there, again = "are deleted from there", "copies"
@@ -39,7 +39,7 @@ def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> R
 
 
 def leaving(cache: Cache, words: Words) -> Reply:
-    """That it is being evicted."""
+    """Acknowledges an eviction."""
     return Reply(
         (
             join("Evicting ", code(cache.reference), plain(f" from {cache.storage_class}."
@@ -50,12 +50,12 @@ def leaving(cache: Cache, words: Words) -> Reply:
 
 
 def undo(cache: Cache, words: Words) -> Markup:
-    """The command that caches it again."""
+    """The command that caches an evicted version again."""
     return code(words(f"dataset cache {cache.reference} --class {cache.storage_class}"))
 
 
 def pinned(cache: Cache, until: datetime, words: Words) -> Reply:
-    """Until when it stays now."""
+    """Acknowledges a pin: until when, and how to remove it."""
     undo_words = words(f"dataset unpin {cache.reference}")
     return Reply(
         (
@@ -67,20 +67,20 @@ def pinned(cache: Cache, until: datetime, words: Words) -> Reply:
 
 
 def unpinned(cache: Cache, people: Sequence[str]) -> Reply:
-    """Whose pins ended, and what keeps it now."""
+    """Whose pins were removed, and when the cache expires now."""
     whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
     said = join(code(cache.reference), plain(f" on {cache.storage_class} is no longer pinned by "))
     return Reply((join(said, *whose, ". ", stays(cache)),))
 
 
 def extended(cache: Cache) -> Reply:
-    """How long it stays now."""
+    """Acknowledges an extension: when the cache expires now."""
     return Reply((join(code(cache.reference), plain(f" stays on {cache.storage_class}. "),
                        stays(cache)),))  # fmt: skip
 
 
 def stays(cache: Cache) -> Markup:
-    """When it goes if nobody uses it."""
+    """When a cache is evicted if it stays unused."""
     expires = expires_at(cache)
     if expires is None:
         return plain("It does not expire.")
@@ -88,7 +88,7 @@ def stays(cache: Cache) -> Markup:
 
 
 def kept(dataset: Dataset, seconds: int | None, there: int) -> Reply:
-    """How long the caches of a dataset stay from now on."""
+    """How long the caches of a dataset are kept from now on."""
     if seconds is None:
         how = "for the time in the team's settings"
     elif seconds == 0:

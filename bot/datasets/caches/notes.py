@@ -1,4 +1,4 @@
-"""What is said in the threads of a cache's cards when its fill has ended."""
+"""Messages in the threads of a cache's cards when its fill has ended."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ _MOST_KEYS = 3
 
 
 def filled(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
-    """That it can be used, and how; whoever asked for it is mentioned."""
+    """Reports that a cache is ready and how to use it; mentions the requester."""
     amount = f"{files(cache.objects)}, {size(cache.size_bytes)}"
     use = words(f"train submit NAME --data {cache.reference}:/data")
     said = [
@@ -26,7 +26,7 @@ def filled(session: Session, cache: Cache, words: Callable[[str], str], now: dat
 
 
 def failed(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
-    """Why it cannot be used, and what to do; whoever asked for it is mentioned."""
+    """Reports why a cache failed and what to do; mentions the requester."""
     said = [sentence(f"{cache.reference} was not cached. {cache.reason}"
                      if cache.ready_at is None else
                      f"{cache.reference} is no longer cached. {cache.reason}")]  # fmt: skip
@@ -49,7 +49,7 @@ def _say(
     *,
     is_bad: bool = False,
 ) -> None:
-    """In the thread of every card; there whoever asked for it is mentioned."""
+    """Posts in the thread of every card, and mentions whom that card belongs to."""
     for place in places_of(session, cache.subject):
         owner = place.owner or cache.person
         lines = (join(person(owner), " ", said[0]), *said[1:])

@@ -1,4 +1,4 @@
-"""What is said of things that caches left over: once a day, to those who look after the cluster."""
+"""The daily report of objects that caches left over, for the platform admins."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ _DELETE = """kubectl patch pv {} -p '{{"spec":{{"persistentVolumeReclaimPolicy":
 
 @dataclass(frozen=True)
 class Left:
-    """What was found in a cluster: objects that no row needs, and PVCs that nobody mounts.
+    """What was found in a cluster: objects that no row needs, and PVCs that no pod mounts.
 
-    `unasked` says, by the kind of what may be left over there, which clouds could not be asked.
+    `unasked` has, by kind of object, why a cloud could not be queried.
     """
 
     cluster: str
@@ -36,7 +36,7 @@ class Left:
 
 
 def report(session: Session, settings: Settings, left: Left, now: datetime) -> None:
-    """Tells the admins' channel, or else the approvers', what is left over, if anything is."""
+    """Posts leftovers, if there are any, to the admins' channel, or else to the approvers'."""
     channel = settings.slack.admin_channel or settings.approvals.channel
     if not (left.orphans or left.idle or left.unasked) or channel is None:
         return
@@ -58,7 +58,7 @@ def report(session: Session, settings: Settings, left: Left, now: datetime) -> N
 
 
 def _unused(idle: Sequence[Idle], settings: Settings, now: datetime) -> Iterator[Markup]:
-    """PVCs of teams that nobody mounts, the largest first; people remove them, or nobody does."""
+    """PVCs of teams that no pod mounts, the largest first; only people delete them."""
     if not idle or settings.datasets is None or settings.datasets.idle_claims == "off":
         return
     long = format_duration(settings.datasets.idle_claims)
@@ -90,7 +90,7 @@ def _unused_claim(idle: Idle, now: datetime) -> Markup:
 
 
 def headings(left: Sequence[Orphan]) -> Iterator[str]:
-    """How many things are left over in the cluster and outside of it, and how large they are."""
+    """How many objects are left over in the cluster and outside it, and their total size."""
     inside = [each for each in left if each.kind in _IN_CLUSTER]
     outside = [each for each in left if each.kind not in _IN_CLUSTER]
     if inside:
@@ -112,7 +112,7 @@ def _whole(left: Sequence[Orphan]) -> str:
 
 
 def described(orphan: Orphan, now: datetime) -> Markup:
-    """What it is, how large and old, and how it goes."""
+    """One line about a leftover object: kind, size, age, and how to delete it."""
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     facts = ", ".join(_facts(orphan, now)) or "unknown"
     said = join(plain(f"{orphan.kind} "), code(place), plain(f": {facts}."))
@@ -138,12 +138,12 @@ def _facts(orphan: Orphan, now: datetime) -> Iterator[str]:
 
 
 def is_removable(orphan: Orphan) -> bool:
-    """Whether it has a button: volumes and what has a command are for admins of their place."""
+    """Whether the bot can delete it; volumes and what has a command are for admins."""
     return orphan.kind != _VOLUME and not orphan.command
 
 
 def remove_button(orphan: Orphan) -> Button:
-    """What removes it, after a question."""
+    """The button that deletes it, after a confirmation."""
     text = (
         f"Deletes {orphan.kind} {orphan.namespace}/{orphan.name} and everything on it."
         " This cannot be undone."

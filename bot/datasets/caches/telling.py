@@ -1,4 +1,4 @@
-"""What is said of caches that leave, or stay after all: once each, in the thread of their card."""
+"""Messages about evictions, announced, cancelled or done: one each, in the thread of the card."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ _HOW_TO_KEEP = (
 
 
 def noticed(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
-    """That it will be evicted, when, and how it is kept; silence means that it goes."""
+    """Announces an eviction: when, why, and how to prevent it."""
     if cache.leaves_at is None:
         return
     left = format_duration(cache.leaves_at - now)
@@ -38,7 +38,7 @@ def noticed(session: Session, cache: Cache, channels: Sequence[str], now: dateti
 
 
 def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
-    """That the notice does not count any more, and why."""
+    """Reports that an announced eviction will not happen, and why."""
     line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
     for place in channels:
         note = Note(_purpose("withdrawn", cache), (line,), owner=cache.person)
@@ -46,7 +46,7 @@ def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: date
 
 
 def called_off(session: Session, cache: Cache, now: datetime) -> None:
-    """That an eviction was not carried out, and who uses the cache."""
+    """Reports that an eviction was cancelled, and what uses the cache."""
     at = int((cache.evict_at or now).timestamp())
     line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
     note = Note(f"called-off-{at}", (line,), owner=cache.person)
@@ -54,14 +54,14 @@ def called_off(session: Session, cache: Cache, now: datetime) -> None:
 
 
 def evicted(session: Session, cache: Cache, now: datetime) -> None:
-    """That it is gone, and what that gave back."""
+    """Reports that a cache was evicted, and how much space that freed."""
     line = sentence(f"Evicted {cache.reference} from {cache.storage_class}. {cache.reason}")
     note = Note("evicted", (line,), owner=cache.person)
     say_once(session, cache.subject, cache.channel, note, now)
 
 
 def outcome(cache: Cache, retained: str) -> str:
-    """What an eviction gave back, as sentences; where that is unknown, `retained` is one."""
+    """How much space an eviction freed, as sentences; if unknown, `retained` says why."""
     if cache.freed_bytes is None:
         return f"The amount of space freed is unknown. {retained}"
     if retained:
@@ -75,7 +75,7 @@ def outcome(cache: Cache, retained: str) -> str:
 
 
 def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
-    """What keeps a cache; two clicks on the first extend it once."""
+    """The buttons that keep a cache; clicking Extend twice extends it once."""
     until = int((leaves_at + DAY).timestamp())
     return (
         Button(EXTEND, "Extend 1d", f"{cache.id} {until}"),
@@ -84,7 +84,7 @@ def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
 
 
 def evict_button(cache: Cache, label: str = "Evict now") -> Button:
-    """What evicts a cache now, after a question."""
+    """The button that evicts a cache now, after a confirmation."""
     freed = f"{capacity(cache.capacity_bytes)} of {cache.storage_class}"
     text = (
         f"Deletes {size(cache.size_bytes)} in {cache.objects:,} files and frees {freed}."
@@ -95,7 +95,7 @@ def evict_button(cache: Cache, label: str = "Evict now") -> Button:
 
 
 def again(cache: Cache, words: str) -> Markup:
-    """How an eviction is undone; `words` is the command."""
+    """How to undo an eviction; `words` is the command."""
     return join("To cache it again, use `", plain(words), f"`. {cache.reference} and its"
                 " manifest stay in the catalogue.")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What caches take, as a card: pure."""
+"""The card of `/dataset usage`. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,9 +22,9 @@ UNKNOWN = "unknown"
 
 
 def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
-    """By class and team what is committed, filled and free, and what goes when.
+    """Space committed, filled and free by class and team, and when each cache is evicted.
 
-    What is left over is named to those alone who may remove it: names tell of other teams' data.
+    Leftovers are shown only to those who may delete them: their names reveal other teams' data.
     """
     rows = tuple(_row(usage, name, room) for name, room in sorted(usage.rooms.items()))
     facts = [
