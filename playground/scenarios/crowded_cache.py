@@ -60,7 +60,7 @@ def _seconds() -> float:
 async def _is_cached(story: Story, alice: Person, name: str) -> Card:
     await is_recorded(story, alice, name, "12 objects")
     await alice.types("#team-a", f"/dataset cache chest-xray@{name} --yes")
-    await alice.is_told(f"chest-xray@{name} is being cached on premium")
+    await alice.is_told(f"Caching chest-xray@{name} on premium")
     card = await story.card("#team-a", f"chest-xray@{name} on premium")
     await card.shows("Ready", "all 12: 12 by MD5")
     said = f"chest-xray@{name} is cached on premium: 12 files"

@@ -94,7 +94,7 @@ async def _content_that_changed_is_refused(story: Story, alice: Person) -> None:
     await is_recorded(story, alice, "v2", "12 objects")
     story.bucket.put("chest-xray/train/01.png", bytes(3000))
     await alice.types("#team-a", f"{_CACHE}@v2 --yes")
-    await alice.is_told("chest-xray@v2 is being cached on premium.")
+    await alice.is_told("Caching chest-xray@v2 on premium.")
     card = await story.card("#team-a", "chest-xray@v2 on premium")
     await card.shows("Not cached", "train/01.png", re.compile("changed|not the one"))
     await alice.is_mentioned(

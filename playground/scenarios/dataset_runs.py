@@ -82,7 +82,7 @@ async def _one_click_caches_and_runs(story: Story, alice: Person) -> Card:
     assert offer is not None  # noqa: S101 - only an unreliable story has none
     await alice.clicks(offer, "Cache it and run")
     await alice.is_told(
-        "Caching chest-xray@v1 on premium", "Recorded: reader", "chest-xray@v1 at /data."
+        "chest-xray@v1 is being cached on premium", "Recorded: reader", "chest-xray@v1 at /data."
     )
     return await story.card("#team-a", "reader", "chest-xray@v1 at /data, for reading only")
 

@@ -66,7 +66,7 @@ def test_the_button_makes_what_was_told(desk: Office) -> None:
     (cache,) = caches(desk)
     assert (cache.team, cache.capacity_bytes, cache.person) == ("team-a", 2**40, ALICE)
     assert desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk)).startswith(
-        "chest-xray@v3 is being cached on standard already"
+        "chest-xray@v3 is already being cached on standard"
     )
     assert len(caches(desk)) == 1
 

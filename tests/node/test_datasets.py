@@ -99,7 +99,7 @@ def test_a_dataset_goes_round(own: ControlPlane, tmp_path: Path) -> None:
 
 async def _is_cached(story: PlaneStory, alice: Person, reference: str) -> Card:
     await alice.types("#team-a", f"/dataset cache {reference} --class {CLASS} --yes")
-    await alice.is_told(f"{reference} is being cached on {CLASS}")
+    await alice.is_told(f"Caching {reference} on {CLASS}")
     card = await story.card("#team-a", f"{reference} on {CLASS}")
     await card.shows("Ready", "all 12: 12 by MD5")
     await alice.is_mentioned("#team-a", f"{reference} is cached on {CLASS}", thread=card)
