@@ -127,7 +127,7 @@ def test_a_click_counts_for_the_caches_team(desk: Office) -> None:
 def test_pins_have_owner_reason_and_end(desk: Office) -> None:
     cache_id = cached(desk)
     said = desk.says(BOB, TEAM_B, '/dataset pin chest-xray@v3 --reason "baseline"').splitlines()
-    assert said[1] == "`/dataset unpin chest-xray@v3` ends that."
+    assert said[1] == "`/dataset unpin chest-xray@v3` removes the pin."
     assert pins(desk, cache_id) == {BOB: "baseline"}
     assert desk.says(ALICE, TEAM_A, "/dataset unpin chest-xray@v3") == (
         "You have not pinned chest-xray@v3 on standard.\n"
@@ -219,7 +219,7 @@ def test_several_caches_must_be_told_apart(desk: Office) -> None:
         "It is cached as chest-xray@v3 on premium, chest-xray@v3 on standard.",
     ]
     assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray --class premium").startswith(
-        "`chest-xray@v3` on premium stays."
+        "`chest-xray@v3` stays on premium."
     )
 
 

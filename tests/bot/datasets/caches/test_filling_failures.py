@@ -121,7 +121,7 @@ def test_a_provisioner_that_fails_is_quoted(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(minutes=16)
     quoted = (
-        'Its volume is not made: failed to provision volume with StorageClass "standard":'
+        'Its volume is not created: failed to provision volume with StorageClass "standard":'
         " no capacity pools found."
     )
     state, obstacle = first_lines(filling, cache_id)
