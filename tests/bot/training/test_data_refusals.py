@@ -89,7 +89,8 @@ def test_a_volume_for_one_namespace_is_refused(rig: Rig) -> None:
     cached(rig, volume_name=made["spec"]["volumeName"])
     message, hint = refusal(rig, data=DATA)
     assert message == (
-        "Namespace team-a cannot mount chest-xray@v3. It is on a volume of csi.playground, which is"
+        "Namespace team-a cannot mount chest-xray@v3. It is on a volume of driver"
+        " csi.playground, which is"
         " not known to let several namespaces mount one volume."
     )
     assert hint == WAYS_OUT

@@ -91,7 +91,7 @@ def test_what_a_released_volume_names_is_told(left: Linked) -> None:
                 " TiB in total, 2,400.00 a month as far as prices are known. Nothing is"
                 " deleted without confirmation.\n"
                 f"FSx file system `eu-central-1/{SYSTEM}`: 1.2 TiB on PERSISTENT_2 SSD, 2,400.00 a"
-                " month, made 1d ago. PersistentVolume pv-1 refers to it and is Released."
+                " month, created 1d ago. PersistentVolume pv-1 refers to it and is Released."
                 " FSx does not report who mounts it. The bot does not delete it. To"
                 " delete it permanently:"
                 f" `{COMMAND}`"

@@ -84,7 +84,7 @@ def test_what_a_cloud_keeps_is_told(left: Clouded) -> None:
                 " month as far as prices are known. Nothing is deleted without confirmation.\n"
                 "PersistentVolumeClaim `datasets/forgotten-1`: 100 GiB on standard,"
                 " created 2d ago.\n"
-                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, made 5d ago. No"
+                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, created 5d ago. No"
                 " PersistentVolume names it."
             ),
             ["Remove forgotten-1", "Remove vol-1"],

@@ -115,7 +115,8 @@ def test_a_driver_that_cannot_is_named(rig: Sharing) -> None:
     share = rig.get(share_id)
     assert (share.phase, rig.effects()) == (SharePhase.FAILED, [])
     assert share.reason == (
-        "It is on a volume of disk.csi.azure.com, which is not known to let several namespaces"
+        "It is on a volume of driver disk.csi.azure.com, which is not known to let"
+        " several namespaces"
         " mount one volume."
     )
     assert share.unblock == (
@@ -158,7 +159,7 @@ def test_a_share_stays_while_pods_mount_it(rig: Sharing) -> None:
     rig.leave(cache)
     rig.pass_time(minutes=5)
     assert (rig.get(share_id).phase, len(rig.effects())) == (SharePhase.LEAVING, 2)
-    assert rig.get(share_id).trouble == "Pod reader of namespace team-b mounts it."
+    assert rig.get(share_id).trouble == "In namespace team-b it is mounted by Pod reader."
     rig.world.delete("pods", "reader", "team-b")
     rig.pass_time(minutes=1)
     assert (rig.get(share_id).phase, rig.get(share_id).trouble) == (SharePhase.GONE, "")
