@@ -32,10 +32,10 @@ OFFER = """\
 Cache chest-xray@v3 and run lane?
 chest-xray@v3 is not cached. The run would wait for the copy by itself.
 With other options, such as a layout, cache it first: `/dataset cache chest-xray@v3`.
-Nothing has started yet. Caching it takes:
+Nothing is done yet. This is what it takes:
   Copies      627,615 files, 250 GB (250,000,000,000 bytes)
   Volume      257 GiB on standard
-  Free space  2 TiB of 2 TiB, by the budget in quartermaster.yaml
+  Free space  2 TiB of 2 TiB (budget in quartermaster.yaml)
   Takes       16h 29m at best, at the throughput of the volume
   Teams       team-a
   Kept        1d after its last use
@@ -44,7 +44,7 @@ RECEIPT = [
     "chest-xray@v3 is being cached on standard; its card in this channel follows it.",
     "Recorded: `lane` with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a.",
     "Data: `chest-xray@v3` at /data.",
-    "Its card in this channel shows the progress. `/train stop lane` stops it.",
+    "Its card in this channel follows it. `/train stop lane` stops it.",
 ]
 
 

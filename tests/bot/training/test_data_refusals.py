@@ -73,8 +73,9 @@ def test_a_class_for_one_namespace_is_refused(
         return
     assert refusal(rig, data=DATA) == (
         (
-            "Namespace team-a cannot mount chest-xray@v3. Volumes of storage class fast are of"
-            f" {provisioner}, which is not known to let several namespaces mount one volume."
+            "Namespace team-a cannot mount chest-xray@v3. Volumes of storage class fast are"
+            f" from driver {provisioner}, which is not known to let several namespaces mount one"
+            " volume."
         ),
         WAYS_OUT,
     )
