@@ -1,4 +1,4 @@
-"""/dataset cache: a version is copied to fast storage, once for everybody."""
+"""/dataset cache: copies a version to fast storage, once for everyone."""
 
 import re
 from datetime import timedelta
@@ -21,7 +21,7 @@ __all__ = ["dataset"]
 
 AUTO: Final = "auto"
 OFF: Final = "off"
-_BOOST = "Give its volume more throughput until it is filled, where Azure NetApp Files can"
+_BOOST = "Raise its volume's throughput until it is filled, if Azure NetApp Files can"
 
 
 class ClassName(Pattern):
@@ -43,14 +43,14 @@ class LayoutName(Pattern):
 
 
 class VolumeSize:
-    """The size of a volume, or the least that will do."""
+    """The size of a volume, or auto."""
 
     word = "SIZE"
     form = f"a size with its unit such as `300Gi` or `2Ti`, or `{AUTO}`"
     example = "300Gi"
 
     def read(self, text: str) -> int | None:
-        """Bytes; None for the least that will do."""
+        """Bytes; None for the smallest size that fits."""
         if text == AUTO:
             return None
         return bytes_of(matched(MemoryQuantity.rule, text).group())
@@ -60,7 +60,7 @@ class Teams:
     """Teams with commas between them."""
 
     word = "TEAMS"
-    form = "teams with commas between them such as `team-b,team-c`"
+    form = "comma-separated teams such as `team-b,team-c`"
     example = "team-b,team-c"
 
     def read(self, text: str) -> tuple[str, ...]:
@@ -69,14 +69,14 @@ class Teams:
 
 
 class Keeping:
-    """How long something stays that nobody uses."""
+    """How long an unused cache is kept."""
 
     word = "TIME"
-    form = f"a length of time such as `8h` or `3d`, or `{OFF}` for as long as nobody evicts it"
+    form = f"a duration such as `8h` or `3d`, or `{OFF}` to keep it until it is evicted"
     example = "3d"
 
     def read(self, text: str) -> timedelta | Literal["off"]:
-        """The length of time, or that there is none."""
+        """The duration, or off."""
         if text == OFF:
             return OFF
         return Duration(minimum=timedelta(hours=1)).read(text)
@@ -84,7 +84,7 @@ class Keeping:
 
 @dataset.verb(
     "cache",
-    "Copy a version to fast storage for everybody; says first what that costs",
+    "Copy a version to fast storage, once for everyone; shows the cost first",
     right=Right.DATASET_CACHE,
     mutates=True,
     repeats=True,
@@ -94,17 +94,19 @@ class Keeping:
         "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
     ),
 )
-@dataset.argument("reference", DatasetReference(), help="Which version; the newest otherwise")
-@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
-@dataset.option("--size", VolumeSize(), help="How large a volume; auto is the least that will do")
-@dataset.option("--for", "teams", Teams(), default=(), help="Other teams that are to use it")
-@dataset.option("--ttl", "keep", Keeping(), help="How long it stays when nobody uses it, or off")
-@dataset.option("--layout", LayoutName(), help="What rearranges its files once they are copied")
+@dataset.argument(
+    "reference", DatasetReference(), help="Dataset or version (default: the newest version)"
+)
+@dataset.option("--class", "storage_class", ClassName(), help="Storage class")
+@dataset.option("--size", VolumeSize(), help="Volume size; auto is the smallest that fits")
+@dataset.option("--for", "teams", Teams(), default=(), help="Other teams that will use it")
+@dataset.option("--ttl", "keep", Keeping(), help="How long to keep it when unused, or off")
+@dataset.option("--layout", LayoutName(), help="Layout that rearranges its files after copying")
 @dataset.option("--boost", "is_boosted", flag=True, help=_BOOST)
-@dataset.option("--yes", "is_meant", flag=True, help="Have it made without being asked first")
-@dataset.option("--team", TeamName(), help="For which team, where the channel does not say")
+@dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
+@dataset.option("--team", TeamName(), help="Team, if not the channel's")
 def cache(ctx: Context, asked: Wish) -> Reply:
-    """What it would cost, with a button; or the cache that is there."""
+    """What the cache would cost, with a button; or the cache if it exists."""
     ctx.team()
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
@@ -122,7 +124,7 @@ def _of_plan(_ctx: Context, value: str) -> str:
 
 @dataset.button(CONFIRM, right=Right.DATASET_CACHE, team=_of_plan, once=True)
 def click_cache(ctx: Context, value: str) -> Reply:
-    """Has made what the button's question told."""
+    """Creates the cache that the question with the button described."""
     plan = read(value)
     if plan.is_boosted:
         ctx.require(Right.ANF_CHANGE)
@@ -140,7 +142,7 @@ def click_version(ctx: Context, dataset_id: str) -> Reply:
     row = ctx.datasets.version(ctx.session, ctx.caller, (found, None, ""), ctx.now)
     return Reply(
         (
-            join("Recording ", code(row.reference), ": every object is listed, none is read."),
-            plain("Its card in this channel follows it."),
+            join("Recording ", code(row.reference), ". Its objects are listed, not read."),
+            plain("Its card in this channel shows the progress."),
         )
     )

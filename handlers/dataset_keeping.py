@@ -1,4 +1,4 @@
-"""/dataset evict, pin, unpin, extend, touch and keep: how long caches stay."""
+"""/dataset evict, pin, unpin, extend, touch and keep: how long caches are kept."""
 
 from datetime import timedelta
 from typing import Final
@@ -24,14 +24,14 @@ __all__ = ["dataset"]
 OFF: Final = "off"
 USUAL: Final = "default"
 _LONGEST = timedelta(days=90)
-_TEAM = "Another team than the channel's"
+_TEAM = "Team, if not the channel's"
 
 
 class KeepTime:
-    """How long caches stay that nobody uses."""
+    """How long unused caches are kept."""
 
     word = "TIME"
-    form = f"a length of time such as `8h` or `3d`, `{OFF}` for ever, or `{USUAL}`"
+    form = f"a duration such as `8h` or `3d`, `{OFF}` to keep them until evicted, or `{USUAL}`"
     example = "3d"
 
     def read(self, text: str) -> int:
@@ -43,13 +43,13 @@ class KeepTime:
 
 @dataset.verb(
     "evict",
-    "Remove a version from fast storage; says first what that means",
+    "Remove a version from fast storage; shows the consequences first",
     right=Right.DATASET_EVICT,
     mutates=True,
     examples=("evict chest-xray@v3", "evict chest-xray@v3 --class azurenetappfiles"),
 )
-@dataset.argument("reference", DatasetReference(), help="Which")
-@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 @dataset.option("--team", TeamName(), help=_TEAM)
 def evict(
     ctx: Context,
@@ -57,12 +57,12 @@ def evict(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """What that would do, with a button; who needs it is looked up after the acknowledgement."""
+    """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
     ctx.keeping.refuse_evicting(ctx.caller, cache)
     reads, words, now = ctx.cache_reads, ctx.words, ctx.now
     return Reply(
-        (join("Looking who needs ", code(cache.reference), "…"),),
+        (join("Checking what needs ", code(cache.reference), "…"),),
         later=lambda: answers.question(cache, reads.consequence(cache), words, now),
         is_question=True,
     )
@@ -70,16 +70,16 @@ def evict(
 
 @dataset.verb(
     "pin",
-    "Keep a cache, used or not, for a while",
+    "Keep a cache for a while, even if it is unused",
     right=Right.DATASET_PIN,
     mutates=True,
     examples=('pin chest-xray@v3 --reason "CVPR deadline" --for 14d',),
 )
-@dataset.argument("reference", DatasetReference(), help="Which")
-@dataset.option("--reason", Words(), required=True, help="Why it is to stay")
+@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.option("--reason", Words(), required=True, help="Why to keep it")
 @dataset.option("--for", "time", Duration(maximum=_LONGEST), default=timedelta(days=14),
-                help="How long; 14d otherwise")  # fmt: skip
-@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+                help="How long (default: 14d)")  # fmt: skip
+@dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 @dataset.option("--team", TeamName(), help=_TEAM)
 def pin(
     ctx: Context,
@@ -89,7 +89,7 @@ def pin(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """Until when it stays."""
+    """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
     asked = Pinning(reason, ctx.now + time)
     return _pinned(ctx, cache, asked)
@@ -97,14 +97,14 @@ def pin(
 
 @dataset.verb(
     "unpin",
-    "End your pin of a cache, or everybody's",
+    "Remove your pin from a cache, or everyone's",
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("unpin chest-xray@v3", "unpin chest-xray@v3 --all"),
 )
-@dataset.argument("reference", DatasetReference(), help="Which")
-@dataset.option("--all", "everybody", flag=True, help="Other people's pins, too: leads and admins")
-@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
+@dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 @dataset.option("--team", TeamName(), help=_TEAM)
 def unpin(
     ctx: Context,
@@ -114,7 +114,7 @@ def unpin(
     *,
     everybody: bool,
 ) -> Reply:
-    """Whose pins ended."""
+    """Whose pins were removed."""
     cache = _chosen(ctx, reference, storage_class)
     people = ctx.keeping.unpin(ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now)
     return answers.unpinned(cache, people)
@@ -122,14 +122,14 @@ def unpin(
 
 @dataset.verb(
     "extend",
-    "Put the eviction of a cache off",
+    "Postpone the eviction of a cache",
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("extend chest-xray@v3 3d",),
 )
-@dataset.argument("reference", DatasetReference(), help="Which")
+@dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.argument("time", Duration(maximum=_LONGEST), help="How much longer")
-@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 @dataset.option("--team", TeamName(), help=_TEAM)
 def extend(
     ctx: Context,
@@ -138,20 +138,20 @@ def extend(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """Until when it stays."""
+    """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
     return answers.extended(ctx.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now))
 
 
 @dataset.verb(
     "touch",
-    "Count a cache as used just now",
+    "Mark a cache as used now",
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("touch chest-xray@v3",),
 )
-@dataset.argument("reference", DatasetReference(), help="Which")
-@dataset.option("--class", "storage_class", ClassName(), help="On which storage class")
+@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 @dataset.option("--team", TeamName(), help=_TEAM)
 def touch(
     ctx: Context,
@@ -159,23 +159,23 @@ def touch(
     storage_class: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """Until when it stays."""
+    """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
     return answers.extended(ctx.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
 
 
 @dataset.verb(
     "keep",
-    "How long caches of a dataset stay that nobody uses",
+    "Set how long unused caches of a dataset are kept",
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("keep chest-xray 3d", "keep chest-xray off", "keep chest-xray default"),
 )
-@dataset.argument("name", DatasetName(), help="Which dataset")
+@dataset.argument("name", DatasetName(), help="Dataset")
 @dataset.argument("time", KeepTime(), help="How long, off, or default")
-@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+@dataset.option("--team", TeamName(), help="Team that owns it, if not the channel's")
 def keep(ctx: Context, name: str, time: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """From now on, and for those that are there."""
+    """How long caches of the dataset are kept, existing ones included."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
     seconds = None if time < 0 else time
     there = ctx.keeping.keep(ctx.session, ctx.caller, (found, seconds), ctx.now)
@@ -194,14 +194,14 @@ def _of_cache(ctx: Context, value: str) -> str | None:
 
 @dataset.button(EVICT, right=Right.DATASET_EVICT, team=_of_cache, repeats=True)
 def click_evict(ctx: Context, cache_id: str) -> Reply:
-    """Has the cache evicted that the question, or a notice, was about."""
+    """Evicts the cache that the question or the notice was about."""
     cache = _cache(ctx, cache_id)
     return answers.leaving(ctx.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.words)
 
 
 @dataset.button(EXTEND, right=Right.DATASET_PIN, team=_of_cache)
 def click_extend(ctx: Context, value: str) -> Reply:
-    """Puts it off until what the button meant when it was shown."""
+    """Extends the cache until the moment in the button."""
     cache = _cache(ctx, value)
     until = moment_of(value)
     extended = ctx.keeping.extend_until(ctx.session, ctx.caller, cache, until, ctx.now)
@@ -210,8 +210,8 @@ def click_extend(ctx: Context, value: str) -> Reply:
 
 @dataset.button(PIN, right=Right.DATASET_PIN, team=_of_cache)
 def click_pin(ctx: Context, value: str) -> Reply:
-    """Pins it until what the button meant when it was shown."""
-    asked = Pinning("still needed, said when its eviction was announced", moment_of(value))
+    """Pins the cache until the moment in the button."""
+    asked = Pinning("still needed, pinned when its eviction was announced", moment_of(value))
     return _pinned(ctx, _cache(ctx, value), asked)
 
 

@@ -1,4 +1,4 @@
-"""/dataset usage: what caches take of fast storage, and what is left over of them."""
+"""/dataset usage: fast storage used by caches, and leftover objects."""
 
 from bot.access import Right, Role
 from bot.datasets.caches.orphan_notes import REMOVE
@@ -15,11 +15,11 @@ __all__ = ["dataset"]
 
 @dataset.verb(
     "usage",
-    "Fast storage that caches take, by class and team, and what goes when",
+    "Show fast storage used by caches, by class and team, and when each is evicted",
     right=Right.DATASET_USAGE,
     examples=("usage",),
 )
-@dataset.option("--team", TeamName(), help="Another team than the channel's")
+@dataset.option("--team", TeamName(), help="Team, if not the channel's")
 def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """What is committed, filled and free."""
     sees_all = Role.ADMIN in ctx.caller.roles
@@ -30,12 +30,12 @@ def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller
 
 @dataset.button(REMOVE, right=Right.DATASET_CLEAN, team=of_no_team)
 def click_remove(ctx: Context, orphan_id: str) -> Reply:
-    """Has something removed that was left over."""
+    """Requests the deletion of a leftover object."""
     orphan = ctx.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     return Reply(
         (
             join("Removing ", code(place), plain(f" ({orphan.kind}), unless something needs it.")),
-            join(code(ctx.words("dataset usage")), " says whether it is gone."),
+            join(code(ctx.words("dataset usage")), " shows whether it is deleted."),
         )
     )

@@ -38,14 +38,14 @@ async def play(story: Story) -> None:
     story.bucket.put(_KEYS[0], bytes(1001))
     new = await _is_cached(story, alice, "v2")
     await story.pass_time(timedelta(minutes=6, seconds=_seconds()))
-    said = f"{_OLD} is evicted in"
-    full = "premium is 100 % full (2 GiB of 2 GiB), and above 60 %"
+    said = f"{_OLD} will be evicted in"
+    full = "premium is 100 % full (2 GiB of 2 GiB). Above 60 %"
     await alice.is_mentioned("#team-a", said, full, thread=old, broadcast=True)
     await story.pass_time(timedelta(minutes=29, seconds=_seconds()))
     await old.shows("Ready")
     await story.pass_time(timedelta(minutes=21, seconds=_seconds()))
-    await old.shows("Evicted", "1 GiB are free again.")
-    await story.reply(old, f"{_OLD} is evicted.", "1 GiB are free again.")
+    await old.shows("Evicted", "Freed 1 GiB.")
+    await story.reply(old, "Evicted chest-xray@v1 from premium.", "Freed 1 GiB.")
     await _it_stays_quiet(story, new)
 
 
@@ -60,7 +60,7 @@ def _seconds() -> float:
 async def _is_cached(story: Story, alice: Person, name: str) -> Card:
     await is_recorded(story, alice, name, "12 objects")
     await alice.types("#team-a", f"/dataset cache chest-xray@{name} --yes")
-    await alice.is_told(f"chest-xray@{name} is being cached on premium")
+    await alice.is_told(f"Caching chest-xray@{name} on premium")
     card = await story.card("#team-a", f"chest-xray@{name} on premium")
     await card.shows("Ready", "all 12: 12 by MD5")
     said = f"chest-xray@{name} is cached on premium: 12 files"

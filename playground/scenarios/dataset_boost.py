@@ -76,7 +76,7 @@ async def _is_asked(story: Story, erin: Person) -> Card:
         )
         if offer is not None:
             await erin.clicks(offer, "Cache it")
-        await erin.is_told("chest-xray@v1 is being cached on azurenetappfiles.")
+        await erin.is_told("Caching chest-xray@v1 on azurenetappfiles.")
     return await story.card("#team-a", "chest-xray@v1 on azurenetappfiles")
 
 

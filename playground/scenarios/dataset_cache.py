@@ -33,9 +33,9 @@ async def play(story: Story) -> None:
 
 async def _wrong_words_are_explained(alice: Person) -> None:
     await alice.types("#team-a", f"{_CACHE}@v1 --class premum")
-    await alice.is_told("Datasets are not cached on premum.", "Did you mean premium?")
+    await alice.is_told("Storage class premum is not used for caching.", "Did you mean premium?")
     await alice.types("#team-a", f"{_CACHE}@v1 --size 8Ki")
-    await alice.is_told("8 KiB are too small: chest-xray@v1 has 12 files of 12 kB")
+    await alice.is_told("8 KiB is too small: chest-xray@v1 has 12 files, 12 kB")
     await alice.types("#team-a", f"{_CACHE}@v1 --for team-c")
     await alice.is_told("There is no team team-c.")
 
@@ -53,7 +53,7 @@ async def _two_teams_ask_at_once(story: Story, alice: Person, bob: Person) -> No
         clicks = zip(people, offers, strict=True)
         await asyncio.gather(*(person.clicks(card, "Cache it") for (person, _), card in clicks))
         for person, _ in people:
-            await person.is_told("chest-xray@v1 is being cached on premium")
+            await person.is_told("Caching chest-xray@v1 on premium")
     for person, channel in people:
         card = await story.card(channel, "chest-xray@v1 on premium")
         await card.shows("Ready", "all 12: 12 by MD5", "1 GiB on premium")
@@ -71,7 +71,7 @@ async def _is_offered(person: Person, channel: str) -> Card:
         "Cache chest-xray@v1?",
         "12 files, 12 kB (12,066 bytes)",
         "1 GiB on premium",
-        "20 TiB of 20 TiB, by the budget in quartermaster.yaml",
+        "20 TiB of 20 TiB (budget in quartermaster.yaml)",
         "1s at best, at the throughput of the volume",
         "1d after its last use",
     )
@@ -81,7 +81,9 @@ async def _is_offered(person: Person, channel: str) -> Card:
 
 async def _what_is_there_is_told(story: Story, alice: Person) -> None:
     await alice.types("#team-a", f"{_CACHE}@v1")
-    await alice.is_told("chest-xray@v1 is cached on premium since", "that you asked counts as use")
+    await alice.is_told(
+        "chest-xray@v1 has been cached on premium since", "This request counts as use"
+    )
     if len(story.objects("persistentvolumeclaims", NAMESPACE)) != 1:
         story.fail("a second volume was made")
 
@@ -92,7 +94,7 @@ async def _content_that_changed_is_refused(story: Story, alice: Person) -> None:
     await is_recorded(story, alice, "v2", "12 objects")
     story.bucket.put("chest-xray/train/01.png", bytes(3000))
     await alice.types("#team-a", f"{_CACHE}@v2 --yes")
-    await alice.is_told("chest-xray@v2 is being cached on premium.")
+    await alice.is_told("Caching chest-xray@v2 on premium.")
     card = await story.card("#team-a", "chest-xray@v2 on premium")
     await card.shows("Not cached", "train/01.png", re.compile("changed|not the one"))
     await alice.is_mentioned(

@@ -21,7 +21,7 @@ print("read", sum(each.stat().st_size for each in files), "bytes of", len(files)
 _CONTENT = {f"chest-xray/train/{number:02}.png": bytes(1000) for number in range(12)}
 _CACHE = "chest-xray@v1 on premium"
 _CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"
-_STAYS = f"{_CACHE} stays."
+_STAYS = "chest-xray@v1 stays on premium."
 
 
 def _arrange(cluster: Cluster, _workspace: Workspace) -> None:
@@ -56,7 +56,7 @@ async def play(story: Story) -> None:
 
 async def _is_cached(story: Story, alice: Person) -> Card:
     await alice.types("#team-a", "/dataset cache chest-xray@v1 --for team-b --yes")
-    await alice.is_told("chest-xray@v1 is being cached on premium")
+    await alice.is_told("Caching chest-xray@v1 on premium")
     card = await story.card("#team-a", _CACHE)
     await card.shows("Ready", "all 12: 12 by MD5", "team-a, team-b")
     said = "chest-xray@v1 is cached on premium: 12 files, 12 kB."
@@ -80,7 +80,7 @@ async def _use_is_told(alice: Person, bob: Person) -> None:
     await bob.types("#team-b", "/dataset usage")
     await bob.is_told(
         "Fast storage for datasets",
-        f"{_CACHE} (1 GiB): goes in",
+        f"{_CACHE} (1 GiB): will be evicted in",
         "team-a: 1 cache, 1 GiB committed, 12 kB of data",
         "premium | 1 | 1 GiB | 12 kB | 20 TiB | 20 TiB (budget)",
     )
@@ -88,10 +88,11 @@ async def _use_is_told(alice: Person, bob: Person) -> None:
 
 async def _a_pin_is_respected(alice: Person, bob: Person) -> None:
     await bob.types("#team-b", '/dataset pin chest-xray@v1 --reason "baseline" --for 1h')
-    await bob.is_told(f"{_CACHE} is pinned until", "/dataset unpin chest-xray@v1 ends that.")
+    await bob.is_told(f"{_CACHE} is pinned until", "/dataset unpin chest-xray@v1 removes the pin.")
     await alice.types("#team-a", "/dataset evict chest-xray@v1")
-    await alice.is_told("Looking who needs chest-xray@v1")
-    await alice.is_told(_STAYS, "@Bob has pinned it for another", "baseline")
+    await alice.is_told("Checking what needs chest-xray@v1")
+    kept = "chest-xray@v1 cannot be evicted from premium."
+    await alice.is_told(kept, "@Bob has pinned it for another", "baseline")
     await bob.types("#team-b", "/dataset evict chest-xray@v1")
     await bob.is_told(f"{_CACHE} was cached by team-a; only that team can evict it.")
 
@@ -100,7 +101,7 @@ async def _a_notice_is_answered(story: Story, alice: Person, card: Card) -> None
     notice = await _is_announced(story, alice, card, timedelta(minutes=100))
     await notice.offers("Extend 1d", "Pin for 7d", "Evict now")
     await alice.clicks(notice, "Extend 1d")
-    await alice.is_told(_STAYS, "Unless somebody uses it, it is evicted")
+    await alice.is_told(_STAYS, "Unless it is used, it will be evicted")
     await story.reply(card, _STAYS, "@Alice has extended it.")
     await story.card("#team-b", _STAYS, "@Alice has extended it.")
     await card.shows("Ready", "@Alice has extended it.")
@@ -111,8 +112,8 @@ async def _silence_evicts(story: Story, alice: Person, bob: Person, card: Card) 
     await story.time_leaps(timedelta(days=2))
     await _is_announced(story, alice, card, timedelta(minutes=10))
     await story.pass_time(timedelta(minutes=45))
-    await card.shows("Evicted", "1 GiB are free again.")
-    await story.reply(card, f"{_CACHE} is evicted.", "1 GiB are free again.")
+    await card.shows("Evicted", "Freed 1 GiB.")
+    await story.reply(card, "Evicted chest-xray@v1 from premium.", "Freed 1 GiB.")
     for namespace in (NAMESPACE, "team-a", "team-b"):
         left = [each for each in story.objects(_CLAIMS, namespace) if "chest-xray" in each]
         if left:
@@ -123,6 +124,6 @@ async def _silence_evicts(story: Story, alice: Person, bob: Person, card: Card) 
 
 async def _is_announced(story: Story, alice: Person, card: Card, after: timedelta) -> Card:
     await story.pass_time(after)
-    said = f"{_CACHE} is evicted in"
-    await story.card("#team-b", said, "Whoever uses it meanwhile keeps it")
+    said = f"{_CACHE} will be evicted in"
+    await story.card("#team-b", said, "To keep it, use it before then")
     return await alice.is_mentioned("#team-a", said, thread=card, broadcast=True)

@@ -36,7 +36,7 @@ async def play(story: Story) -> None:
 
 async def _is_imported_and_verified(story: Story, alice: Person) -> Card:
     await alice.types("#team-a", f"/dataset cache chest-xray@v1 --class {CLASS} --yes")
-    await alice.is_told(f"chest-xray@v1 is being cached on {CLASS}.")
+    await alice.is_told(f"Caching chest-xray@v1 on {CLASS}.")
     card = await story.card("#team-a", f"chest-xray@v1 on {CLASS}")
     await card.shows("Ready", re.compile("all 8: 8 by MD5"))
     said = f"chest-xray@v1 is cached on {CLASS}: 8 files, 40 kB."
@@ -59,15 +59,15 @@ async def _other_content_is_no_cache(story: Story, alice: Person) -> None:
     await is_recorded(story, alice, "v2", "9 objects")
     await alice.types("#team-a", f"/dataset cache chest-xray@v2 --class {CLASS} --yes")
     await alice.is_told(
-        "chest-xray@v1 is in folder lake/chest-xray of lustre, which the import of chest-xray@v2"
-        " would change.",
-        "Evict chest-xray@v1 first, or take another class with --class.",
+        "chest-xray@v1 is in folder lake/chest-xray of lustre, which importing"
+        " chest-xray@v2 would change.",
+        "Evict chest-xray@v1 first, or use another class with --class.",
     )
 
 
 async def _it_is_released(story: Story, alice: Person, card: Card) -> None:
     await alice.types("#team-a", "/dataset evict chest-xray@v1")
-    await alice.is_told("Looking who needs chest-xray@v1")
+    await alice.is_told("Checking what needs chest-xray@v1")
     offer = await alice.is_told(
         "Evicting chest-xray@v1 frees 1 GiB of lustre. 8 files, 40 kB, are released, and their"
         " names stay."
@@ -75,8 +75,8 @@ async def _it_is_released(story: Story, alice: Person, card: Card) -> None:
     if offer is not None:
         await alice.clicks(offer, "Evict")
         await alice.is_told("Evicting chest-xray@v1 from lustre.")
-    await card.shows("Evicted", "1 GiB are free again.")
-    await story.reply(card, "chest-xray@v1 on lustre is evicted. 1 GiB are free again.")
+    await card.shows("Evicted", "Freed 1 GiB.")
+    await story.reply(card, "Evicted chest-xray@v1 from lustre. Freed 1 GiB.")
     left = [*story.objects("persistentvolumeclaims", NAMESPACE), *story.objects("pods", NAMESPACE)]
     if left:
         story.fail(f"{left} are still there")

@@ -56,16 +56,16 @@ async def play(story: Story) -> None:
 
 async def _what_fails_is_never_ready(story: Story, alice: Person) -> None:
     await alice.types("#team-a", "/dataset cache chest-xray@v1 --layout broken --yes")
-    await alice.is_told("chest-xray@v1 is being cached on premium.")
+    await alice.is_told("Caching chest-xray@v1 on premium.")
     card = await story.card("#team-a", "chest-xray@v1 on premium")
     await card.shows(
         "Not cached",
-        "Its layout broken failed. It ended with exit code 65.",
-        "Its last words: class.txt is not in this image",
+        "Its layout broken failed. It exited with code 65.",
+        "Its last output: class.txt is not in this image",
     )
     await alice.is_mentioned(
         "#team-a", "chest-xray@v1 was not cached. Its layout broken failed.",
-        "Mend datasets.layouts.broken of quartermaster.yaml, then cache it again.",
+        "Fix datasets.layouts.broken of quartermaster.yaml, then cache it again.",
         thread=card, broadcast=True,
     )  # fmt: skip
     await story.until(
@@ -76,7 +76,7 @@ async def _what_fails_is_never_ready(story: Story, alice: Person) -> None:
 
 async def _what_works_is_ready(story: Story, alice: Person) -> None:
     await alice.types("#team-a", "/dataset cache chest-xray@v1 --layout imagenet --yes")
-    await alice.is_told("chest-xray@v1 is being cached on premium.")
+    await alice.is_told("Caching chest-xray@v1 on premium.")
     card = await story.card("#team-a", "chest-xray@v1 on premium")
     await card.shows("Ready", re.compile("all 3: 3 by MD5"))
     said = "chest-xray@v1 is cached on premium: 3 files, 3.0 kB."

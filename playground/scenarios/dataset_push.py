@@ -73,7 +73,7 @@ async def play(story: Story) -> None:
 
 async def _is_cached(story: Story, alice: Person, reference: str) -> None:
     await alice.types("#team-a", f"/dataset cache {reference} --yes")
-    await alice.is_told(f"{reference} is being cached on premium")
+    await alice.is_told(f"Caching {reference} on premium")
     card = await story.card("#team-a", f"{reference} on premium")
     await card.shows("Ready", "all 12: 12 by MD5")
     await alice.is_mentioned("#team-a", f"{reference} is cached on premium", thread=card)

@@ -210,7 +210,7 @@ def test_a_snapshot_of_it_keeps_a_cache(
     body = {"metadata": {"name": "monday"}, "spec": {"source": source}}
     rig.api.create(SNAPSHOTS, body, NAMESPACE)
     assert standing(rig.cluster, rig.cache, ()) == [
-        f"VolumeSnapshot monday in namespace {NAMESPACE} is of it."
+        f"VolumeSnapshot monday in namespace {NAMESPACE} was taken of it."
     ]
     rig.api.delete(SNAPSHOTS, "monday", NAMESPACE)
     wait_for(lambda: standing(rig.cluster, rig.cache, ()) == [], "the end of the snapshot")

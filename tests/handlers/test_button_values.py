@@ -60,7 +60,7 @@ def test_no_class_in_a_button_is_the_usual(everything: Furnished) -> None:
     everything.put_back()
     value = everything.values["dataset.cache"].removesuffix("}") + ', "c": ""}'
     said = everything.office.clicks(CAROL, TEAM_A, "dataset.cache", value)
-    assert said.startswith("retina@v1 is being cached")
+    assert said.startswith("Caching retina@v1")
 
 
 @pytest.mark.parametrize("action", ["snapshot.revert-saved", "snapshot.revert-unsaved"])

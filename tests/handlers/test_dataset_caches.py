@@ -26,7 +26,7 @@ from tests.playground.cluster.served import Served
 
 SETTINGS = DATASETS + "  classes: {standard: {throughput_mib_per_tib: 16, budget: 2Ti}}\n"
 ASK = "/dataset cache chest-xray@v3"
-BEGUN = "chest-xray@v3 is being cached on standard."
+BEGUN = "Caching chest-xray@v3 on standard."
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_asking_makes_nothing_and_repeats(desk: Office) -> None:
     first = desk.says(ALICE, TEAM_A, ASK)
     assert first.splitlines()[:2] == [
         "Cache chest-xray@v3?",
-        "Nothing is done yet. This is what it takes:",
+        "Nothing has started yet. Caching it takes:",
     ]
     assert (desk.says(ALICE, TEAM_A, ASK), caches(desk)) == (first, [])
 
@@ -66,7 +66,7 @@ def test_the_button_makes_what_was_told(desk: Office) -> None:
     (cache,) = caches(desk)
     assert (cache.team, cache.capacity_bytes, cache.person) == ("team-a", 2**40, ALICE)
     assert desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk)).startswith(
-        "chest-xray@v3 is being cached on standard already"
+        "chest-xray@v3 is already being cached on standard"
     )
     assert len(caches(desk)) == 1
 
@@ -100,20 +100,20 @@ def test_others_channels_cache_nothing(desk: Office) -> None:
         (
             f"{ASK} --ttl 3",
             (
-                "`--ttl` takes a length of time such as `8h` or `3d`, or `off` for as long as"
-                " nobody evicts it, not `3`."
+                "`--ttl` takes a duration such as `8h` or `3d`, or `off` to keep it"
+                " until it is evicted, not `3`."
             ),
         ),
         (
             f"{ASK} --for team_b",
-            ("`--for` takes teams with commas between them such as `team-b,team-c`, not `team_b`."),
+            ("`--for` takes comma-separated teams such as `team-b,team-c`, not `team_b`."),
         ),
         (f"{ASK} --layout imagenet", "There is no layout imagenet."),
         (
             f"{ASK} --size 4Ti",
             (
-                "chest-xray@v3 needs 4 TiB on standard, and 2 TiB of 2 TiB are free there"
-                " (the budget in quartermaster.yaml)."
+                "chest-xray@v3 needs 4 TiB on standard, but only 2 TiB of 2 TiB are free"
+                " (budget in quartermaster.yaml)."
             ),
         ),
     ],
@@ -124,7 +124,7 @@ def test_wrong_input_is_explained_in_words(desk: Office, typed: str, said: str) 
 
 def test_an_old_button_says_so(desk: Office) -> None:
     assert desk.clicks(ALICE, TEAM_A, "dataset.cache", "{}") == (
-        "This button is out of date.\nAsk again what it costs."
+        "This button is out of date.\nRun the command again to see the current cost."
     )
 
 
@@ -134,7 +134,7 @@ def test_changed_content_is_recorded_by_a_click(desk: Office) -> None:
         lambda session: session.get_one(Version, dataset_id).dataset_id
     )
     assert desk.clicks(ALICE, TEAM_A, "dataset.version", found).splitlines()[0] == (
-        "Recording `chest-xray@v2`: every object is listed, none is read."
+        "Recording `chest-xray@v2`. Its objects are listed, not read."
     )
 
 

@@ -32,10 +32,10 @@ SETTINGS = f"""\
   default_class: standard
 """
 QUESTION = (
-    "Evicting `chest-xray@v3` frees 300 GiB of standard. 627,615 files, 250 GB, are removed from"
-    " there. It was last used 2h 10m ago.\n"
-    "`/dataset cache chest-xray@v3 --class standard` copies it again; version and manifest stay in"
-    " the catalogue, and nothing in the source is touched.\n"
+    "Evicting `chest-xray@v3` frees 300 GiB of standard. 627,615 files, 250 GB, are"
+    " deleted from there. It was last used 2h 10m ago.\n"
+    "`/dataset cache chest-xray@v3 --class standard` copies it again. The version and its"
+    " manifest stay in the catalogue; the source is not changed.\n"
     "  [Evict]"
 )
 
@@ -84,8 +84,8 @@ def test_evicting_asks_with_numbers_first(desk: Office) -> None:
         assert later(desk, ALICE, TEAM_A, "/dataset evict chest-xray@v3") == QUESTION
     assert row(desk, cache_id).wanted == Wanted.READY
     assert desk.clicks(ALICE, TEAM_A, "dataset.evict", cache_id) == (
-        "Evicting `chest-xray@v3` from standard. Who uses it is looked at once more before anything"
-        " is deleted.\n`/dataset cache chest-xray@v3 --class standard` caches it again."
+        "Evicting `chest-xray@v3` from standard. Its use is checked once more before"
+        " anything is deleted.\n`/dataset cache chest-xray@v3 --class standard` caches it again."
     )
     assert row(desk, cache_id).wanted == Wanted.EVICT
     assert desk.clicks(ALICE, TEAM_A, "dataset.evict", cache_id).splitlines()[0] == (
@@ -97,10 +97,11 @@ def test_what_is_needed_is_not_offered(desk: Office) -> None:
     cache_id = cached(desk)
     desk.says(ALICE, TEAM_A, '/dataset pin chest-xray@v3 --reason "CVPR deadline" --for 2d')
     assert later(desk, ERIN, TEAM_A, "/dataset evict chest-xray").startswith(
-        f"chest-xray@v3 on standard stays. @{ALICE} has pinned it for another 1d 23h: CVPR"
+        "chest-xray@v3 cannot be evicted from standard."
+        f" @{ALICE} has pinned it for another 1d 23h: CVPR"
     )
     assert desk.clicks(ERIN, TEAM_A, "dataset.evict", cache_id).startswith(
-        "chest-xray@v3 on standard stays."
+        "chest-xray@v3 cannot be evicted from standard."
     )
 
 
@@ -117,9 +118,7 @@ def test_a_click_counts_for_the_caches_team(desk: Office) -> None:
         return add_cache(session, add_version(session, add_dataset(session))).id
 
     cache_id = desk.application.database.transaction(work)
-    assert desk.clicks(BOB, TEAM_B, "dataset.evict", cache_id) == (
-        "This cache is not known any more."
-    )
+    assert desk.clicks(BOB, TEAM_B, "dataset.evict", cache_id) == ("This cache was not found.")
     said = desk.clicks(CAROL, TEAM_B, "dataset.evict", cache_id)
     assert said.startswith("Evicting `chest-xray@v3` from standard.")
     assert row(desk, cache_id).wanted == Wanted.EVICT
@@ -128,7 +127,7 @@ def test_a_click_counts_for_the_caches_team(desk: Office) -> None:
 def test_pins_have_owner_reason_and_end(desk: Office) -> None:
     cache_id = cached(desk)
     said = desk.says(BOB, TEAM_B, '/dataset pin chest-xray@v3 --reason "baseline"').splitlines()
-    assert said[1] == "`/dataset unpin chest-xray@v3` ends that."
+    assert said[1] == "`/dataset unpin chest-xray@v3` removes the pin."
     assert pins(desk, cache_id) == {BOB: "baseline"}
     assert desk.says(ALICE, TEAM_A, "/dataset unpin chest-xray@v3") == (
         "You have not pinned chest-xray@v3 on standard.\n"
@@ -136,7 +135,7 @@ def test_pins_have_owner_reason_and_end(desk: Office) -> None:
     )
     assert desk.says(ALICE, TEAM_A, "/dataset unpin chest-xray@v3 --all").splitlines() == [
         f"chest-xray@v3 on standard is pinned by @{BOB}.",
-        "They can unpin it, and so can a lead of team-a or an admin.",
+        "They, a lead of team-a or an admin can unpin it.",
     ]
     ended = desk.says(ERIN, TEAM_A, "/dataset unpin chest-xray@v3 --all")
     assert ended.startswith(f"`chest-xray@v3` on standard is no longer pinned by @{BOB}. Unless")
@@ -155,7 +154,7 @@ def test_extending_counts_from_when_it_goes(desk: Office) -> None:
     goes = row(desk, cache_id).used_at + timedelta(days=4)
     said = desk.says(ALICE, TEAM_A, "/dataset extend chest-xray@v3 3d")
     assert said == (
-        "`chest-xray@v3` on standard stays. Unless somebody uses it, it is evicted"
+        "`chest-xray@v3` stays on standard. Unless it is used, it will be evicted"
         f" {goes:%Y-%m-%d %H:%M} UTC."
     )
     assert row(desk, cache_id).expires_after == goes
@@ -168,24 +167,25 @@ def test_two_clicks_extend_it_once(desk: Office) -> None:
         desk.clicks(BOB, TEAM_B, "dataset.extend", f"{cache_id} {until}")
     assert row(desk, cache_id).expires_after == datetime.fromtimestamp(until, UTC)
     desk.clicks(BOB, TEAM_B, "dataset.pin", f"{cache_id} {until}")
-    assert pins(desk, cache_id) == {BOB: "still needed, said when its eviction was announced"}
+    assert pins(desk, cache_id) == {BOB: "still needed, pinned when its eviction was announced"}
 
 
 def test_keeping_holds_for_caches_that_are_there(desk: Office) -> None:
     cache_id = cached(desk)
     assert desk.says(ALICE, TEAM_A, "/dataset keep chest-xray 3d") == (
-        "Caches of `chest-xray` stay 3d after their last use. That holds for 1 that is there, too."
+        "Caches of `chest-xray` are kept 3d after their last use. This also applies to 1"
+        " existing cache."
     )
     assert row(desk, cache_id).keep_seconds == 3 * 86_400
     desk.says(ALICE, TEAM_A, "/dataset keep chest-xray off")
     assert row(desk, cache_id).keep_seconds is None
     assert desk.says(ALICE, TEAM_A, "/dataset extend chest-xray 3d").splitlines()[0] == (
-        "chest-xray@v3 on standard does not expire: it stays until somebody evicts it."
+        "chest-xray@v3 on standard does not expire: it is kept until it is evicted."
     )
     desk.says(ALICE, TEAM_A, "/dataset keep chest-xray default")
     assert row(desk, cache_id).keep_seconds == 86_400
     assert desk.says(BOB, TEAM_B, "/dataset keep chest-xray off").splitlines()[0] == (
-        "chest-xray belongs to team-a; only that team can say how long its caches stay."
+        "chest-xray belongs to team-a; only that team can set how long its caches are kept."
     )
 
 
@@ -211,7 +211,7 @@ def test_several_caches_must_be_told_apart(desk: Office) -> None:
 
     desk.application.database.transaction(work)
     assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray").splitlines() == [
-        "chest-xray is cached several times: chest-xray@v3 on premium, chest-xray@v3 on standard.",
+        "chest-xray has several caches: chest-xray@v3 on premium, chest-xray@v3 on standard.",
         "Name the version and the class, for example chest-xray@v3 --class premium.",
     ]
     assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray --class gold").splitlines() == [
@@ -219,7 +219,7 @@ def test_several_caches_must_be_told_apart(desk: Office) -> None:
         "It is cached as chest-xray@v3 on premium, chest-xray@v3 on standard.",
     ]
     assert desk.says(ALICE, TEAM_A, "/dataset touch chest-xray --class premium").startswith(
-        "`chest-xray@v3` on premium stays."
+        "`chest-xray@v3` stays on premium."
     )
 
 
@@ -227,7 +227,7 @@ def test_usage_tells_what_is_unknown(desk: Office) -> None:
     cached(desk)
     lines = desk.says(ALICE, TEAM_A, "/dataset usage").splitlines()
     assert lines[0] == "Fast storage for datasets"
-    assert lines[1].startswith("chest-xray@v3 on standard (300 GiB): goes in 21h 49m, ")
+    assert lines[1].startswith("chest-xray@v3 on standard (300 GiB): will be evicted in 21h 49m, ")
     assert lines[2] == "  team-a  1 cache, 300 GiB committed, 250 GB of data"
     assert [" ".join(each.split()) for each in lines[-3:]] == [
         "Class Caches Committed Data Free Limit",
@@ -243,7 +243,7 @@ def test_usage_names_no_datasets_of_others(desk: Office) -> None:
     desk.application.database.transaction(work)
     said = desk.says(BOB, TEAM_B, "/dataset usage")
     assert "secret-set" not in said
-    assert "1 cache of datasets of other teams besides." in said
+    assert "Plus 1 cache of other teams' datasets." in said
     assert "secret-set" in desk.says(CAROL, APPROVALS, "/dataset usage")
 
 
@@ -265,7 +265,7 @@ def test_only_admins_remove_what_is_left_over(desk: Office) -> None:
 
     orphan_id = desk.application.database.transaction(work)
     said = desk.says(ALICE, TEAM_A, "/dataset usage")
-    assert "1 object of datasets that no row needs is left over, 100 GiB in all." in said
+    assert "1 object of datasets is left over and not needed, 100 GiB in total." in said
     assert "old-1" not in said
     assert "PersistentVolumeClaim `datasets/old-1`: 100 GiB on standard." in desk.says(
         CAROL, APPROVALS, "/dataset usage"
@@ -286,7 +286,7 @@ def test_lists_and_cards_say_where_it_is_cached(desk: Office) -> None:
     assert "v3 on standard" in listed[2]
     for shown in ("chest-xray", "chest-xray@v3"):
         said = desk.says(ALICE, TEAM_A, f"/dataset show {shown}")
-        assert "chest-xray@v3 is cached on standard (ready, 300 GiB, for team-a), last used" in said
+        assert "chest-xray@v3 on standard: ready, 300 GiB, for team-a, last used" in said
 
 
 def test_a_list_names_newest_versions_alone(desk: Office) -> None:

@@ -35,9 +35,9 @@ With other options, such as a layout, cache it first: `/dataset cache chest-xray
 Nothing is done yet. This is what it takes:
   Copies      627,615 files, 250 GB (250,000,000,000 bytes)
   Volume      257 GiB on standard
-  Free there  2 TiB of 2 TiB, by the budget in quartermaster.yaml
+  Free space  2 TiB of 2 TiB (budget in quartermaster.yaml)
   Takes       16h 29m at best, at the throughput of the volume
-  For         team-a
+  Teams       team-a
   Kept        1d after its last use
   [Cache it and run]"""
 RECEIPT = [
@@ -179,7 +179,7 @@ def test_a_dataset_removed_meanwhile_stops_both(desk: Office) -> None:
         session.exec(select(Dataset)).one().removed_at = desk.application.clock.now()
 
     do(desk, remove)
-    assert clicks(desk, offer_id) == "This version is not in the catalogue any more."
+    assert clicks(desk, offer_id) == "This version is no longer in the catalogue."
     assert (every(desk, Run), every(desk, Cache)) == ([], [])
 
 
@@ -226,12 +226,12 @@ def test_what_does_not_fit_is_refused(desk: Office) -> None:
     do(desk, fill)
     assert desk.says(ALICE, TEAM_A, SUBMIT).splitlines() == [
         (
-            "chest-xray@v3 is not cached. chest-xray@v3 needs 257 GiB on standard, and 0 bytes of"
-            " 2 TiB are free there (the budget in quartermaster.yaml)."
+            "chest-xray@v3 is not cached. chest-xray@v3 needs 257 GiB on standard, but"
+            " only 0 bytes of 2 TiB are free (budget in quartermaster.yaml)."
         ),
         (
             "`/dataset cache chest-xray@v3` caches it, with other options where needed."
-            " `/dataset usage` shows what is cached there and what can go."
+            " `/dataset usage` shows what is cached there and what can be evicted."
         ),
     ]
     assert every(desk, RunOffer) == []
@@ -249,8 +249,9 @@ def test_a_class_for_one_namespace_is_not_offered(desk: Office, served: Served) 
 
     eventually(is_seen)
     assert desk.says(ALICE, TEAM_A, SUBMIT).splitlines()[0] == (
-        "chest-xray@v3 is not cached. Namespace team-a could not mount it. Volumes of storage class"
-        " standard are of vendor.csi.acme.example, which is not known to let several namespaces"
+        "chest-xray@v3 is not cached. Namespace team-a cannot mount it. Volumes of"
+        " storage class standard are from driver vendor.csi.acme.example, which is not"
+        " known to let several namespaces"
         " mount one volume."
     )
     assert every(desk, RunOffer) == []

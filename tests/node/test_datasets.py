@@ -99,7 +99,7 @@ def test_a_dataset_goes_round(own: ControlPlane, tmp_path: Path) -> None:
 
 async def _is_cached(story: PlaneStory, alice: Person, reference: str) -> Card:
     await alice.types("#team-a", f"/dataset cache {reference} --class {CLASS} --yes")
-    await alice.is_told(f"{reference} is being cached on {CLASS}")
+    await alice.is_told(f"Caching {reference} on {CLASS}")
     card = await story.card("#team-a", f"{reference} on {CLASS}")
     await card.shows("Ready", "all 12: 12 by MD5")
     await alice.is_mentioned("#team-a", f"{reference} is cached on {CLASS}", thread=card)
@@ -150,9 +150,9 @@ async def _is_evicted(own: ControlPlane, story: PlaneStory, alice: Person, card:
     offer = await alice.is_told(f"Evicting clean@v1 frees 1 GiB of {CLASS}.", "12 files, 600 kB")
     assert offer is not None
     await alice.clicks(offer, "Evict")
-    await alice.is_told("Looking who needs clean@v1")
-    await card.shows("Evicted", "1 GiB are free again.")
-    await story.reply(card, f"clean@v1 on {CLASS} is evicted.")
+    await alice.is_told("Checking what needs clean@v1")
+    await card.shows("Evicted", "Freed 1 GiB.")
+    await story.reply(card, f"Evicted clean@v1 from {CLASS}.")
     left = [each["metadata"]["name"] for each in own.api.list(_VOLUMES)]
     assert [each for each in left if "clean" in each] == []
     assert len(before - storage.volumes(own)) == 1

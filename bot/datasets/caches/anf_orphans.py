@@ -1,6 +1,6 @@
-"""Volumes of Azure NetApp Files that outlived what they were made for: reported, not more.
+"""Finds leftover volumes of Azure NetApp Files. They are reported, never deleted.
 
-Azure does not tell who mounts a volume (docs/decisions/0011 holds for these, too).
+Azure does not report who mounts a volume (docs/decisions/0011 applies to these too).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from bot.volumes.levels import monthly_price
 from bot.volumes.matching import match, named_by
 from bot.volumes.resources import Volume
 
-# The step that asks has 30 s for all it looks at.
+# The step that queries Azure has 30 s in total.
 _DEADLINE_SECONDS = 15.0
 _READY, _RELEASED, _FAILED, _RETAIN = "Succeeded", "Released", "Failed", "Retain"
 _DELETE = (
@@ -31,10 +31,11 @@ _DELETE = (
 
 @dataclass(frozen=True)
 class _Known:
-    """What tells whose volumes are.
+    """What tells to whom a volume belongs.
 
-    `volumes` by the volume that each names, `made` the caches by the names of their PVs, `makers`
-    the backends of the cluster's Trident, `claims` the uids of PVCs that are there.
+    `volumes` are PersistentVolumes by the ANF volume that each refers to, `made` are caches by the
+    names of their PVs, `makers` are the backends of the cluster's Trident, `claims` are the uids
+    of existing PVCs.
     """
 
     volumes: Mapping[str, Sequence[PersistentVolume]]
@@ -44,10 +45,10 @@ class _Known:
 
 
 class AnfOrphans:
-    """Finds volumes that only a released PersistentVolume names, or none any more.
+    """Finds volumes to which only a released PersistentVolume refers, or none any more.
 
-    Without a PersistentVolume those count alone that are known to be of this cluster: made for a
-    cache of ours, or by a backend of the cluster's Trident.
+    A volume without a PersistentVolume counts only if it is known to be of this cluster: created
+    for one of our caches, or by a backend of the cluster's Trident.
     """
 
     kind = "ANF volume"
@@ -60,11 +61,11 @@ class AnfOrphans:
         self._settings = settings
 
     def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
-        """What is left over of a cluster; StorageError when Azure cannot tell."""
+        """The leftover volumes of a cluster; StorageError if Azure cannot be queried."""
         anf = self._settings().anf
         if anf is None:
             return ()
-        # First Azure, then the cluster: what is made meanwhile has its PV by then.
+        # First Azure, then the cluster: a volume created meanwhile has its PV by then.
         there = self._files.estate(Deadline(_DEADLINE_SECONDS)).volumes
         known = self._known(cluster, there)
         return [
@@ -75,8 +76,8 @@ class AnfOrphans:
         ]
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
-        """Nothing: it is for people who can see who mounts it."""
-        return ["The bot deletes no volumes of Azure NetApp Files."]
+        """Deletes nothing: only people can see who mounts a volume."""
+        return ["The bot does not delete volumes of Azure NetApp Files."]
 
     def _known(self, cluster: Cluster, there: Sequence[Volume]) -> _Known:
         volumes = cluster.list(VOLUMES)
@@ -103,7 +104,7 @@ def _makers(volumes: Sequence[PersistentVolume]) -> Iterator[str]:
 
 
 def _made_for_caches(session: Session) -> Mapping[str, str]:
-    """What the caches that had volumes are called, by the names of these."""
+    """The references of caches that had volumes, by the names of their volumes."""
     rows = session.exec(
         select(Cache.volume_name, Cache.reference).where(col(Cache.volume_name) != "")
     )
@@ -111,23 +112,23 @@ def _made_for_caches(session: Session) -> Mapping[str, str]:
 
 
 def _why(volume: Volume, known: _Known) -> Iterator[str]:
-    """What it is known by as left over; at most one, often none."""
+    """Why a volume counts as left over; one sentence or none."""
     named = known.volumes.get(volume.id, ())
     if named:
         if all(map(_is_over, named)):
-            yield f"PersistentVolume {named[0].name} names it, and is {named[0].status.phase}."
+            yield f"PersistentVolume {named[0].name} refers to it and is {named[0].status.phase}."
         return
     if any(uid and uid in volume.path for uid in known.claims):
         return  # its PVC is there, and its PV is about to be
     cache = next((said for name, said in known.made.items() if volume.path.endswith(name)), None)
     if cache is not None:
-        yield f"It was made for the cache of {cache}; its PersistentVolume is gone."
+        yield f"It was created for the cache of {cache}; its PersistentVolume was deleted."
     elif volume.maker and volume.maker in known.makers:
-        yield "The cluster's Trident made it, and no PersistentVolume names it."
+        yield "The cluster's Trident created it, and no PersistentVolume refers to it."
 
 
 def _is_over(volume: PersistentVolume) -> bool:
-    """Whether it is bound to nothing, and its driver is not about to delete what it names."""
+    """Whether it is not bound, and its driver is not about to delete its storage."""
     keeps = volume.spec.persistent_volume_reclaim_policy == _RETAIN
     return volume.status.phase == _FAILED or (volume.status.phase == _RELEASED and keeps)
 
@@ -145,8 +146,9 @@ def _orphan(volume: Volume, cluster: str, why: str, anf: Anf, now: datetime) -> 
         size_bytes=volume.quota_bytes,
         monthly_price=monthly_price(anf, volume.level, volume.quota_bytes),
         why=(
-            f"{why} Trident keeps volumes that still have snapshots, and Azure does not tell who"
-            " mounts one. What is billed is the pool, which can be made smaller then."
+            f"{why} Trident keeps volumes that still have snapshots, and Azure does not report"
+            " who mounts a volume. The pool is billed; it can be made smaller once the volume is"
+            " deleted."
         ),
         command=_DELETE.format(anf.subscription, *place),
         found_at=now,

@@ -1,4 +1,4 @@
-"""What people are told when they ask for a cache: what it costs, or that it is there already."""
+"""Answers to a request for a cache: what it costs, or that it already exists."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -20,17 +20,17 @@ Words = Callable[[str], str]
 
 
 def offered(offer: Offer) -> Reply:
-    """What a cache costs, with the button that has it made; nothing was done yet."""
+    """What a cache costs, with the button that creates it; nothing has started yet."""
     card = Card(
         title=f"Cache {offer.estimate.version.reference}?",
-        lines=(plain("Nothing is done yet. This is what it takes:"), *_of_boost(offer)),
+        lines=(plain("Nothing has started yet. Caching it takes:"), *_of_boost(offer)),
         facts=costs(offer),
     )
     return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(offer.plan), "primary"),))
 
 
 def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
-    """What a cache takes, as facts of a card."""
+    """What a cache costs, as facts of a card."""
     plan, estimate = offer.plan, offer.estimate
     version = estimate.version
     layout = (("Layout", code(plan.layout)),) if plan.layout else ()
@@ -39,29 +39,29 @@ def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
         ("Imports" if estimate.is_imported else "Copies",
          plain(f"{amount} ({version.size_bytes or 0:,} bytes)")),
         ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.storage_class}")),
-        ("Free there", plain(_room(estimate))),
+        ("Free space", plain(_room(estimate))),
         ("Takes", plain(_time(offer))),
         *_boost(offer),
-        ("For", plain(", ".join((plan.team, *plan.teams)))),
+        ("Teams", plain(", ".join((plan.team, *plan.teams)))),
         ("Kept", plain(kept(plan.keep_seconds))),
         *layout,
     )  # fmt: skip
 
 
 def told(found: Found, words: Words) -> Reply:
-    """That a cache is being made, is under way, or is there."""
+    """The answer for a cache that is new, being copied, or ready."""
     cache = found.cache
     if found.is_new:
         undo = code(words(f"dataset evict {cache.reference}"))
         return Reply(
             (
-                plain(f"{cache.reference} is being cached on {cache.storage_class}."),
-                join("Its card in this channel follows it. ", undo, " undoes it."),
+                plain(f"Caching {cache.reference} on {cache.storage_class}."),
+                join("Its card in this channel shows the progress. ", undo, " undoes it."),
             )
         )
     if cache.phase == Phase.READY:
         return Reply(_ready(found, words))
-    lines = [join(f"{cache.reference} is being cached on {cache.storage_class} already, asked for"
+    lines = [join(f"{cache.reference} is already being cached on {cache.storage_class}, requested"
                   " by ", person(cache.person), f": {_far(cache)}")]  # fmt: skip
     lines.append(plain(_joined(found)))
     return Reply(tuple(lines))
@@ -71,59 +71,60 @@ def _ready(found: Found, words: Words) -> tuple[Markup, ...]:
     cache = found.cache
     use = code(words(f"train submit NAME --data {cache.reference}:/data"))
     lines = [
-        join(f"{cache.reference} is cached on {cache.storage_class} since ",
+        join(f"{cache.reference} has been cached on {cache.storage_class} since ",
              when(cache.ready_at or cache.since),
              f": {files(cache.objects)}, {size(cache.size_bytes)}."),
-        join("Runs read it below /data: ", use),
-        plain(f"It is kept {kept(cache.keep_seconds)}; that you asked counts as use."),
+        join("Runs read it under /data: ", use),
+        plain(f"It is kept {kept(cache.keep_seconds)}. This request counts as use."),
     ]  # fmt: skip
     if found.added:
-        lines.append(plain(f"It is for {', '.join(found.added)} too from now on."))
+        lines.append(plain(f"It is now also for {', '.join(found.added)}."))
     return tuple(lines)
 
 
 def _joined(found: Found) -> str:
-    follows = "Its card in this channel follows it."
+    follows = "Its card in this channel shows the progress."
     if not found.added:
         return follows
-    return f"It is for {', '.join(found.added)} too from now on. {follows}"
+    return f"It is now also for {', '.join(found.added)}. {follows}"
 
 
 def _far(cache: Cache) -> str:
     if cache.phase == Phase.FILLING:
-        return f"{files(cache.files_done)} of {cache.objects:,} are copied."
+        return f"{cache.files_done:,} of {files(cache.objects)} copied."
     if cache.phase == Phase.ARRANGING:
-        return "it is copied, and its files are being arranged."
-    return "its copy has not begun yet."
+        return "its files are copied and are being arranged."
+    return "copying has not started yet."
 
 
 def _room(estimate: Estimate) -> str:
     if estimate.free is None:
         return (
-            "unknown: no ResourceQuota and no budget"
-            f" (datasets.classes.{estimate.storage_class}.budget) says"
+            "unknown: there is no ResourceQuota and no budget"
+            f" (datasets.classes.{estimate.storage_class}.budget)"
         )
     whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
-    return f"{capacity(estimate.free)}{whole}, by {said_by(estimate.source)}"
+    return f"{capacity(estimate.free)}{whole} ({said_by(estimate.source)})"
 
 
 def _of_boost(offer: Offer) -> Iterator[Markup]:
-    """What has to be known of a boost before it is asked for."""
+    """What people must know about a boost before they request it."""
     boost = offer.boost
     if boost is None:
         return
     if boost.plan.grow_to is not None:
         target = boost.plan.target
         yield plain(f"Pool {target.name} grows from {capacity(target.size_bytes)} to"
-                    f" {capacity(boost.plan.grow_to)} for the boost, and is made smaller after"
-                    " it.")  # fmt: skip
+                    f" {capacity(boost.plan.grow_to)} for the boost and shrinks"
+                    " afterwards.")  # fmt: skip
     if boost.earliest is not None:
-        yield plain(f"Azure lets a volume go down {format_duration(boost.earliest)} after it went"
-                    " up, not sooner: the boost is put back then.")  # fmt: skip
+        yield plain(f"Azure lowers the level of a volume at the earliest"
+                    f" {format_duration(boost.earliest)} after it was raised: the boost is put"
+                    " back then.")  # fmt: skip
     if boost.plan.needs_approval:
         who = join(" or ".join(person(each) for each in boost.approvers)) or plain(
-            "Somebody of approvals.anf_change")  # fmt: skip
-        yield join(who, " has to approve the boost; the fill does not wait for that.")
+            "A person in approvals.anf_change")  # fmt: skip
+        yield join(who, " must approve the boost; the fill does not wait for the approval.")
 
 
 def _boost(offer: Offer) -> Iterator[tuple[str, Markup]]:
@@ -139,7 +140,7 @@ def _boost(offer: Offer) -> Iterator[tuple[str, Markup]]:
 
 
 def _time(offer: Offer) -> str:
-    """How long it takes at best, with a boost, and without."""
+    """How long the copy takes at best, with the boost and without it."""
     plain_time = _time_without(offer.estimate)
     mibps = offer.boost.plan.mibps_after if offer.boost is not None else None
     if not mibps:

@@ -1,4 +1,4 @@
-"""Boosts of caches before they begin: what they would do, and whether there can be one."""
+"""Plans boosts of caches: what a boost would do, and whether it is possible."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ _MIB, _TIB = 2**20, 2**40
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What a boost would do, by what Azure said last, and who may approve it by name.
+    """What a boost would do, by the last reads of Azure, and the people who may approve it.
 
-    `earliest` is how long after its beginning it may be put back; None for at any time.
+    `earliest` is how long after its start it can be put back; None for at any time.
     """
 
     plan: Change
@@ -35,18 +35,18 @@ class Foreseen:
 
 
 class Boosts:
-    """Looks what a boost would do, in rows and the view alone; UserError says why there is none."""
+    """Plans boosts from rows and the view alone; UserError says why one is impossible."""
 
     def __init__(self, settings: Settings, clusters: Mapping[str, Cluster]) -> None:
         self._settings = settings
         self._clusters = clusters
 
     def offered(self, session: Session, plan: Plan, now: datetime) -> Foreseen:
-        """Of a cache that is to be made."""
+        """The boost of a cache that is to be created."""
         return self._foreseen(session, plan.storage_class, plan.capacity_bytes, now)
 
     def join(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> None:
-        """Has a cache boosted that is being filled already; one that is filled stays as it is."""
+        """Requests a boost for a cache that is being filled; a filled one is left unchanged."""
         is_filled = cache.phase in {Phase.READY, Phase.ARRANGING}
         is_boosted = cache.boost_by is not None and not (
             cache.boost_id is not None and boosting.is_over(session, cache.boost_id)
@@ -55,8 +55,8 @@ class Boosts:
             return
         if caller.team != cache.team:
             raise ConflictError(
-                f"{cache.reference} is being cached by {cache.team}, without a boost.",
-                f"A lead of {cache.team} can have it boosted; leave out --boost to use it too.",
+                f"{cache.reference} is being cached by {cache.team} without a boost.",
+                f"A lead of {cache.team} can boost it. Leave out --boost to use it too.",
             )
         found = self._foreseen(session, cache.storage_class, cache.capacity_bytes, now)
         cache.boost_by, cache.boost_growth_bytes = caller.person, found.plan.growth_bytes
@@ -70,12 +70,12 @@ class Boosts:
         settings = self._settings
         datasets = settings.datasets
         if datasets is None:
-            raise ConflictError("Caching is not set up here.", "docs/datasets.md says how.")
+            raise ConflictError("Caching is not set up here.", "See docs/datasets.md.")
         kind = datasets.classes.get(storage_class)
         if kind is None:
             raise ConflictError(
-                f"Datasets are not cached on {storage_class} any more.",
-                "Leave out --boost: what is being cached there is finished.",
+                f"Storage class {storage_class} is no longer used for caching.",
+                "Leave out --boost: caches in progress there are still completed.",
             )
         mibps = _told(kind, size_bytes)
         coming = Coming(storage_class, size_bytes, mibps)
@@ -90,6 +90,6 @@ class Boosts:
 
 
 def _told(kind: CacheClass, size_bytes: int) -> float | None:
-    """The throughput of a volume of a class, as the configuration says it."""
+    """The configured throughput of a volume of a class in MiB/s; None if not configured."""
     rate = kind.throughput_mib_per_tib
     return None if rate is None else rate * size_bytes / _TIB

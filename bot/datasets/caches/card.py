@@ -1,4 +1,4 @@
-"""Caches as their cards: pure."""
+"""Builds the cards of caches. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -21,15 +21,15 @@ _TONES = {
     Phase.EVICTED: Tone.QUIET,
     Phase.FAILED: Tone.BAD,
 }
-# On FSx names come first, and files when they are read.
+# On FSx the names are imported first; the files are loaded when they are read.
 _DOING = {"importing": "Importing names", "verifying": "Reading"}
 _MOST_KEYS = 10
 
 
 def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = None) -> Card:
-    """What the card of a cache says at this moment; `person` is the name of who asked for it.
+    """The card of a cache as it is now; `person` is the name of the requester.
 
-    `boost` is how far the boost of its volume is, where somebody wants one.
+    `boost` is the progress of the boost of its volume, if one was requested.
     """
     phase = Phase(cache.phase)
     is_hindered = cache.is_live and bool(cache.trouble or cache.obstacle or cache.is_late)
@@ -52,20 +52,20 @@ def _state(cache: Cache, phase: Phase, now: datetime) -> str:
         case Phase.FILLING:
             return f"{_DOING.get(cache.stage, 'Copying')} for {lasted}"
         case Phase.ARRANGING:
-            return f"Copied; arranging for {lasted}"
+            return f"Copied, arranging files for {lasted}"
         case Phase.READY:
-            return "Ready" if cache.wanted == Wanted.READY else "Ready, to be evicted"
+            return "Ready" if cache.wanted == Wanted.READY else "Ready, eviction pending"
         case Phase.EVICTING:
-            return "Being evicted"
+            return "Evicting"
         case Phase.EVICTED:
             return "Evicted"
         case Phase.FAILED:
-            return "Not cached" if cache.ready_at is None else "Not cached any more"
+            return "Not cached" if cache.ready_at is None else "No longer cached"
 
 
 def _progress(cache: Cache) -> Progress:
     if cache.stage == "importing":
-        return Progress(cache.files_done, cache.objects, "names of files")
+        return Progress(cache.files_done, cache.objects, "file names")
     unit = f"files, {size(cache.bytes_done)} of {size(cache.size_bytes)}"
     return Progress(cache.files_done, cache.objects, unit)
 
@@ -77,28 +77,28 @@ def _lines(cache: Cache) -> Iterator[Markup]:
     if cache.is_live and cache.called_off:
         yield sentence(cache.called_off)
     if cache.is_ready and cache.leaves_at is not None:
-        yield join("Unless somebody uses it, it is evicted ", when(cache.leaves_at), ".")
+        yield join("Unless it is used, it will be evicted ", when(cache.leaves_at), ".")
     if cache.keys:
         shown = (join(", " if number else "", code(key))
                  for number, key in enumerate(cache.keys[:_MOST_KEYS]))  # fmt: skip
-        yield join("The first keys: ", *shown)
+        yield join("First keys: ", *shown)
     if cache.trouble:
-        yield sentence(f"{cache.trouble} It is tried again.")
+        yield sentence(f"{cache.trouble} Retrying.")
 
 
 def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[str, Markup]]:
     yield "Files", plain(f"{cache.objects:,}")
     yield "Size", plain(f"{size(cache.size_bytes)} ({cache.size_bytes:,} bytes)")
     yield "Volume", plain(f"{capacity(cache.capacity_bytes)} on {cache.storage_class}")
-    yield "For", plain(", ".join((cache.team, *cache.teams)))
-    yield "By", plain(person)
-    yield "Asked", when(cache.asked_at)
+    yield "Teams", plain(", ".join((cache.team, *cache.teams)))
+    yield "Requester", plain(person)
+    yield "Requested", when(cache.asked_at)
     if cache.phase == Phase.FILLING:
         yield from _speed(cache)
     if boost is not None:
         yield "Boost", boost
     if cache.ready_at is not None and cache.started_at is not None:
-        yield "Took", plain(format_duration(cache.ready_at - cache.started_at))
+        yield "Duration", plain(format_duration(cache.ready_at - cache.started_at))
     if cache.ready_at is not None:
         yield "Verified", plain(_verified(cache))
     if cache.is_live:
@@ -107,23 +107,23 @@ def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[st
 
 
 def kept(keep_seconds: int | None) -> str:
-    """How long a cache stays, in words."""
+    """How long a cache is kept, in words."""
     if keep_seconds is None:
-        return "until somebody evicts it"
+        return "until it is evicted"
     return f"{format_duration(timedelta(seconds=keep_seconds))} after its last use"
 
 
 def _speed(cache: Cache) -> Iterator[tuple[str, Markup]]:
     rate, left = cache.bytes_per_second, cache.size_bytes - cache.bytes_done
     if cache.stage == "finishing":
-        yield "Stage", plain("all is copied and verified; it is made visible")
+        yield "Stage", plain("all files are copied and verified; making them visible")
     elif rate:
         yield "Rate", plain(f"{size(round(rate))}/s")
         yield "Left", plain(f"about {format_duration(timedelta(seconds=left / rate))}")
 
 
 def _verified(cache: Cache) -> str:
-    """By what the files were compared; those of an attempt that was cut short are counted too."""
+    """How the files were compared; files of an interrupted attempt are counted too."""
     said = verified(cache.verified_by, cache.verified_bytes, cache.size_bytes)
     earlier = cache.objects - sum(cache.verified_by.values())
     if said and earlier > 0:

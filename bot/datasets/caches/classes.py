@@ -1,4 +1,4 @@
-"""Which storage classes caches may be on, and whether these can be shared by many nodes."""
+"""The storage classes for caches, and whether many nodes can mount their volumes."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,92 +13,90 @@ _MANY = "ReadWriteMany"
 
 
 class Classes:
-    """The classes of the configuration, as the cluster has them."""
+    """The configured storage classes, checked against the cluster."""
 
     def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
         self._settings = settings
         self._clusters = clusters
 
     def datasets(self) -> Datasets:
-        """What is configured; ConflictError where nothing is."""
+        """The configuration of caching; ConflictError if there is none."""
         datasets = self._settings().datasets
         if datasets is None or not datasets.classes:
             raise ConflictError(
                 "Caching is not set up here.",
-                "A platform admin names storage classes in datasets.classes of quartermaster.yaml;"
-                " docs/datasets.md says how.",
+                "A platform admin can add storage classes to datasets.classes in"
+                " quartermaster.yaml; see docs/datasets.md.",
             )
         return datasets
 
     def settings(self, name: str) -> CacheClass:
-        """What is configured of a class."""
+        """The configuration of a class."""
         return self.datasets().classes[name]
 
     def chosen(self, name: str | None) -> str:
-        """The class that is meant, the usual one where none was named.
+        """The requested class, or the default one if none was named.
 
         Raises:
-            UsageError: there are several and none is the usual one.
-            NotFoundError: it is not one for caches.
-            ConflictError: the cluster does not have it, or its volumes are of one node.
+            UsageError: there are several and none is the default.
+            NotFoundError: the class is not configured for caches.
+            ConflictError: the cluster does not have it, or only one node can mount its volumes.
         """
         datasets = self.datasets()
         known = list(datasets.classes)
         name = name or datasets.default_class or (known[0] if len(known) == 1 else None)
         if name is None:
             raise UsageError(
-                "Which storage class? There are several.",
-                f"Add --class, one of: {', '.join(known)}.",
+                "Name a storage class: there are several.",
+                f"Add --class with one of: {', '.join(known)}.",
             )
         if name not in datasets.classes:
             near = closest(name, known)
-            hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
-            raise NotFoundError(f"Datasets are not cached on {name}.", hint)
+            hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(known)}."
+            raise NotFoundError(f"Storage class {name} is not used for caching.", hint)
         if datasets.classes[name].fsx is None:
             self._refuse_disks(datasets, name)
         return name
 
     def refuse_unshareable(self, name: str, namespace: str) -> None:
-        """ConflictError when no volume of a class can be mounted in that namespace, too."""
+        """ConflictError if volumes of a class cannot be mounted in that namespace too."""
         datasets = self.datasets()
         if namespace == datasets.namespace:
             return
         view = self._clusters[datasets.cluster].view
         why = unshareable(view, Storage(name), datasets.static_drivers)
         if why is not None:
-            raise ConflictError(
-                f"Namespace {namespace} could not mount it. {why.reason}", why.unblock
-            )
+            raise ConflictError(f"Namespace {namespace} cannot mount it. {why.reason}", why.unblock)
 
     def layout(self, name: str | None) -> str:
-        """The layout that is meant, empty for none; NotFoundError where it is not configured."""
+        """The requested layout, empty for none; NotFoundError if it is not configured."""
         if name is None:
             return ""
         known = self.datasets().layouts
         if name not in known:
             near = closest(name, known)
-            there = f"There is: {', '.join(known)}." if known else "There is none yet."
+            there = f"Use one of: {', '.join(known)}." if known else "No layouts are configured."
             raise NotFoundError(
                 f"There is no layout {name}.", f"Did you mean {near}?" if near else there
             )
         return name
 
     def _refuse_disks(self, datasets: Datasets, name: str) -> None:
-        """What the view has not read yet is no reason to refuse."""
+        """ConflictError for a class of disks; a class that the view has not read yet passes."""
         view = self._clusters[datasets.cluster].view
         told = self._settings().clusters[datasets.cluster].access_modes.get(name)
         found = view.get(STORAGE_CLASSES, name)
         if found is None and view.store(STORAGE_CLASSES).synced:
             raise ConflictError(
                 f"Cluster {datasets.cluster} has no storage class {name}.",
-                "A platform admin makes it, or takes it out of datasets.classes.",
+                "A platform admin must create it or remove it from datasets.classes.",
             )
         is_disk = found is not None and found.makes_disks
         if told != _MANY and (told is not None or is_disk):
             raise ConflictError(
-                f"Volumes of storage class {name} are for one node at a time ({_mode(told)}), and a"
-                f" cache is for many ({_MANY}).",
-                "Take a class of files and not of disks, as of NFS, with --class.",
+                f"Volumes of storage class {name} are for one node at a time ({_mode(told)}), but a"
+                f" cache needs {_MANY}.",
+                "Use a class for file storage such as NFS, not for disks, with --class.",
             )
 
 

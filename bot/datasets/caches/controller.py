@@ -1,4 +1,4 @@
-"""Makes caches so: a PVC and a Job that fills it, followed to the end and cleaned up after."""
+"""Reconciles caches: creates the PVC and the Job that fills it, and cleans up afterwards."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -38,14 +38,14 @@ from bot.errors import ClusterError, NotAllowedError, StorageError
 from bot.slack.messages import refresh_cards, refresh_interval
 
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
-# Its PVC is watched; this is for the case that a watch missed something.
+# PVCs are watched; this covers changes that a watch missed.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2
 _COPYING = (Phase.ASKED, Phase.STARTING, Phase.FILLING)
 
 
 class CacheController:
-    """Keeps caches."""
+    """Reconciles the rows of caches with the cluster."""
 
     kind = CACHE
 
@@ -53,7 +53,7 @@ class CacheController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a cache; OutsideError when the world did not let it."""
+        """Takes the next step for a cache; OutsideError if the cluster or FSx refuses it."""
         cache = self._world.database.read(lambda session: session.get(Cache, row_id))
         if cache is None or cache.phase not in set(Phase) or cache.is_cleared:
             return Step(None)
@@ -82,7 +82,7 @@ class CacheController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows a failure on the card, from the second attempt on."""
         cache = session.get(Cache, row_id)
         if cache is None or trouble.attempts < _SHOWN_ATTEMPTS:
             return
@@ -94,7 +94,7 @@ class CacheController:
     def _act(
         self, cluster: Cluster, cache: Cache, decision: Decision, best: timedelta | None
     ) -> Decision:
-        """Takes the step; what is to be recorded once it was taken."""
+        """Takes the step; returns what to record."""
         match decision:
             case CreateClaim():
                 body = self._claim(cluster, cache)
@@ -111,14 +111,14 @@ class CacheController:
         return decision
 
     def _forbidden(self, cache: Cache, now: datetime) -> Step | None:
-        """Ends a fill that has not begun, where its source may not be read any more."""
+        """Fails a fill that has not started if its team may no longer read the source."""
         if cache.phase not in _COPYING or cache.job_uid is not None:
             return None
         settings = self._world.settings()
 
         def look(session: Session) -> NotAllowedError | None:
             version = session.get_one(Version, cache.version_id)
-            places_of(settings, version)  # A store that is not there for now is waited for.
+            places_of(settings, version)  # A store that is missing for now is waited for.
             return bounds.of_version(session, settings, version)
 
         why = self._world.database.read(look)
@@ -132,7 +132,7 @@ class CacheController:
         return made(cache, cluster.installation)
 
     def _is_imported(self, cache: Cache) -> bool:
-        """Whether FSx shows its files, and nobody copies them."""
+        """Whether FSx imports its files, instead of a Job copying them."""
         found = self._world.database.read(lambda session: session.get(Import, cache.id))
         return found is not None
 
@@ -148,27 +148,27 @@ class CacheController:
         layout = datasets.layouts.get(cache.layout)
         if layout is None:
             raise StorageError(
-                f"datasets.layouts.{cache.layout} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
+                f"datasets.layouts.{cache.layout} is no longer in quartermaster.yaml.",
+                "A platform admin must add it again.",
             )
         return layout_job(cache, layout, datasets, place)
 
     def _best(self, cache: Cache) -> timedelta | None:
-        """How long its fill takes at the volume's throughput, as it is configured now."""
+        """How long its fill takes at the configured throughput; None if not configured."""
         datasets = self._world.settings().datasets
         kind = datasets.classes.get(cache.storage_class) if datasets is not None else None
         return best_time(cache.size_bytes, cache.capacity_bytes, kind) if kind else None
 
     def _is_shared(self, cache: Cache) -> bool:
-        """Whether other namespaces still see its volume."""
+        """Whether other namespaces still have a share of it."""
         return bool(self._world.database.read(lambda session: shares.live(session, cache.id)))
 
     def _is_lost(self, cache: Cache) -> bool:
-        """Whether its volume would stay if its PVC went."""
+        """Whether its volume would be kept if its PVC were deleted."""
         return bool(self._world.database.read(lambda session: lost(session, cache)))
 
     def _again(self, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
-        """When to look again if nothing wakes the row before."""
+        """When to take the next step if nothing wakes the row before."""
         match decision:
             case Follow(Phase.FILLING):
                 return now + self._world.database.read(refresh_interval)
@@ -188,7 +188,7 @@ class CacheController:
 def _created(
     cluster: Cluster, resource: Resource[Any], body: Manifest, cache: Cache
 ) -> Decision | None:
-    """Makes an object. When its name is taken the next look tells by whom."""
+    """Creates an object; if its name is taken, the next step finds out by what."""
     try:
         cluster.create(resource, body, cache.namespace)
     except ClusterError as error:
@@ -196,8 +196,8 @@ def _created(
             return Fail(error.message, error.hint)
         if error.reason == "OverQuota":
             return Fail(
-                f"The namespace's ResourceQuota has no room for it. {error.message}",
-                "Evict a cache that nobody needs, then cache it again.",
+                f"The namespace's ResourceQuota has no capacity for it. {error.message}",
+                "Evict a cache that is not needed, then cache it again.",
                 word="no_room",
             )
         if error.reason != "AlreadyExists":

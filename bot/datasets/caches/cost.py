@@ -1,4 +1,4 @@
-"""What a cache costs before it is made: how large a volume, whether there is room, how long."""
+"""What a cache costs before it is created: size of the volume, free space, and time."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -17,18 +17,18 @@ from bot.errors import ConflictError, LimitError, UsageError
 
 GIB, _MIB, _TIB = 2**30, 2**20, 2**40
 _SPARE = Decimal("1.1")
-# Where nobody says how fast a class is; slower ones are of no use for training.
+# Assumed if the throughput of a class is unknown; slower ones are of no use for training.
 _USUAL_BYTES_PER_SECOND = 20e6
 _LEAST_PATIENCE, _LEAST_MARGIN = timedelta(hours=12), timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What people are told before they confirm.
+    """What people are shown before they confirm.
 
-    `free` and `whole` are bytes of the class, None where nobody knows; `source` says who does.
-    `best` is how long the fill takes when the volume alone is the limit, None where unknown.
-    `is_imported` says that a file system reads what a bucket has, instead of being written to.
+    `free` and `whole` are bytes of the storage class, None if unknown; `source` is where the
+    figures come from. `best` is how long the fill takes if the volume is the only limit, None if
+    unknown. `is_imported` means that a file system imports the bucket instead of being copied to.
     """
 
     version: Version
@@ -42,22 +42,22 @@ class Estimate:
 
 
 def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
-    """How large a volume a version gets; UsageError where what was asked for is too small."""
+    """Bytes of the volume for a version; UsageError if the requested size is too small."""
     needed = math.ceil((version.size_bytes or 0) * _SPARE)
     least = kind.least_size or 0
     if asked is None:
         return max(math.ceil(needed / GIB) * GIB, least, GIB)
-    auto = "Leave out --size for the least that will do."
+    auto = "Leave out --size to use the smallest volume that fits."
     if asked < needed:
         raise UsageError(
-            f"{capacity(asked)} are too small: {version.reference} has"
-            f" {files(version.objects or 0)} of {size(version.size_bytes or 0)}, and a tenth more"
-            f" is kept free, which makes {capacity(math.ceil(needed / GIB) * GIB)}.",
+            f"{capacity(asked)} is too small: {version.reference} has"
+            f" {files(version.objects or 0)}, {size(version.size_bytes or 0)}. With a tenth more"
+            f" kept free, it needs {capacity(math.ceil(needed / GIB) * GIB)}.",
             auto,
         )
     if asked < least:
         raise UsageError(
-            f"{capacity(asked)} are too small: the smallest volume of the class has"
+            f"{capacity(asked)} is too small: the smallest volume of this class is"
             f" {capacity(least)}.",
             auto,
         )
@@ -65,7 +65,7 @@ def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
 
 
 def best_time(size_bytes: int, capacity_bytes: int, kind: CacheClass) -> timedelta | None:
-    """How long a fill takes at the volume's throughput; None where that is not configured."""
+    """How long a fill takes at the volume's throughput; None if that is not configured."""
     if kind.throughput_mib_per_tib is None:
         return None
     rate = kind.throughput_mib_per_tib * _MIB * capacity_bytes / _TIB
@@ -73,17 +73,17 @@ def best_time(size_bytes: int, capacity_bytes: int, kind: CacheClass) -> timedel
 
 
 def longest_time(size_bytes: int, best: timedelta | None) -> timedelta:
-    """After how long a fill is given up."""
+    """The time after which a fill is given up."""
     return _LEAST_PATIENCE + 3 * (best or _usual(size_bytes))
 
 
 def late_after(size_bytes: int, best: timedelta | None) -> timedelta:
-    """After how long a fill is late."""
+    """The time after which a fill counts as late."""
     return _LEAST_MARGIN + 1.5 * (best or _usual(size_bytes))
 
 
 def left(room: Room, caches: Sequence[Cache], storage_class: str) -> int | None:
-    """Bytes of a class that are free, and not promised to caches whose PVC is not made yet."""
+    """Free bytes of a class, without those reserved for caches whose PVC does not exist yet."""
     if room.free is None or room.source == "budget":
         return room.free
     coming = (
@@ -95,7 +95,7 @@ def left(room: Room, caches: Sequence[Cache], storage_class: str) -> int | None:
 
 
 def without(estimate: Estimate, others: Iterable[Plan]) -> Estimate:
-    """The estimate once others are made, too: they take of what is free."""
+    """The estimate if other caches are created too, which reduces the free space."""
     alike = (each for each in others if each.storage_class == estimate.storage_class)
     taken = sum(each.capacity_bytes for each in alike)
     if estimate.free is None:
@@ -104,35 +104,35 @@ def without(estimate: Estimate, others: Iterable[Plan]) -> Estimate:
 
 
 def refuse_crowded(estimate: Estimate, usage: str) -> None:
-    """LimitError with the numbers where there is not enough room; `usage` is a command."""
+    """LimitError with the figures if the free space does not suffice; `usage` is a command."""
     if estimate.free is None or estimate.capacity_bytes <= estimate.free:
         return
     whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
     raise LimitError(
         f"{estimate.version.reference} needs {capacity(estimate.capacity_bytes)} on"
-        f" {estimate.storage_class}, and {capacity(estimate.free)}{whole} are free there"
+        f" {estimate.storage_class}, but only {capacity(estimate.free)}{whole} are free"
         f" ({said_by(estimate.source)}).",
-        f"`{usage}` shows what is cached there and what can go.",
+        f"`{usage}` shows what is cached there and what can be evicted.",
     )
 
 
 def refuse_unfit(version: Version) -> None:
-    """ConflictError where not every object of a version can be a file."""
+    """ConflictError if some objects of a version cannot be stored as files."""
     if not version.problems:
         return
     keys = f"{version.problems:,} key{'' if version.problems == 1 else 's'}"
     named = f": {', '.join(version.keys)}" if version.keys else ""
     more = " and others" if version.problems > len(version.keys) > 0 else ""
     raise ConflictError(
-        f"{keys} of {version.reference} cannot be files{named}{more}.",
+        f"{keys} of {version.reference} cannot be stored as files{named}{more}.",
         "Rename or remove these objects, then record a new version; the manifest"
-        f" ({version.manifest}index.json) says what is wrong with each.",
+        f" ({version.manifest}index.json) lists what is wrong with each.",
     )
 
 
 def said_by(source: str) -> str:
-    """Who knows how much room there is, in words."""
-    return "the budget in quartermaster.yaml" if source == "budget" else source
+    """Where the figures of free space come from, in words."""
+    return "budget in quartermaster.yaml" if source == "budget" else source
 
 
 def quantity(count: int) -> str:

@@ -13,23 +13,23 @@ from bot.datasets.ending import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.durations import format_duration
 
-# A volume and a pod are there within minutes, or never without somebody's help.
+# A volume and a pod exist within minutes, or not without help.
 LATE_AFTER = timedelta(minutes=15)
 STARTS_WITHIN = timedelta(hours=1)
 SILENT_AFTER = timedelta(minutes=15)
 ARRANGED_WITHIN = timedelta(hours=2)
-# After this what a failed cache leaves behind is for admins, who read of it every morning.
+# After this the leftovers of a failed cache are for admins, who get a report every morning.
 GONE_WITHIN = timedelta(days=1)
 _RETAIN = "Retain"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One look: PVC and Job, None where there is none, and what the pods say, taken together.
+    """What was observed: PVC and Job, None if absent, and the output of all pods combined.
 
-    `taken` names what has a name of ours but is not ours; `is_running` says that a pod runs,
-    `started_at` since when the first one does or did. `obstacle` is what keeps the volume or a
-    pod from being there; `volume` is what is left when the PVC is gone.
+    `taken` names an object that has the name of ours but is not ours. `is_running` means that a
+    pod runs, `started_at` is when the first one started. `obstacle` is why the volume or a pod
+    does not exist yet; `volume` is what is left when the PVC is deleted.
     """
 
     claim: PersistentVolumeClaim | None = None
@@ -44,22 +44,22 @@ class Seen:
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is to be done, and nothing to be written."""
+    """Do nothing, and record nothing."""
 
 
 @dataclass(frozen=True)
 class CreateClaim:
-    """Make the PVC."""
+    """Create the PVC."""
 
 
 @dataclass(frozen=True)
 class CreateJob:
-    """Make the Job that fills it."""
+    """Create the Job that fills the cache."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on; `lateness` says why it is late."""
+    """Update the status and wait; `lateness` says why it is late."""
 
     phase: Phase
     lateness: str = ""
@@ -67,29 +67,29 @@ class Follow:
 
 @dataclass(frozen=True)
 class Again:
-    """All is copied, but nobody heard how: the Job is made once more, and finds all there.
+    """Recreate the Job: it completed, but its result is unknown; the next finds all files copied.
 
-    This is written before the Job goes, so that nobody else is taken for having deleted it.
+    This is recorded before the Job is deleted, so that the deletion is not blamed on others.
     """
 
 
 @dataclass(frozen=True)
 class Arrange:
-    """Every file is there and verified, and its layout comes next."""
+    """Every file is copied and verified; run the layout next."""
 
     said: Said
 
 
 @dataclass(frozen=True)
 class Filled:
-    """Every file is there and verified."""
+    """Every file is copied and verified: the cache is ready."""
 
     said: Said
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It cannot be used; sentences say why, and what to do then. `word` is the worker's own."""
+    """The cache failed; sentences say why and what to do. `word` is the worker's reason code."""
 
     reason: str
     unblock: str = ""
@@ -113,7 +113,7 @@ class DeleteClaim:
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing is left of a cache that failed, but what `remains`, as a sentence says."""
+    """Nothing is left of a failed cache, except what `remains` describes as a sentence."""
 
     remains: str = ""
 
@@ -125,26 +125,26 @@ Decision = (
 
 
 def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> Decision:
-    """The next step for a cache, as its row and the cluster stand.
+    """The next step for a cache, from its row and what was observed in the cluster.
 
-    `best` is how long its fill takes at the volume's throughput, None where nobody knows.
+    `best` is how long its fill takes at the volume's throughput, None if unknown.
     """
     if cache.phase in ENDS:
         return _after_the_end(cache, seen, now)
     if seen.taken:
         return Fail(
-            f"There is a {seen.taken} in namespace {cache.namespace} already that is not ours, so"
-            " nothing was touched.",
-            "Cache it again: it gets another name.",
+            f"Namespace {cache.namespace} already has {seen.taken}, which belongs to something"
+            " else, so nothing was changed.",
+            "Cache it again: it gets a different name.",
         )
     if seen.claim is None:
-        return Fail("Somebody deleted its PVC.", _CACHE_AGAIN) if cache.claim_uid else CreateClaim()
+        return Fail(_NO_CLAIM, _CACHE_AGAIN) if cache.claim_uid else CreateClaim()
     if seen.claim.metadata.deletion_timestamp is not None:
-        return Fail("Somebody is deleting its PVC.", _CACHE_AGAIN)
+        return Fail("Its PVC is being deleted outside Quartermaster.", _CACHE_AGAIN)
     if cache.phase == Phase.READY:
         return DeleteJob(seen.job.uid) if seen.job is not None else Rest()
     if seen.job is None:
-        return Fail("Somebody deleted its Job.", _CACHE_AGAIN) if cache.job_uid else CreateJob()
+        return Fail(_NO_JOB, _CACHE_AGAIN) if cache.job_uid else CreateJob()
     return _filling(cache, seen.claim, seen.job, seen, (best, now))
 
 
@@ -168,13 +168,14 @@ def _filling(
     if waited > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {within}. {seen.obstacle}".strip(), _ASK_ADMIN)
-    what = "its volume is not there" if claim.status.phase == "Pending" else "its pod does not run"
-    late = f"This is late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
+    is_unbound = claim.status.phase == "Pending"
+    what = "its volume has not been created" if is_unbound else "its pod is not running"
+    late = f"Late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
     return Follow(Phase.STARTING, late)
 
 
 def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
-    """The Job of the layout has the name of the one that copied, which goes first."""
+    """The layout's Job has the name of the copying Job, which is deleted first."""
     if job.labels.get(labels.ROLE) != LAYOUT:
         return DeleteJob(job.uid)
     if has_condition(job.status.conditions, "Complete"):
@@ -183,15 +184,15 @@ def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
         said = seen.said
         if said is not None and said.event == "failed":
             return Fail(said.message, said.hint, said.keys, said.reason)
-        mend = f"Mend datasets.layouts.{cache.layout} of quartermaster.yaml, then cache it again."
+        mend = f"Fix datasets.layouts.{cache.layout} of quartermaster.yaml, then cache it again."
         return Fail(f"Its layout {cache.layout} failed. {seen.obstacle}".rstrip(), mend)
     lasted = now - cache.since
-    late = f"This is late: its files are being arranged for {format_duration(lasted)}."
+    late = f"Late: arranging its files has taken {format_duration(lasted)} so far."
     return Follow(Phase.ARRANGING, late if lasted > ARRANGED_WITHIN else "")
 
 
 def _as_copied(cache: Cache) -> Said:
-    """What the copy came to: what makes it ready counts nothing anew."""
+    """The result of the copy, from the row: the layout's Job counts nothing again."""
     return Said(
         "done",
         digest=cache.digest,
@@ -204,22 +205,22 @@ def _as_copied(cache: Cache) -> Said:
 
 
 def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: datetime) -> str:
-    """Why a fill that runs is late; empty while it is not."""
+    """Why a running fill is late; empty if it is not."""
     heard = max(filter(None, (cache.read_at, cache.started_at)), default=now)
     known = (cache.files_done, cache.bytes_done)
     has_moved = said is not None and (said.files_done, said.bytes_done) != known
     if now - heard > SILENT_AFTER and not has_moved:
-        return f"This is late: nothing was copied for {format_duration(now - heard)}."
+        return f"Late: nothing has been copied for {format_duration(now - heard)}."
     begun = cache.started_at or now
     if now - begun > late_after(cache.size_bytes, best):
         given_up = format_duration(begun + longest_time(cache.size_bytes, best) - now)
         at_best = f", which takes {format_duration(best)} at best" if best is not None else ""
-        return f"This is late for {cache.reference}{at_best}; it is given up in {given_up}."
+        return f"Late for {cache.reference}{at_best}. The fill is given up in {given_up}."
     return ""
 
 
 def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
-    """What failed leaves nothing behind; the Job goes first, so that no pod holds the PVC."""
+    """Cleans up after a failed cache; the Job is deleted first, so that no pod holds the PVC."""
     if cache.is_cleared:
         return Rest()
     is_given_up = now - (cache.ended_at or now) > GONE_WITHIN
@@ -232,21 +233,21 @@ def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
     volume = seen.volume
     if volume is not None and volume.spec.persistent_volume_reclaim_policy == _RETAIN:
         return Cleared(
-            f"Its volume {volume.name} stays, because its reclaimPolicy is Retain: an admin"
-            " deletes it."
+            f"Its volume {volume.name} is kept because its reclaimPolicy is Retain: an admin"
+            " must delete it."
         )
     return Cleared(_still_there(cache, seen)) if is_given_up else Follow(Phase.FAILED)
 
 
 def _still_there(cache: Cache, seen: Seen) -> str:
-    """What did not go within a day, as a sentence."""
+    """What still exists after a day, as a sentence."""
     if seen.volume is None:
-        what = f"PVC {cache.claim_name} is still there, and being deleted"
+        what = f"PVC {cache.claim_name} still exists and is being deleted"
     else:
         why = f" ({seen.volume.status.message})" if seen.volume.status.message else ""
         what = f"volume {seen.volume.name} is still {seen.volume.status.phase}{why}"
     within = format_duration(GONE_WITHIN)
-    return f"After {within} its {what}: an admin looks why, and `/dataset usage` names it."
+    return f"After {within} its {what}. An admin must check why; `/dataset usage` lists it."
 
 
 def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
@@ -255,25 +256,27 @@ def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
     if said is None or said.event != "done" or not (said.ready or is_open):
         return Again() if cache.job_uid is not None else DeleteJob(job.uid)
     if said.digest != cache.digest:
-        return Fail(f"What was copied is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
+        return Fail(f"The copied data is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
     return Filled(said) if said.ready else Arrange(said)
 
 
 def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decision:
-    """Why, in the worker's own words where it had any."""
+    """Why a fill failed, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys, said.reason)
     if took_too_long(job):
         lasted = format_duration(longest_time(cache.size_bytes, best))
         return Fail(
-            f"It was not filled after {lasted}. {seen.obstacle}".strip(),
-            "Ask a platform admin why the store or the volume is slow, or take a larger volume:"
-            " on many classes that is a faster one.",
+            f"It was not filled within {lasted}. {seen.obstacle}".strip(),
+            "Ask a platform admin why the store or the volume is slow, or use a larger volume:"
+            " on many classes it is faster.",
             word="deadline",
         )
     return Fail(silent_end(job), _ASK_ADMIN)
 
 
 _CACHE_AGAIN = "Cache it again."
-_ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then cache it again."
+_ASK_ADMIN = "Ask a platform admin to check it (`quartermaster doctor`), then cache it again."
+_NO_CLAIM = "Its PVC was deleted outside Quartermaster."
+_NO_JOB = "Its Job was deleted outside Quartermaster."

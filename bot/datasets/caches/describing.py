@@ -1,4 +1,4 @@
-"""A cache in one line, for lists and for the cards of datasets and versions: pure."""
+"""A cache in one line, for lists and the cards of datasets and versions. Pure: no I/O."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -10,33 +10,33 @@ from bot.durations import format_duration
 from bot.slack.markup import Markup, join, plain, when
 
 _STATES = {
-    Phase.ASKED: "about to be copied",
-    Phase.STARTING: "about to be copied",
-    Phase.FILLING: "being copied",
-    Phase.ARRANGING: "being arranged",
+    Phase.ASKED: "starting",
+    Phase.STARTING: "starting",
+    Phase.FILLING: "copying",
+    Phase.ARRANGING: "arranging files",
     Phase.READY: "ready",
-    Phase.EVICTING: "being evicted",
+    Phase.EVICTING: "evicting",
 }
 
 
 def described(cache: Cache, now: datetime) -> Markup:
-    """Where a version is cached, who used it last, and when it goes."""
+    """One line about a cache: state, size, teams, last use, and when it expires."""
     state = _STATES.get(Phase(cache.phase), cache.phase)
     if cache.phase == Phase.READY and cache.wanted != Wanted.READY:
-        state = "about to be evicted"
+        state = "eviction pending"
     said = plain(
-        f"{cache.reference} is cached on {cache.storage_class}"
-        f" ({state}, {capacity(cache.capacity_bytes)}, for {', '.join((cache.team, *cache.teams))})"
+        f"{cache.reference} on {cache.storage_class}: {state}, {capacity(cache.capacity_bytes)},"
+        f" for {', '.join((cache.team, *cache.teams))}"
     )
     if not cache.is_ready:
         return join(said, ".")
     expires = cache.leaves_at or expires_at(cache)
-    goes = join("; unless used it goes ", when(expires), ".") if expires else plain(".")
+    goes = join("; unless used, it will be evicted ", when(expires), ".") if expires else plain(".")
     return join(said, plain(f", last used {last_use(cache, now)}"), goes)
 
 
 def last_use(cache: Cache, now: datetime) -> str:
-    """`2h ago by run lane of team-a`."""
+    """When a cache was last used, and by what: `2h ago by run lane of team-a`."""
     ago = format_duration(max(now - cache.last_used_at, timedelta()))
     is_seen = cache.seen_used_at is not None and cache.seen_used_at >= cache.used_at
     return f"{ago} ago by {cache.used_by}" if cache.used_by and is_seen else f"{ago} ago"

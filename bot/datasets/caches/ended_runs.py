@@ -1,7 +1,8 @@
-"""Removes what ended runs left in a cluster, where it keeps the PVCs of a cache from going.
+"""Deletes objects of ended runs that block the deletion of a cache's PVCs.
 
-Kubernetes lets no PVC go that a pod names, even one that is over, and those of runs stay for days
-to be read. When a cache is evicted nothing holds it, so all of ours that name it have ended.
+Kubernetes does not delete a PVC that a pod mounts, even a finished one, and pods of runs are kept
+for days so that their logs can be read. A cache being evicted is not held by a live run, so all our
+pods that mount it have ended.
 """
 
 from collections.abc import Collection, Iterator
@@ -17,7 +18,7 @@ _ENDS = ("Complete", "Succeeded", "Failed")
 
 
 def clear_ended_runs(cluster: Cluster, seen: Collection[Place]) -> None:
-    """Deletes the ended Jobs of ours whose finished pods name these PVCs, with those pods."""
+    """Deletes our ended workloads whose finished pods mount these PVCs, with those pods."""
     for namespace in sorted({each for each, _ in seen}):
         runs = {
             pod.labels[labels.RUN]

@@ -1,4 +1,4 @@
-"""Evicts a cache that was marked: looks for users again, then shares, Job, PVC and volume go."""
+"""Evicts a marked cache: checks for users again, then deletes shares, Job, PVC and volume."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ _RETAIN = "Retain"
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is left of a cache in the cluster."""
+    """The objects of a cache that still exist in the cluster."""
 
     job: Job | None
     claim: PersistentVolumeClaim | None
@@ -36,7 +36,7 @@ class _Seen:
 
 
 def step(world: World, cache: Cache, now: datetime) -> Step:
-    """The next step of an eviction; OutsideError when the world did not let it."""
+    """The next step of an eviction; OutsideError if the cluster or FSx refuses it."""
     if cache.phase in ENDS:
         return Step(None)
     cluster = world.cluster(cache.cluster, "its caches are gone")
@@ -53,7 +53,9 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
         clear_ended_runs(cluster, places(cache, shares))
         names = ", ".join(sorted(each.namespace for each in shares))
         why = dict.fromkeys(each.trouble for each in shares if each.trouble)
-        return _wait(cache, now + _SHARES, " ".join([f"Its shares go first: {names}.", *why]))
+        return _wait(
+            cache, now + _SHARES, " ".join([f"Its shares are deleted first: {names}.", *why])
+        )
     seen = _look(cluster, cache)
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
         return _take_away(world, cluster, cache, seen, now)
@@ -64,7 +66,7 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
 
 
 def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
-    """Nothing is deleted yet that cannot be made again, so users still count."""
+    """Deletes Job and PVC unless something uses the cache, which cancels the eviction."""
     claim = seen.claim
     users = _users(world, cluster, cache, [], now)
     if users and cache.ready_at is not None:
@@ -82,7 +84,7 @@ def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: d
 
 
 def _watch_it_go(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
-    """Space is free when the volume is gone, not before."""
+    """Waits until the volume is deleted: only then is its space free."""
     if seen.claim is not None:
         clear_ended_runs(cluster, places(cache, ()))
         users = standing(cluster, cache, []) if now - cache.since > _PATIENCE else []
@@ -101,16 +103,18 @@ def _watch_it_go(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now:
         return _finish(cache, Parting(0, volume.name), now)
     why = f" ({volume.status.message})" if volume.status.message else ""
     obstacle = (
-        f"Its PVC is gone, but volume {volume.name} is still {volume.status.phase}{why}:"
-        f" {capacity(cache.capacity_bytes)} are not free yet."
+        f"Its PVC is deleted, but volume {volume.name} is still {volume.status.phase}{why}:"
+        f" {capacity(cache.capacity_bytes)} are not freed yet."
     )
     return _wait(cache, now + _VOLUME, obstacle if now - cache.since > _PATIENCE else "")
 
 
 def _parting(cache: Cache, imported: Import) -> Parting:
-    """What FSx gave back: the space of files, never a volume."""
+    """What FSx released: the space of files, never a volume."""
     if imported.kept:
-        return Parting(None, f"Not all was released on {imported.file_system}: {imported.kept}")
+        return Parting(
+            None, f"Not everything was released on {imported.file_system}: {imported.kept}"
+        )
     if imported.imported_at is None:
         return Parting(0)
     return Parting(cache.capacity_bytes)
@@ -130,7 +134,7 @@ def _look(cluster: Cluster, cache: Cache) -> _Seen:
 def _users(
     world: World, cluster: Cluster, cache: Cache, shares: list[Share], now: datetime
 ) -> list[str]:
-    """Rows first, and then the cluster, live."""
+    """What uses the cache: by the rows first, then by live reads of the cluster."""
     held = world.database.read(lambda session: holding(session, cache, now))
     return held + standing(cluster, cache, shares)
 

@@ -1,4 +1,4 @@
-"""When a cache that nobody uses is to go, and what a sweep does about it. Pure: no I/O."""
+"""When an unused cache expires, and what a sweep does about it. Pure: no I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from itertools import chain
 from bot.datasets.caches.tables import Cache
 from bot.durations import format_duration
 
-# A sweep comes every five minutes; after a longer pause people may not have seen our notices.
+# A sweep runs every five minutes; after a longer pause people may not have seen the notices.
 LONGEST_PAUSE = timedelta(hours=1)
 _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Found:
-    """A ready cache as a sweep finds it; `users` say who uses it now, `pins` who pinned it."""
+    """A ready cache in a sweep; `users` and `pins` are sentences about what needs it."""
 
     cache: Cache
     users: tuple[str, ...] = ()
@@ -23,13 +23,13 @@ class Found:
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody needs it."""
+        """Whether nothing uses or pins it."""
         return not (self.users or self.pins)
 
 
 @dataclass(frozen=True)
 class Leave:
-    """That a cache is to go, not before `at`, and why, as a sentence."""
+    """A reason to evict a cache at `at` or later, as a sentence."""
 
     at: datetime
     why: str
@@ -37,7 +37,7 @@ class Leave:
 
 @dataclass(frozen=True)
 class Announce:
-    """Tell people that it goes at `at`."""
+    """Announce that the cache will be evicted at `at`."""
 
     at: datetime
     why: str
@@ -45,21 +45,21 @@ class Announce:
 
 @dataclass(frozen=True)
 class Withdraw:
-    """It stays after all."""
+    """Cancel the announced eviction."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Evict:
-    """Nobody objected in time."""
+    """Evict the cache: its notice has ended."""
 
 
 Action = Announce | Withdraw | Evict | None
 
 
 def expires_at(cache: Cache) -> datetime | None:
-    """When a cache goes if nobody uses it any more; None where it never does for that reason."""
+    """When a cache expires if it stays unused; None if it never does."""
     if cache.keep_seconds is None:
         return None
     expires = cache.last_used_at + timedelta(seconds=cache.keep_seconds)
@@ -67,14 +67,14 @@ def expires_at(cache: Cache) -> datetime | None:
 
 
 def lead(cache: Cache, notice: timedelta) -> timedelta:
-    """How long before its end people are told: half of its time where that is less."""
+    """How long before its expiry a cache is announced: at most half of the time it is kept."""
     if cache.keep_seconds is None:
         return notice
     return min(notice, timedelta(seconds=cache.keep_seconds) / 2)
 
 
 def expiring(found: Sequence[Found], notice: timedelta, now: datetime) -> dict[str, Leave]:
-    """The caches whose time is up or nearly so, by their ids."""
+    """The caches that have expired or will within the notice, by their ids."""
     leaves = {}
     for each in found:
         expires = expires_at(each.cache)
@@ -84,7 +84,7 @@ def expiring(found: Sequence[Found], notice: timedelta, now: datetime) -> dict[s
 
 
 def soonest(*reasons: Mapping[str, Leave]) -> dict[str, Leave]:
-    """Of several reasons to go, by the ids of caches, the one that comes first for each."""
+    """The earliest of several reasons for each cache, by id."""
     found: dict[str, Leave] = {}
     for cache_id, leave in chain.from_iterable(each.items() for each in reasons):
         found[cache_id] = min(found.get(cache_id, leave), leave, key=lambda each: each.at)
@@ -92,7 +92,7 @@ def soonest(*reasons: Mapping[str, Leave]) -> dict[str, Leave]:
 
 
 def is_after_a_pause(swept_at: datetime | None, now: datetime) -> bool:
-    """Whether the clock jumped or the bot stood still since the last sweep, if there was any."""
+    """Whether the last sweep is missing or too long ago, or the clock jumped since then."""
     if swept_at is None:
         return True
     return not -_CLOCKS_DIFFER <= now - swept_at <= LONGEST_PAUSE
@@ -101,7 +101,7 @@ def is_after_a_pause(swept_at: datetime | None, now: datetime) -> bool:
 def action(
     found: Found, leave: Leave | None, notice: timedelta, *, anew: bool, now: datetime
 ) -> Action:
-    """What to do about a cache; `anew` has notices given again before anything goes."""
+    """What to do about a cache; with `anew` it is announced again before it is evicted."""
     cache = found.cache
     if leave is None or not found.is_free:
         return Withdraw(_why_it_stays(found)) if cache.noticed_at is not None else None
@@ -114,23 +114,24 @@ def action(
 
 
 def capped(actions: Mapping[str, Action], found: Sequence[Found], most: int) -> set[str]:
-    """The caches to evict in one sweep: those whose time came first."""
+    """The ids of caches to evict in one sweep: at most so many, the longest overdue first."""
     due = [each.cache for each in found if isinstance(actions.get(each.cache.id), Evict)]
     due.sort(key=lambda cache: (cache.leaves_at or cache.since, cache.id))
     return {each.id for each in due[:most]}
 
 
-_ANEW = "The bot did not look for a while, so this is announced anew."
+_ANEW = "The bot did not check for a while, so this notice is posted again."
 
 
 def _unused(cache: Cache, now: datetime) -> str:
     unused = format_duration(max(now - cache.last_used_at, timedelta()))
     keep = format_duration(timedelta(seconds=cache.keep_seconds or 0))
     put_off = " and its extension ends" if cache.expires_after is not None else ""
-    return f"Nobody has used it for {unused}{put_off}; it stays {keep} after its last use."
+    return f"It has been unused for {unused}{put_off}; it is kept {keep} after its last use."
 
 
 def _why_it_stays(found: Found) -> str:
     return next(
-        iter((*found.users, *found.pins)), "It was extended or used, or there is room again."
+        iter((*found.users, *found.pins)),
+        "It was extended or used, or there is enough free space again.",
     )

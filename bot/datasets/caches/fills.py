@@ -1,4 +1,4 @@
-"""Fills and the volumes they are on, which keep what they can do, or are boosted, meanwhile."""
+"""Fills and their volumes, whose throughput is kept or boosted during the fill."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ _GOING_ON = (*_COPYING, Phase.ARRANGING)
 
 
 def begins(session: Session, cache: Cache) -> None:
-    """The cache is about to be filled."""
+    """Registers the fill of a cache as a use of its volume."""
     place = ClaimPlace(cache.cluster, cache.namespace, cache.claim_name)
     keeping.use(session, place, (CACHE, cache.id), f"the fill of {cache.reference}")
 
@@ -25,7 +25,7 @@ def begins(session: Session, cache: Cache) -> None:
 def boost(
     session: Session, cache: Cache, claim: PersistentVolumeClaim | None, now: datetime
 ) -> None:
-    """Has the volume boosted, where somebody wants that, once it is there."""
+    """Starts the boost of the volume, if one was requested, once the volume exists."""
     is_bound = claim is not None and claim.status.phase == "Bound" and bool(cache.volume_name)
     if cache.boost_by is None or cache.boost_id is not None or not is_bound:
         return
@@ -45,17 +45,17 @@ def boost(
 
 
 def boost_of(session: Session, cache: Cache) -> Markup | None:
-    """How far the boost of a cache is; None where nobody wants one."""
+    """The progress of the boost of a cache; None if none was requested."""
     if cache.boost_by is None:
         return None
     if cache.boost_id is not None:
         return boosting.told(session, cache.boost_id)
     is_coming = cache.phase in _COPYING and cache.wanted == Wanted.READY
-    return plain("begins when its volume is there" if is_coming else "none: it was filled before")
+    return plain("starts when its volume exists" if is_coming else "none: it was already filled")
 
 
 def ends(session: Session, cache: Cache, now: datetime) -> None:
-    """It is filled, or never will be."""
+    """Ends the use of the volume by the fill, which has ended or was given up."""
     keeping.leave(session, (CACHE, cache.id), now)
 
 

@@ -11,12 +11,12 @@ _SHOWN_USES = 5
 
 
 def by_id(session: Session, cache_id: str) -> Cache | None:
-    """The cache of that id, whatever became of it."""
+    """The cache of that id, in any phase."""
     return session.get(Cache, cache_id)
 
 
 def live(session: Session, dataset_id: str) -> Sequence[Cache]:
-    """The caches of a dataset that are there, or are to be; newest first."""
+    """The caches of a dataset that have not ended; newest first."""
     return session.scalars(
         select(Cache)
         .where(col(Cache.dataset_id) == dataset_id, col(Cache.ended_at).is_(None))
@@ -25,7 +25,7 @@ def live(session: Session, dataset_id: str) -> Sequence[Cache]:
 
 
 def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cache]:
-    """The caches of a version in a cluster that are there or are to be; ready ones first."""
+    """The caches of a version in a cluster that have not ended; ready ones first."""
     return session.scalars(
         select(Cache)
         .where(
@@ -38,7 +38,7 @@ def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cach
 
 
 def live_of_each(session: Session, dataset_ids: Sequence[str]) -> dict[str, list[Cache]]:
-    """The caches of each of these datasets that are there, or are to be, by dataset id."""
+    """The caches of these datasets that have not ended, by dataset id."""
     found: dict[str, list[Cache]] = {each: [] for each in dataset_ids}
     rows = session.scalars(
         select(Cache)
@@ -51,7 +51,7 @@ def live_of_each(session: Session, dataset_ids: Sequence[str]) -> dict[str, list
 
 
 def uses(session: Session, version_id: str) -> tuple[Sequence[Use], int]:
-    """The last few who read a version, the newest first, and how many there were in all."""
+    """The last few uses of a version, the newest first, and their total number."""
     chosen = col(Use.version_id) == version_id
     newest = session.scalars(
         select(Use).where(chosen).order_by(col(Use.subject_id).desc()).limit(_SHOWN_USES)

@@ -1,4 +1,4 @@
-"""Has FSx import the names of a version's files, which a Job then reads, once and whole."""
+"""Fills a cache on FSx: FSx imports the file names, then a Job reads every file once."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -29,23 +29,23 @@ IMPORTING, READING = "importing", "verifying"
 _AGAIN = timedelta(seconds=30)
 _LEAST_PATIENCE, _SLOWEST_PER_SECOND = timedelta(hours=6), 200
 _CACHE_AGAIN = "Cache it again."
-# What FSx will answer again however often it is asked.
+# Errors that FSx returns again, however often it is asked.
 _FINAL = frozenset({"BadRequest", "UnsupportedOperation", "IncompatibleParameterError", UNLINKED})
 
 
 def connect(settings: Settings) -> Fsx:
-    """FSx as it is configured now; StorageError where it is not."""
+    """A client for FSx as configured now; StorageError if it is not configured."""
     datasets = settings.datasets
     if datasets is None or datasets.fsx is None:
         raise StorageError(
-            "datasets.fsx is not in quartermaster.yaml any more.",
-            "A platform admin has to put it back until no cache is on FSx.",
+            "datasets.fsx is no longer in quartermaster.yaml.",
+            "A platform admin must add it again until no cache is on FSx.",
         )
     return Fsx(datasets.fsx)
 
 
 def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
-    """The next step of an import; None where nothing is left to do before the files are read."""
+    """The next step of an import; None if nothing is left to do before the files are read."""
     imported = world.database.read(lambda session: session.get(Import, cache.id))
     if imported is None or cache.phase not in {Phase.ASKED, Phase.STARTING, Phase.FILLING}:
         return None
@@ -61,15 +61,15 @@ def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | 
         except StorageError as error:
             if error.code not in _FINAL:
                 raise
-            mend = error.hint or "An admin looks at it in FSx."
+            mend = error.hint or "An admin must check it in FSx."
             return _fail(world, cache, Fail(error.message, mend), now)
 
 
 def _look(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
-    """Whether the file system is linked as the configuration says."""
+    """Checks that the file system is linked as configured, and records its addresses."""
     found = link_of(fsx, imported.linked)
     if found is None:
-        return _wait(cache, f"File system {imported.file_system} is being made.", now)
+        return _wait(cache, f"File system {imported.file_system} is being created.", now)
     system, link = found
 
     def save(session: Session) -> None:
@@ -96,19 +96,21 @@ def _begin(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: dat
 
 
 def busy(file_system: str) -> str:
-    """What a task waits for, as a sentence."""
-    return f"FSx does one task of a file system at a time, and another one of {file_system} runs."
+    """What a task waits for if another one runs, as a sentence."""
+    return (
+        f"FSx runs one task per file system at a time, and {file_system} has another one running."
+    )
 
 
 def _follow(world: World, fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
     task = fsx.task(imported.task_id)
     if task is None:
-        said = f"FSx does not know {imported.task_id} any more, nor whether it was done."
+        said = f"FSx no longer knows {imported.task_id}, so its result is unknown."
         return _fail(world, cache, Fail(said, _CACHE_AGAIN), now)
     if task.lifecycle == "SUCCEEDED":
         return Step(now + SOON, lambda session: _imported(session, cache.id, now))
     if task.lifecycle not in {"PENDING", "EXECUTING"}:
-        mend = "Look at the folder in FSx, then cache it again."
+        mend = "Check the folder in FSx, then cache it again."
         return _fail(world, cache, Fail(failure(task), mend), now)
     longest = _LEAST_PATIENCE + timedelta(seconds=cache.objects / _SLOWEST_PER_SECOND)
     if now - (imported.begun_at or now) > longest:
@@ -121,10 +123,10 @@ def _follow(world: World, fsx: Fsx, cache: Cache, imported: Import, now: datetim
 def _volume(
     world: World, cluster: Cluster, cache: Cache, imported: Import, now: datetime
 ) -> Step | None:
-    """The volume that names the file system; None once it is there."""
+    """Creates the PersistentVolume of the folder; None once it exists."""
     volume = volume_there(cluster, cache)
     if volume is None and cache.claim_uid is not None:
-        return None  # Somebody has deleted it, as the PVC will show.
+        return None  # It was deleted by others, which the PVC will show.
     if volume is None:
         try:
             cluster.create(VOLUMES, volume_of_import(cache, imported, cluster.installation))
@@ -136,8 +138,8 @@ def _volume(
         return Step(now + SOON)
     ours = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
     if not ours.items() <= volume.labels.items():
-        said = f"There is a PersistentVolume {volume.name} already that is not ours, so nothing"
-        return _fail(world, cache, Fail(f"{said} of it was touched.", _CACHE_AGAIN), now)
+        said = f"PersistentVolume {volume.name} already exists and belongs to something else"
+        return _fail(world, cache, Fail(f"{said}, so it was not changed.", _CACHE_AGAIN), now)
     return None
 
 
@@ -152,7 +154,7 @@ def _imported(session: Session, cache_id: str, now: datetime) -> None:
 
 
 def _show(session: Session, cache_id: str, task: Task, now: datetime) -> None:
-    """How far the import is, on the card."""
+    """Shows the progress of the import on the card."""
     cache = session.get_one(Cache, cache_id)
     if cache.phase != Phase.FILLING:
         cache.phase, cache.since, cache.stage = Phase.FILLING, now, IMPORTING
@@ -166,7 +168,7 @@ def _wait(cache: Cache, why: str, now: datetime) -> Step:
 
 
 def waiting(cache_id: str, why: str) -> Callable[[Session], None]:
-    """Puts what it waits for on the card."""
+    """Shows on the card what the cache is waiting for."""
 
     def save(session: Session) -> None:
         cache = session.get_one(Cache, cache_id)

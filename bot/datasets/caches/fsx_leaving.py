@@ -1,6 +1,6 @@
-"""What is taken back of a cache on FSx once its PVC is gone: its volume, its task, its space.
+"""Cleans up a cache on FSx after its PVC is deleted: its volume, its task and its space.
 
-The file system itself and the names in it stay, and so does what is in the bucket.
+The file system, the file names in it and the objects in the bucket are kept.
 """
 
 from collections.abc import Callable
@@ -26,14 +26,14 @@ from bot.errors import StorageError
 
 _AGAIN = timedelta(seconds=30)
 _PATIENCE = timedelta(hours=12)
-# However often FSx is asked, it will not release these files.
+# Errors after which FSx never releases these files, however often it is asked.
 _FINAL = frozenset(
     {"BadRequest", "UnsupportedOperation", "IncompatibleParameterError", "FileSystemNotFound"}
 )
 
 
 def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
-    """The next step; None where nothing is left, or the cache is not on FSx."""
+    """The next step; None if nothing is left to do, or the cache is not on FSx."""
     imported = world.database.read(lambda session: session.get(Import, cache.id))
     if imported is None or imported.released_at is not None:
         return None
@@ -57,7 +57,7 @@ def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | 
 
 
 def _end_import(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
-    """An import that nobody waits for keeps others of its file system from beginning."""
+    """Cancels an import that is no longer needed; it would block others of its file system."""
     task = next(
         (
             each
@@ -70,7 +70,7 @@ def _end_import(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step
         return Step(now, _done(cache.id, "", now))
     if task.lifecycle != "CANCELING":
         fsx.cancel(task.id)
-    return Step(now + _AGAIN, waiting(cache.id, f"Its import is being ended: {task.id}."))
+    return Step(now + _AGAIN, waiting(cache.id, f"Cancelling its import: {task.id}."))
 
 
 def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: datetime) -> Step:
@@ -82,26 +82,26 @@ def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: d
         task = begun(fsx, imported, Kind.RELEASE, installation)
         if task is None:
             return Step(now + _AGAIN, _noted(cache.id, None, busy(imported.file_system), now))
-        said = f"Its space is being released: {standing(task)}."
+        said = f"Releasing its space: {standing(task)}."
         return Step(now + _AGAIN, _noted(cache.id, task, said, now))
     task = fsx.task(imported.release_id)
     if task is not None and task.is_going_on:
-        said = f"Its space is being released: {standing(task)}."
+        said = f"Releasing its space: {standing(task)}."
         return Step(now + _AGAIN, waiting(cache.id, said))
     return Step(now, _done(cache.id, _kept(task), now))
 
 
 def _kept(task: Task | None) -> str:
-    """What was not released, as a sentence; empty where all of it was."""
+    """What was not released, as a sentence; empty if everything was."""
     if task is None:
-        return "FSx does not know its task any more, nor what that has released."
+        return "FSx no longer knows its task, so what it released is unknown."
     if task.lifecycle != "SUCCEEDED":
         return failure(task)
     return f"{task.failed:,} of {task.total:,} files were not released." if task.failed else ""
 
 
 def _noted(cache_id: str, task: Task | None, why: str, now: datetime) -> Callable[[Session], None]:
-    """What a release waits for; and its task, once there is one."""
+    """Records what a release waits for, and its task once there is one."""
     show = waiting(cache_id, why)
 
     def save(session: Session) -> None:

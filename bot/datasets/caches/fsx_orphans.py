@@ -1,7 +1,7 @@
-"""File systems of FSx that outlived the PersistentVolume they were made for: reported, not more.
+"""Finds leftover file systems of FSx. They are reported, never deleted.
 
-What FSx can prove is not enough to delete one (docs/decisions/0011): nothing there
-tells who mounts it.
+FSx cannot prove that a file system is unused (docs/decisions/0011): it does not report who
+mounts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,18 +23,18 @@ from bot.datasets.fsx.client import Fsx
 DRIVER = "fsx.csi.aws.com"
 _RELEASED, _FAILED, _RETAIN = "Released", "Failed", "Retain"
 _LEAVING = "DELETING"
-# One is there before the PersistentVolume that it is made for.
+# A file system exists before the PersistentVolume that it is created for.
 _YOUNG = timedelta(hours=1)
-# So its CSI driver names the PersistentVolume that a file system is made for.
+# The tag by which the CSI driver names the PersistentVolume that a file system is created for.
 _MADE_FOR = "CSIVolumeName"
 _DELETE = "aws fsx delete-file-system --region {} --file-system-id {}"
 
 
 class FsxOrphans:
-    """Finds file systems that only a released PersistentVolume names, or none any more.
+    """Finds file systems to which only a released PersistentVolume refers, or none any more.
 
-    Without a PersistentVolume those count alone that are known to be of this installation: made
-    for a cache of it, or tagged with its id.
+    One without a PersistentVolume counts only if it is known to be of this installation: created
+    for one of its caches, or tagged with its id.
     """
 
     kind = "FSx file system"
@@ -44,7 +44,7 @@ class FsxOrphans:
         self._settings = settings
 
     def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
-        """What is left over of a cluster; StorageError when FSx cannot tell."""
+        """The leftover file systems of a cluster; StorageError if FSx cannot be queried."""
         datasets = self._settings().datasets
         if datasets is None or datasets.fsx is None or cluster.name != datasets.cluster:
             return ()
@@ -64,12 +64,12 @@ class FsxOrphans:
         ]
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
-        """Nothing: it is for people who can see who mounts it."""
-        return ["The bot deletes no file systems."]
+        """Deletes nothing: only people can see who mounts a file system."""
+        return ["The bot does not delete file systems."]
 
 
 def _named(volumes: Sequence[PersistentVolume]) -> Mapping[str, list[PersistentVolume]]:
-    """The volumes that name each file system."""
+    """The PersistentVolumes that refer to each file system, by its id."""
     found: dict[str, list[PersistentVolume]] = {}
     for volume in volumes:
         csi = volume.spec.csi
@@ -79,7 +79,7 @@ def _named(volumes: Sequence[PersistentVolume]) -> Mapping[str, list[PersistentV
 
 
 def _made_for_caches(session: Session) -> Mapping[str, Cache]:
-    """The caches that had volumes, by the names of these."""
+    """The caches that had volumes, by the names of their volumes."""
     rows = session.exec(select(Cache).where(col(Cache.volume_name) != ""))
     return {each.volume_name: each for each in rows}
 
@@ -90,24 +90,26 @@ def _why(
     made: Mapping[str, Cache],
     cluster: Cluster,
 ) -> Iterator[tuple[str, str]]:
-    """What it is known by as left over, and its storage class; at most one, often none."""
+    """Why a file system counts as left over, and its storage class; one pair or none."""
     if named_by:
         released = named_by[0]
         if all(map(_is_over, named_by)):
-            said = f"PersistentVolume {released.name} names it, and is {released.status.phase}."
+            said = f"PersistentVolume {released.name} refers to it and is {released.status.phase}."
             yield said, released.spec.storage_class_name
         return
     volume = system.tags.get(_MADE_FOR, "")
     if volume in made:
         cache = made[volume]
-        said = f"It was made for the cache of {cache.reference}; its PersistentVolume is gone."
+        said = (
+            f"It was created for the cache of {cache.reference}; its PersistentVolume was deleted."
+        )
         yield said, cache.storage_class
     elif system.tags.get(labels.INSTALLATION) == cluster.installation:
-        yield f"It has the tag {labels.INSTALLATION}, and no PersistentVolume names it.", ""
+        yield f"It has the tag {labels.INSTALLATION}, and no PersistentVolume refers to it.", ""
 
 
 def _is_over(volume: PersistentVolume) -> bool:
-    """Whether it is bound to nothing, and its driver is not about to delete what it names."""
+    """Whether it is not bound, and its driver is not about to delete its storage."""
     keeps = volume.spec.persistent_volume_reclaim_policy == _RETAIN
     return volume.status.phase == _FAILED or (volume.status.phase == _RELEASED and keeps)
 
@@ -132,7 +134,7 @@ def _orphan(
         storage_class=system.storage,
         size_bytes=system.size_bytes,
         monthly_price=price * system.size_bytes / GIB if price is not None else None,
-        why=f"{why} FSx does not tell who mounts it.",
+        why=f"{why} FSx does not report who mounts it.",
         command=_DELETE.format(region, system.id),
         made_at=system.made_at,
         found_at=now,

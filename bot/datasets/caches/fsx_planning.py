@@ -1,4 +1,4 @@
-"""Whether a version can be imported by FSx, as far as the configuration and the rows tell."""
+"""Whether FSx can import a version, by the configuration and the rows."""
 
 import math
 
@@ -19,14 +19,14 @@ def space(version: Version) -> int:
 
 
 def refuse_options(storage_class: str, size: int | None, layout: str | None) -> None:
-    """UsageError for what needs a volume of the cache's own."""
+    """UsageError for options that need a volume of the cache's own."""
     why = f"{storage_class} is a file system that shows the objects of a bucket"
     if size is not None:
         raise UsageError(f"{why}, so there is no size to choose.", "Leave out --size.")
     if layout:
         raise UsageError(
-            f"{why}, and to rearrange its files would change these.",
-            "Leave out --layout, or take another class with --class.",
+            f"{why}, and rearranging its files would change those objects.",
+            "Leave out --layout, or use another class with --class.",
         )
 
 
@@ -34,20 +34,20 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
     """The row of an import, without its cache's id; nothing is written.
 
     Raises:
-        ConflictError: the version is not in what the file system is linked to, or its folder is
-            that of another cache, which the import would change.
+        ConflictError: the version is outside the repository linked to the file system, or the
+            import would change the folder of another cache.
     """
     place = place_of(version.source, linked)
     if place is None:
         raise ConflictError(
-            f"{version.reference} is in {version.source}, and {storage_class} shows only what is in"
+            f"{version.reference} is in {version.source}, but {storage_class} shows only"
             f" {linked.repository}.",
             "Cache it on another class with --class.",
         )
     if not is_mountable(place.folder):
         raise ConflictError(
-            f"Folder {place.folder} of {storage_class} cannot be mounted: its name has more than"
-            " letters, digits and . _ - = + @.",
+            f"Folder {place.folder} of {storage_class} cannot be mounted: its name has characters"
+            " other than letters, digits and . _ - = + @.",
             "Cache it on another class with --class.",
         )
     there = session.exec(
@@ -58,9 +58,9 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
     for imported, cache in there:
         if overlap(imported.folder, place.folder):
             raise ConflictError(
-                f"{cache.reference} is in folder {imported.folder} of {storage_class}, which the"
-                f" import of {version.reference} would change.",
-                f"Evict {cache.reference} first, or take another class with --class.",
+                f"{cache.reference} is in folder {imported.folder} of {storage_class}, which"
+                f" importing {version.reference} would change.",
+                f"Evict {cache.reference} first, or use another class with --class.",
             )
     return Import(
         cache_id="",

@@ -1,4 +1,4 @@
-"""The volume and PVC by which a cache on FSx is seen, and the Job that reads its files once."""
+"""The PersistentVolume and PVC of a cache on FSx, and the Job that reads its files once."""
 
 from collections.abc import Mapping
 
@@ -18,10 +18,10 @@ _MANY = ["ReadWriteMany"]
 
 
 def volume_of_import(cache: Cache, imported: Import, installation: str) -> Manifest:
-    """A volume of the version's folder, for the PVC of the cache alone.
+    """A PersistentVolume of the version's folder, only for the PVC of the cache.
 
-    The client mounts that folder as a fileset, so that nobody sees the rest of the file system by
-    it. It stays when that PVC goes: nobody may delete a file system through it.
+    The client mounts that folder as a fileset, so that the rest of the file system is not visible
+    through it. Its reclaim policy is Retain, so that deleting the PVC never deletes a file system.
     """
     metadata = metadata_of(cache, cache.claim_name, installation)
     del metadata["namespace"]
@@ -48,7 +48,7 @@ def volume_of_import(cache: Cache, imported: Import, installation: str) -> Manif
 
 
 def claim_of_import(cache: Cache, installation: str) -> Manifest:
-    """The PVC of that volume."""
+    """The PVC of the imported cache, bound to that volume by name."""
     return {
         "metadata": metadata_of(cache, cache.claim_name, installation),
         "spec": {
@@ -67,7 +67,7 @@ def reading_job(
     stores: Mapping[str, Store],
     place: Place,
 ) -> Manifest:
-    """The Job that reads every file once, so that it is loaded, and compares it."""
+    """The Job that reads every file once, which loads it, and verifies it."""
     used = {name: stores[name] for name in (version.store, version.manifest_store)}
     arguments = [
         *("verify", "--manifest", version.manifest),
@@ -80,7 +80,7 @@ def reading_job(
     pod = worker_pod(datasets, used, arguments)
     mount(pod, cache.claim_name)
     pod["containers"][0]["volumeMounts"][-1]["readOnly"] = True
-    # Files belong to whom their objects say, and are not to be changed.
+    # The owner of files comes from their objects and must not be changed.
     del pod["securityContext"]["fsGroup"], pod["securityContext"]["fsGroupChangePolicy"]
     give_processors(pod, datasets.fill_cpus)
     metadata = metadata_of(cache, cache.job_name, place.installation)
@@ -88,6 +88,6 @@ def reading_job(
 
 
 def volume_there(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
-    """The volume of that name, whosever it is."""
+    """The PersistentVolume with the name of the cache's, ours or not; None if there is none."""
     found = cluster.list(VOLUMES, fields=f"metadata.name={cache.claim_name}")
     return next(iter(found), None)

@@ -1,4 +1,4 @@
-"""PVCs in the namespaces of teams that nobody was seen to mount for long."""
+"""PVCs in the namespaces of teams that no pod has mounted for a long time."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from bot.datasets.caches.sights import Sight, teams_by_namespace, used_at
 
 @dataclass(frozen=True)
 class Idle:
-    """A PVC that no pod was seen to mount since `since`; never, where it `was_mounted` not.
+    """A PVC that no pod has been seen to mount since `since`, or ever if not `was_mounted`.
 
-    `monthly_price` is None where the class has no price, `size_bytes` where nobody knows.
+    `monthly_price` is None if the class has no price, `size_bytes` if the size is unknown.
     """
 
     namespace: str
@@ -37,10 +37,10 @@ def find(
     there: Mapping[str, PersistentVolumeClaim],
     now: datetime,
 ) -> list[Idle]:
-    """The PVCs that are idle, the largest first; asks the cluster for pods of their namespaces.
+    """The idle PVCs, the largest first; lists the pods of their namespaces.
 
-    `noted` is what sweeps have kept, `there` are all PVCs that the cluster has now, by uid. Copies
-    of datasets do not count.
+    `noted` is what sweeps have recorded, `there` are all PVCs of the cluster by uid. Caches of
+    datasets and their shares do not count.
     """
     if settings.datasets is None or settings.datasets.idle_claims == "off":
         return []

@@ -18,14 +18,14 @@ _VOLUME = "data"
 
 @dataclass(frozen=True)
 class Place:
-    """Whose cluster a Job is for, and after how long it is given up."""
+    """The installation that a Job belongs to, and the time after which it is given up."""
 
     installation: str
     longest_seconds: int
 
 
 def claim_of(cache: Cache, installation: str) -> Manifest:
-    """The PVC that a cache is kept on; many nodes mount it."""
+    """The PVC of a cache; many nodes can mount it."""
     return {
         "metadata": metadata_of(cache, cache.claim_name, installation),
         "spec": {
@@ -39,7 +39,7 @@ def claim_of(cache: Cache, installation: str) -> Manifest:
 def fill_job(
     cache: Cache, version: Version, datasets: Datasets, stores: Mapping[str, Store], place: Place
 ) -> Manifest:
-    """The Job that copies a version onto its PVC, in several pods where that is configured."""
+    """The Job that copies a version to its PVC, in several pods if that is configured."""
     used = {name: stores[name] for name in (version.store, version.manifest_store)}
     arguments = [
         *("fill", "--manifest", version.manifest),
@@ -69,10 +69,10 @@ def fill_job(
 
 
 def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: Place) -> Manifest:
-    """The Job that lets a layout rearrange what is copied, then makes that ready.
+    """The Job that runs a layout on the copied files, then makes them ready.
 
-    It takes the place of the one that copied, under its name, and is told apart by its role. The
-    layout sees the files and nothing else.
+    It replaces the copying Job under the same name and differs by its role label. The layout sees
+    the files and nothing else.
     """
     pod = worker_pod(datasets, {}, ["finish", "--target", TARGET, "--digest", cache.digest])
     mount(pod, cache.claim_name)
@@ -94,12 +94,12 @@ def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: Place) -
 
 
 def growing(digest: str) -> str:
-    """Where on a volume the files are that `fill --keep-open` copied; docs/datasets.md has it."""
+    """The path on a volume of what `fill --keep-open` copied (docs/datasets.md)."""
     return f".filling-{digest.partition(':')[2][:_DIGEST_SHOWN]}/tree/files"
 
 
 def metadata_of(cache: Cache, name: str, installation: str) -> Manifest:
-    """What an object of a cache is called, and whose it is."""
+    """The metadata of an object of a cache: name, namespace and labels."""
     ours = {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,
@@ -111,13 +111,13 @@ def metadata_of(cache: Cache, name: str, installation: str) -> Manifest:
 
 
 def mount(pod: Manifest, claim: str) -> None:
-    """Lets a worker's pod see a PVC; its mount is the last one of the container."""
+    """Mounts a PVC in a worker's pod, as the last mount of the container."""
     pod["volumes"].append({"name": _VOLUME, "persistentVolumeClaim": {"claimName": claim}})
     pod["containers"][0]["volumeMounts"].append({"name": _VOLUME, "mountPath": TARGET})
-    # To look through half a million files at each start, only to change none, takes minutes.
+    # Checking half a million files at each start, only to change none, takes minutes.
     pod["securityContext"]["fsGroupChangePolicy"] = "OnRootMismatch"
 
 
 def give_processors(pod: Manifest, cpus: int) -> None:
-    """Limits the processors of a worker's pod, which reads as many objects as these can check."""
+    """Limits the CPUs of a worker's pod; it reads as many objects at once as they can verify."""
     pod["containers"][0]["resources"]["limits"]["cpu"] = str(cpus)

@@ -1,4 +1,4 @@
-"""The verbs of caches that are there: evict, pin, extend, touch; nothing outside is called."""
+"""The verbs for existing caches: evict, pin, unpin, extend, touch, keep. Rows only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from bot.slack.messages import refresh_cards
 
 @dataclass(frozen=True)
 class Pinning:
-    """A pin as somebody asks for it."""
+    """A requested pin: why, and until when."""
 
     reason: str
     until: datetime
@@ -36,8 +36,8 @@ class Pinning:
 class KeepingService:
     """What handlers call; every verb writes within the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    People are `Caller`s of a team whose right to use the verb has been checked already. `words`
+    formats a command as people type it.
     """
 
     def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
@@ -47,7 +47,7 @@ class KeepingService:
     def choose(
         self, session: Session, team: str, reference: Reference, storage_class: str | None
     ) -> Cache:
-        """The cache that a team means; UserError says which there are."""
+        """The cache that a reference means; UserError lists the caches if it is ambiguous."""
         dataset = finding.dataset(session, team, reference.name, self._words)
         there = list(caching.live(session, dataset.id))
         if reference.version is not None:
@@ -64,45 +64,44 @@ class KeepingService:
             raise NotFoundError(f"{reference.spelled} is not cached{where}.", hint)
         example = f"{found[0].reference} --class {found[0].storage_class}"
         raise UsageError(
-            f"{reference.spelled} is cached several times:"
-            f" {', '.join(_named(each) for each in found)}.",
+            f"{reference.spelled} has several caches: {', '.join(_named(each) for each in found)}.",
             f"Name the version and the class, for example {example}.",
         )
 
     def get(self, session: Session, caller: Caller, cache_id: str) -> Cache:
-        """The cache behind a button, where the caller's team may use its dataset."""
+        """The cache behind a button; NotFoundError if the caller's team may not use its dataset."""
         cache = caching.by_id(session, cache_id)
         dataset = session.get(Dataset, cache.dataset_id) if cache is not None else None
         if cache is None or dataset is None or not dataset.is_for(caller.team or ""):
-            raise NotFoundError("This cache is not known any more.")
+            raise NotFoundError("This cache was not found.")
         self._refuse_leaving(cache)
         return cache
 
     def team_of(self, session: Session, cache_id: str) -> str | None:
-        """The team that a cache was made for; None where there is no such cache."""
+        """The team that requested a cache; None if there is no such cache."""
         cache = caching.by_id(session, cache_id)
         return cache.team if cache is not None else None
 
     def refuse_evicting(self, caller: Caller, cache: Cache) -> None:
-        """UserError unless the caller's team may evict the cache."""
+        """UserError unless the caller's team may evict the cache, and it exists."""
         if caller.team != cache.team and Role.ADMIN not in caller.roles:
             raise NotAllowedError(
                 f"{_named(cache)} was cached by {cache.team}; only that team can evict it.",
-                "Ask one of them, or an admin.",
+                "Ask a member of that team or an admin.",
             )
         self._refuse_leaving(cache)
 
     def evict(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> Cache:
-        """Has a cache evicted, unless anybody needs it; the cluster is looked at afterwards."""
+        """Marks a cache for eviction unless a row needs it; the cluster is checked afterwards."""
         self.refuse_evicting(caller, cache)
-        why = f"<@{caller.person}> asked for it."
+        why = f"Requested by <@{caller.person}>."
         mark(session, cache, Mark(_actor(caller), why), now)
         return cache
 
     def pin(
         self, session: Session, caller: Caller, cache: Cache, asked: Pinning, now: datetime
     ) -> Cache:
-        """Keeps a cache until a moment, used or not; renews an earlier pin of the same person."""
+        """Pins a cache until a moment; replaces an earlier pin of the same person."""
         self._refuse_leaving(cache)
         holds.take(
             session,
@@ -124,7 +123,7 @@ class KeepingService:
     def unpin(
         self, session: Session, caller: Caller, cache: Cache, *, everybody: bool, now: datetime
     ) -> list[str]:
-        """Ends one's own pin, or those of all; the people whose pins they were."""
+        """Removes the caller's pin, or all pins; returns the people whose pins they were."""
         pins = [
             each for each in holds.on(session, CACHE, cache.id, now) if each.subject_kind == PIN
         ]
@@ -145,14 +144,14 @@ class KeepingService:
     def extend(
         self, session: Session, caller: Caller, cache: Cache, by: timedelta, now: datetime
     ) -> Cache:
-        """Puts the eviction of a cache off by that much."""
+        """Postpones the expiry of a cache by that much."""
         expires = self._expires(cache)
         return self.extend_until(session, caller, cache, max(expires, now) + by, now)
 
     def extend_until(
         self, session: Session, caller: Caller, cache: Cache, until: datetime, now: datetime
     ) -> Cache:
-        """Puts the eviction of a cache off until then; one that stays longer is left as it is."""
+        """Postpones the expiry of a cache until then, if it is not kept longer already."""
         self._refuse_leaving(cache)
         expires = self._expires(cache)
         if until > expires:
@@ -163,7 +162,7 @@ class KeepingService:
         return cache
 
     def touch(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> Cache:
-        """Counts as use of a cache just now."""
+        """Marks a cache as used now."""
         self._refuse_leaving(cache)
         cache.used_at = now
         self._note(session, caller, cache, ("touch", {}), now)
@@ -177,12 +176,15 @@ class KeepingService:
         what: tuple[Dataset, int | None],
         now: datetime,
     ) -> list[Cache]:
-        """How long caches of a dataset stay unused (0: for ever, None: as usual); those there."""
+        """Sets how long unused caches of a dataset are kept; returns its existing caches.
+
+        0 seconds stand for ever, None for the default.
+        """
         dataset, seconds = what
         if caller.team != dataset.team:
             raise NotAllowedError(
-                f"{dataset.name} belongs to {dataset.team}; only that team can say how long its"
-                " caches stay.",
+                f"{dataset.name} belongs to {dataset.team}; only that team can set how long its"
+                " caches are kept.",
                 "Pin or extend a cache instead.",
             )
         dataset.keep_seconds = seconds
@@ -202,23 +204,28 @@ class KeepingService:
         refresh_cards(session, cache.subject, live=not cache.is_ready)
 
     def _expires(self, cache: Cache) -> datetime:
-        """When it goes; a class that is crowded may take it earlier, and one without an end."""
+        """When a cache expires; ConflictError if it does not.
+
+        A class that is too full may have announced an earlier end, or one for a cache without end.
+        """
         expires = cache.leaves_at or expires_at(cache) or cache.expires_after
         if expires is None:
             raise ConflictError(
-                f"{_named(cache)} does not expire: it stays until somebody evicts it.",
-                f"`{self._words(f'dataset pin {cache.reference}')}` keeps it from being evicted.",
+                f"{_named(cache)} does not expire: it is kept until it is evicted.",
+                f"`{self._words(f'dataset pin {cache.reference}')}` protects it from eviction.",
             )
         return expires
 
     def _refuse_leaving(self, cache: Cache) -> None:
         if not cache.is_live:
             raise ConflictError(
-                f"{_named(cache)} is gone.",
+                f"{_named(cache)} no longer exists.",
                 f"`{self._words(f'dataset cache {cache.reference}')}` caches it again.",
             )
         if cache.wanted != Wanted.READY:
-            raise ConflictError(f"{_named(cache)} is being evicted.", "Its card follows it.")
+            raise ConflictError(
+                f"{_named(cache)} is being evicted.", "Its card shows the progress."
+            )
 
     def _refuse_others(self, caller: Caller, cache: Cache, pins: list[Hold]) -> None:
         may = caller.may(Right.DATASET_UNPIN_ANY)
@@ -227,7 +234,7 @@ class KeepingService:
             people = ", ".join(f"<@{each.subject_id}>" for each in pins)
             raise NotAllowedError(
                 f"{_named(cache)} is pinned by {people}.",
-                f"They can unpin it, and so can a lead of {cache.team} or an admin.",
+                f"They, a lead of {cache.team} or an admin can unpin it.",
             )
 
     def _note(
@@ -244,7 +251,7 @@ class KeepingService:
 
 
 def keep_seconds(settings: Settings, dataset: Dataset, team: str) -> int | None:
-    """How long a team's caches of a dataset stay when nobody uses them; None for ever."""
+    """How long a team's unused caches of a dataset are kept; None for ever."""
     if dataset.keep_seconds is not None:
         return dataset.keep_seconds or None
     usual = settings.keep_caches(team)

@@ -1,4 +1,4 @@
-"""What is answered to those who evict, pin, extend or touch a cache: pure."""
+"""Answers to evict, pin, unpin, extend, touch and keep. Pure: no I/O."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -19,84 +19,83 @@ Words = Callable[[str], str]
 
 
 def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> Reply:
-    """What evicting a cache would do, with the button that does it; ConflictError if needed."""
+    """What evicting a cache would do, with a button; ConflictError if something needs it."""
     refuse_needed(cache, found.users)
     freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
-    there, again = "are removed from there", "copies"
+    there, again = "are deleted from there", "copies"
     if found.is_imported:
         there, again = "are released, and their names stay", "imports"
     if found.retained:
-        freed = (
-            f"frees nothing: its volume {found.retained} stays, because its reclaimPolicy is Retain"
-        )
+        kept_by = f"its volume {found.retained} is kept because its reclaimPolicy is Retain"
+        freed = f"frees nothing: {kept_by}"
     lines = (
         join("Evicting ", code(cache.reference), plain(f" {freed}."
              f" {cache.objects:,} files, {size(cache.size_bytes)}, {there}."
              f" It was last used {last_use(cache, now)}.")),
-        join(undo(cache, words), plain(f" {again} it again; version and manifest stay in the"
-             " catalogue, and nothing in the source is touched.")),
+        join(undo(cache, words), plain(f" {again} it again. The version and its manifest stay"
+             " in the catalogue; the source is not changed.")),
     )  # fmt: skip
     return Reply(lines, buttons=(Button(EVICT, "Evict", cache.id, style="danger"),))
 
 
 def leaving(cache: Cache, words: Words) -> Reply:
-    """That it is being evicted."""
+    """Acknowledges an eviction."""
     return Reply(
         (
             join("Evicting ", code(cache.reference), plain(f" from {cache.storage_class}."
-                 " Who uses it is looked at once more before anything is deleted.")),
+                 " Its use is checked once more before anything is deleted.")),
             join(undo(cache, words), " caches it again."),
         )
     )  # fmt: skip
 
 
 def undo(cache: Cache, words: Words) -> Markup:
-    """The command that caches it again."""
+    """The command that caches an evicted version again."""
     return code(words(f"dataset cache {cache.reference} --class {cache.storage_class}"))
 
 
 def pinned(cache: Cache, until: datetime, words: Words) -> Reply:
-    """Until when it stays now."""
+    """Acknowledges a pin: until when, and how to remove it."""
     undo_words = words(f"dataset unpin {cache.reference}")
     return Reply(
         (
             join(code(cache.reference), plain(f" on {cache.storage_class} is pinned until "),
-                 when(until), ": nobody and nothing evicts it before."),
-            join(code(undo_words), " ends that."),
+                 when(until), ". It is not evicted before then."),
+            join(code(undo_words), " removes the pin."),
         )
     )  # fmt: skip
 
 
 def unpinned(cache: Cache, people: Sequence[str]) -> Reply:
-    """Whose pins ended, and what keeps it now."""
+    """Whose pins were removed, and when the cache expires now."""
     whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
     said = join(code(cache.reference), plain(f" on {cache.storage_class} is no longer pinned by "))
     return Reply((join(said, *whose, ". ", stays(cache)),))
 
 
 def extended(cache: Cache) -> Reply:
-    """How long it stays now."""
-    return Reply((join(code(cache.reference), plain(f" on {cache.storage_class} stays. "),
+    """Acknowledges an extension: when the cache expires now."""
+    return Reply((join(code(cache.reference), plain(f" stays on {cache.storage_class}. "),
                        stays(cache)),))  # fmt: skip
 
 
 def stays(cache: Cache) -> Markup:
-    """When it goes if nobody uses it."""
+    """When a cache is evicted if it stays unused."""
     expires = expires_at(cache)
     if expires is None:
         return plain("It does not expire.")
-    return join("Unless somebody uses it, it is evicted ", when(expires), ".")
+    return join("Unless it is used, it will be evicted ", when(expires), ".")
 
 
 def kept(dataset: Dataset, seconds: int | None, there: int) -> Reply:
-    """How long the caches of a dataset stay from now on."""
+    """How long the caches of a dataset are kept from now on."""
     if seconds is None:
-        how = "as long as the team's settings say"
+        how = "for the time in the team's settings"
     elif seconds == 0:
-        how = "until somebody evicts them"
+        how = "until they are evicted"
     else:
         how = f"{format_duration(timedelta(seconds=seconds))} after their last use"
-    also = f" That holds for {there} that {'is' if there == 1 else 'are'} there, too."
+    also = f" This also applies to {there} existing cache{'' if there == 1 else 's'}."
     return Reply(
-        (join("Caches of ", code(dataset.name), plain(f" stay {how}.{also if there else ''}")),)
+        (join("Caches of ", code(dataset.name), plain(f" are kept {how}.{also if there else ''}")),)
     )

@@ -1,4 +1,4 @@
-"""Which caches are used now, or were a moment ago: by the pods that there are, whoever's."""
+"""Which caches are used now or were used recently, by all pods that mount them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bot.datasets.caches.users import OVER, Place, is_filler, places
 
 @dataclass(frozen=True)
 class Use:
-    """When a cache was used last as far as pods tell, by whom, and who uses it now."""
+    """The last use of a cache by pods: when, by which, and what uses it now."""
 
     at: datetime
     by: str
@@ -24,9 +24,9 @@ class Use:
 def look(
     cluster: Cluster, caches: Mapping[str, tuple[Cache, Iterable[Share]]], now: datetime
 ) -> dict[str, Use]:
-    """The use of caches by their ids; ClusterError when it cannot be told.
+    """The use of caches by their ids; ClusterError if pods cannot be listed.
 
-    Pods that are over count until when they ended, all others until now.
+    A pod that has ended counts as use until its end, any other until now.
     """
     owners: dict[Place, Cache] = {}
     for cache, shares in caches.values():

@@ -1,4 +1,4 @@
-"""Caches whose volumes Trident does not find any more, since somebody moved them."""
+"""Caches whose volumes Trident cannot find because they were moved in Azure."""
 
 from sqlmodel import Session
 
@@ -7,12 +7,12 @@ from bot.volumes.records import ClaimPlace, refuse_stale, stale, why_it_stays
 
 
 def refuse_lost(session: Session, cache: Cache, doing: str) -> None:
-    """ConflictError while it is lost; `doing` goes on after "It cannot be"."""
+    """ConflictError if a cache is lost; `doing` completes "It cannot be ..."."""
     refuse_stale(session, _place(cache), doing)
 
 
 def lost(session: Session, cache: Cache) -> str:
-    """Why a cache that is lost is not deleted, as a sentence; empty for any other."""
+    """Why a lost cache must not be deleted, as a sentence; empty if it is not lost."""
     found = stale(session, _place(cache))
     return why_it_stays(found) if found is not None else ""
 

@@ -1,4 +1,4 @@
-"""Marks caches for eviction and takes marks back: each compares before it sets."""
+"""Marks caches for eviction and removes marks, by compare-and-set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from bot.slack.messages import refresh_cards
 
 @dataclass(frozen=True)
 class Mark:
-    """Who wants a cache evicted (None: the bot's own rules), and why, as a sentence."""
+    """Who requested an eviction (no person: the bot's own rules), and why, as a sentence."""
 
     actor: Actor
     why: str
 
 
 def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
-    """Wants a cache evicted; ConflictError names who needs it, or that somebody was first.
+    """Marks a cache for eviction; ConflictError if something needs it, or it is marked already.
 
-    Runs take their holds by the same comparison, so that of the two only one succeeds.
+    Runs take their holds by the same comparison, so that only one of the two succeeds.
     """
     refuse_lost(session, cache, "evicted")
     refuse_needed(cache, holding(session, cache, now))
@@ -45,7 +45,9 @@ def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
         .values(wanted=Wanted.EVICT, evict_by=asked.actor.person, evict_at=now, evict_why=asked.why)
     )
     if cast("CursorResult[Any]", marked).rowcount != 1:
-        raise ConflictError(f"{cache.reference} is being evicted already.", "Its card follows it.")
+        raise ConflictError(
+            f"{cache.reference} is already being evicted.", "Its card shows the progress."
+        )
     session.expire(cache)
     facts = {"name": cache.reference, "class": cache.storage_class, "why": asked.why}
     record(session, asked.actor, "dataset.evict", (CACHE, cache.id), facts, at=now)
@@ -54,12 +56,13 @@ def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
 
 
 def refuse_needed(cache: Cache, users: Sequence[str]) -> None:
-    """ConflictError where anybody needs the cache."""
+    """ConflictError if there are users of the cache, naming the first of them."""
     if users:
         others = f" And {len(users) - _NAMED} more." if len(users) > _NAMED else ""
         raise ConflictError(
-            f"{cache.reference} on {cache.storage_class} stays. {' '.join(users[:_NAMED])}{others}",
-            "It can be evicted when nobody needs it any more.",
+            f"{cache.reference} cannot be evicted from {cache.storage_class}."
+            f" {' '.join(users[:_NAMED])}{others}",
+            "Evict it when it is no longer needed.",
         )
 
 
@@ -67,7 +70,7 @@ _NAMED = 5
 
 
 def begin(session: Session, cache_id: str, now: datetime) -> None:
-    """From here on it goes: nobody used it when it was looked at after the mark."""
+    """Starts the eviction of a marked cache that nothing uses."""
     cache = session.get_one(Cache, cache_id)
     cache.phase, cache.since, cache.obstacle, cache.trouble = Phase.EVICTING, now, "", ""
     cache.called_off = cache.noticed_at = cache.leaves_at = None
@@ -78,14 +81,14 @@ def begin(session: Session, cache_id: str, now: datetime) -> None:
 
 
 def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetime) -> None:
-    """Takes the mark back, because something turned out to need the cache; says so, once.
+    """Cancels an eviction because something uses the cache, and reports that once.
 
-    That counts as use, so that it is not announced again at once.
+    It counts as use, so that the eviction is not announced again at once.
     """
     cache = session.get_one(Cache, cache_id)
     if cache.wanted != Wanted.EVICT or not cache.is_live:
         return
-    cache.called_off = f"It was to be evicted, but is used. {' '.join(users[:_NAMED])}"
+    cache.called_off = f"Its eviction was cancelled: it is in use. {' '.join(users[:_NAMED])}"
     cache.wanted, cache.obstacle, cache.trouble = Wanted.READY, "", ""
     if cache.phase == Phase.EVICTING:
         cache.phase, cache.since = Phase.READY, now
@@ -102,14 +105,14 @@ def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetim
 
 @dataclass(frozen=True)
 class Parting:
-    """What an eviction left: bytes that are free again, and a volume that stays, by its name."""
+    """The result of an eviction: bytes freed, and the name of a volume that is kept."""
 
     freed_bytes: int | None
     retained: str = ""
 
 
 def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> None:
-    """It is evicted; says what that gave back."""
+    """Records that a cache is evicted, and reports how much space that freed."""
     cache = session.get_one(Cache, cache_id)
     cache.phase, cache.since, cache.ended_at = Phase.EVICTED, now, now
     cache.freed_bytes, cache.is_cleared = parting.freed_bytes, True
@@ -129,7 +132,7 @@ def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> 
 
 
 def waiting(session: Session, cache_id: str, obstacle: str) -> None:
-    """What an eviction waits for, on the card."""
+    """Shows on the card what an eviction is waiting for."""
     cache = session.get_one(Cache, cache_id)
     cache.trouble = ""
     if cache.obstacle != obstacle:
@@ -139,7 +142,7 @@ def waiting(session: Session, cache_id: str, obstacle: str) -> None:
 
 
 def remember_volume(session: Session, cache_id: str, name: str) -> None:
-    """Which volume is behind its PVC, for when the PVC is gone."""
+    """Records the volume of a cache's PVC, which is needed after the PVC is deleted."""
     cache = session.get_one(Cache, cache_id)
     cache.volume_name = name
     session.add(cache)

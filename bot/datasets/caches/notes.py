@@ -1,4 +1,4 @@
-"""What is said in the threads of a cache's cards when its fill has ended."""
+"""Messages in the threads of a cache's cards when its fill has ended."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -15,28 +15,28 @@ _MOST_KEYS = 3
 
 
 def filled(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
-    """That it can be used, and how; whoever asked for it is mentioned."""
+    """Reports that a cache is ready and how to use it; mentions the requester."""
     amount = f"{files(cache.objects)}, {size(cache.size_bytes)}"
     use = words(f"train submit NAME --data {cache.reference}:/data")
     said = [
         plain(f"{cache.reference} is cached on {cache.storage_class}: {amount}."),
-        join("Runs read it below /data: ", code(use)),
+        join("Runs read it under /data: ", code(use)),
     ]
     _say(session, cache, "filled", said, now)
 
 
 def failed(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
-    """Why it cannot be used, and what to do; whoever asked for it is mentioned."""
+    """Reports why a cache failed and what to do; mentions the requester."""
     said = [sentence(f"{cache.reference} was not cached. {cache.reason}"
                      if cache.ready_at is None else
-                     f"{cache.reference} is not cached any more. {cache.reason}")]  # fmt: skip
+                     f"{cache.reference} is no longer cached. {cache.reason}")]  # fmt: skip
     if cache.keys:
-        said.append(plain(f"The first keys it is about: {', '.join(cache.keys[:_MOST_KEYS])}."))
+        said.append(plain(f"First keys affected: {', '.join(cache.keys[:_MOST_KEYS])}."))
     if cache.unblock:
         said.append(sentence(cache.unblock))
     if cache.stage == CHANGED:
         again = words(f"dataset version {cache.reference.partition('@')[0]}")
-        said.append(join("What it holds now is another version: ", code(again), " records it."))
+        said.append(join("Its source now holds a different version: ", code(again), " records it."))
     _say(session, cache, "failed", said, now, is_bad=True)
 
 
@@ -49,7 +49,7 @@ def _say(
     *,
     is_bad: bool = False,
 ) -> None:
-    """In the thread of every card; there whoever asked for it is mentioned."""
+    """Posts in the thread of every card, and mentions whom that card belongs to."""
     for place in places_of(session, cache.subject):
         owner = place.owner or cache.person
         lines = (join(person(owner), " ", said[0]), *said[1:])

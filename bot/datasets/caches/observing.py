@@ -1,4 +1,4 @@
-"""Looks at the PVC of a cache, at the Job that fills it and at its pods, live."""
+"""Observes the PVC of a cache, the Job that fills it and its pods, by live reads."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from bot.datasets.saying import Said, last_progress, last_said
 
 
 def observe(cluster: Cluster, cache: Cache) -> Seen:
-    """What the cluster shows of a cache; ClusterError when it cannot be told."""
+    """What the cluster shows of a cache; ClusterError if a read fails."""
     claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
     job = cluster.get(JOBS, cache.job_name, cache.namespace)
     has_ended = cache.phase in ENDS
@@ -53,7 +53,7 @@ def _filling(cluster: Cluster, cache: Cache, claim: PersistentVolumeClaim, job: 
 
 
 def _speakers(found: Iterable[Pod], *, is_complete: bool) -> list[Pod]:
-    """The pod of each shard whose words count."""
+    """For each shard the pod whose output counts."""
     shards = defaultdict(list)
     for pod in found:
         shards[pod.metadata.annotations.get(labels.INDEX, "0")].append(pod)
@@ -62,7 +62,7 @@ def _speakers(found: Iterable[Pod], *, is_complete: bool) -> list[Pod]:
 
 
 def _together(cluster: Cluster, speakers: Sequence[Pod], shards: int) -> Said | None:
-    """What all pods say, as one would; how each failed counts once none is left that goes on."""
+    """The output of all pods combined into one; a failure of any counts first."""
     last, counts = [], []
     for pod in speakers:
         lines = pods.last_lines(cluster, pod)
@@ -118,30 +118,30 @@ def _progress(last: Sequence[Said], counts: Sequence[Said]) -> Said:
 def _obstacle(
     cluster: Cluster, claim: PersistentVolumeClaim, job: Job, found: Sequence[Pod]
 ) -> str:
-    """What keeps a volume or a pod from being there; a volume's driver knows why it is not."""
+    """Why the volume or a pod does not exist yet, as the driver or Kubernetes reports it."""
     if claim.status.phase == "Pending":
         said = pods.warning(cluster, claim.namespace, claim.uid)
         if said:
-            return said.replace("Kubernetes warns", "Its volume is not made", 1)
+            return said.replace("Kubernetes warns", "Its volume is not created", 1)
     is_layout = job.labels.get(labels.ROLE) == LAYOUT
     last_words = _last_words(cluster, found) if is_layout else ""
     return last_words or pods.obstacle(cluster, found)
 
 
 def _last_words(cluster: Cluster, found: Sequence[Pod]) -> str:
-    """How the layout of a pod ended that did not end well, and what it said last."""
+    """The exit code and last output of a layout that failed; empty if none did."""
     for pod in found:
         for status in pod.status.init_container_statuses:
             end = status.state.terminated
             if end is not None and end.exit_code:
                 text = pods.tail(cluster, pod, LAYOUT)
-                said = f" Its last words: {text}" if text else ""
-                return f"It ended with exit code {end.exit_code}.{said}"
+                said = f" Its last output: {text}" if text else ""
+                return f"It exited with code {end.exit_code}.{said}"
     return ""
 
 
 def volume_of(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
-    """The volume it had; one that somebody has bound to another PVC since is not it."""
+    """The volume of a cache, unless it has been bound to another PVC since."""
     if not cache.volume_name:
         return None
     place = (cache.namespace, cache.claim_name)
@@ -153,6 +153,6 @@ def volume_of(cluster: Cluster, cache: Cache) -> PersistentVolume | None:
 
 
 def is_ours(object_: ClusterObject, cache: Cache, uid: str | None, installation: str) -> bool:
-    """Whether an object was made for a cache by this installation; one of a known uid is that."""
+    """Whether this installation created an object for a cache; a known uid must match."""
     marks = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: installation}
     return marks.items() <= object_.labels.items() and uid in {None, object_.uid}

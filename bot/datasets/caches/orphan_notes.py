@@ -1,4 +1,4 @@
-"""What is said of things that caches left over: once a day, to those who look after the cluster."""
+"""The daily report of objects that caches left over, for the platform admins."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ _DELETE = """kubectl patch pv {} -p '{{"spec":{{"persistentVolumeReclaimPolicy":
 
 @dataclass(frozen=True)
 class Left:
-    """What was found in a cluster: objects that no row needs, and PVCs that nobody mounts.
+    """What was found in a cluster: objects that no row needs, and PVCs that no pod mounts.
 
-    `unasked` says, by the kind of what may be left over there, which clouds could not be asked.
+    `unasked` has, by kind of object, why a cloud could not be queried.
     """
 
     cluster: str
@@ -36,7 +36,7 @@ class Left:
 
 
 def report(session: Session, settings: Settings, left: Left, now: datetime) -> None:
-    """Tells the admins' channel, or else the approvers', what is left over, if anything is."""
+    """Posts leftovers, if there are any, to the admins' channel, or else to the approvers'."""
     channel = settings.slack.admin_channel or settings.approvals.channel
     if not (left.orphans or left.idle or left.unasked) or channel is None:
         return
@@ -45,10 +45,10 @@ def report(session: Session, settings: Settings, left: Left, now: datetime) -> N
     lines = []
     if shown:
         whole = " ".join(headings(left.orphans))
-        lines.append(plain(f"{whole} Nothing is removed unless somebody says so."))
+        lines.append(plain(f"{whole} Nothing is deleted without confirmation."))
         lines += [described(each, now) for each in shown]
     lines += [
-        join(plain(f"What is left over of kind {kind} is not known. "), sentence(why))
+        join(plain(f"Leftovers of kind {kind} are unknown. "), sentence(why))
         for kind, why in left.unasked.items()
     ]
     lines += _unused(left.idle, settings, now)
@@ -58,19 +58,21 @@ def report(session: Session, settings: Settings, left: Left, now: datetime) -> N
 
 
 def _unused(idle: Sequence[Idle], settings: Settings, now: datetime) -> Iterator[Markup]:
-    """PVCs of teams that nobody mounts, the largest first; people remove them, or nobody does."""
+    """PVCs of teams that no pod mounts, the largest first; only people delete them."""
     if not idle or settings.datasets is None or settings.datasets.idle_claims == "off":
         return
     long = format_duration(settings.datasets.idle_claims)
     whole = capacity(sum(each.size_bytes or 0 for each in idle))
     prices = [each.monthly_price for each in idle if each.monthly_price is not None]
     cost = f", {sum(prices):,.2f} a month as far as prices are known" if prices else ""
-    count = f"{len(idle)} PVC{' of a team was' if len(idle) == 1 else 's of teams were'}"
-    yield plain(f"{count} not seen mounted for {long}, {whole} in all{cost}. The bot removes none.")
+    count = f"{len(idle)} PVC{' of a team has' if len(idle) == 1 else 's of teams have'}"
+    yield plain(
+        f"{count} not been seen mounted for {long}, {whole} in total{cost}. The bot deletes none."
+    )
     for each in idle[:_MOST]:
         yield _unused_claim(each, now)
     if len(idle) > _MOST:
-        yield plain(f"And {len(idle) - _MOST} more, which are smaller.")
+        yield plain(f"And {len(idle) - _MOST} smaller ones.")
 
 
 def _unused_claim(idle: Idle, now: datetime) -> Markup:
@@ -88,21 +90,21 @@ def _unused_claim(idle: Idle, now: datetime) -> Markup:
 
 
 def headings(left: Sequence[Orphan]) -> Iterator[str]:
-    """How many things are left over in the cluster and outside of it, and how large they are."""
+    """How many objects are left over in the cluster and outside it, and their total size."""
     inside = [each for each in left if each.kind in _IN_CLUSTER]
     outside = [each for each in left if each.kind not in _IN_CLUSTER]
     if inside:
         one = len(inside) == 1
         count = f"{len(inside)} object{'' if one else 's'}"
         verb = "is" if one else "are"
-        yield f"{count} of datasets that no row needs {verb} left over, {_whole(inside)} in all."
+        yield f"{count} of datasets {verb} left over and not needed, {_whole(inside)} in total."
     if outside:
         one = len(outside) == 1
-        count = f"{len(outside)} volume{'' if one else 's'} outside of the cluster"
+        count = f"{len(outside)} volume{'' if one else 's'} outside the cluster"
         verb = "belongs" if one else "belong"
         prices = [each.monthly_price for each in outside if each.monthly_price is not None]
         cost = f", {sum(prices):,.2f} a month as far as prices are known" if prices else ""
-        yield f"{count} {verb} to nothing in it any more, {_whole(outside)} in all{cost}."
+        yield f"{count} no longer {verb} to anything in it, {_whole(outside)} in total{cost}."
 
 
 def _whole(left: Sequence[Orphan]) -> str:
@@ -110,17 +112,17 @@ def _whole(left: Sequence[Orphan]) -> str:
 
 
 def described(orphan: Orphan, now: datetime) -> Markup:
-    """What it is, how large and old, and how it goes."""
+    """One line about a leftover object: kind, size, age, and how to delete it."""
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     facts = ", ".join(_facts(orphan, now)) or "unknown"
     said = join(plain(f"{orphan.kind} "), code(place), plain(f": {facts}."))
     if orphan.kind == _VOLUME:
-        said = join(said, " Its reclaimPolicy keeps it; this lets its driver delete it: ",
+        said = join(said, " Its reclaimPolicy keeps it. To let its driver delete it: ",
                     code(_DELETE.format(orphan.name)))  # fmt: skip
     if orphan.why:
         said = join(said, " ", sentence(orphan.why))
     if orphan.command:
-        said = join(said, " The bot does not remove it; this does, for good: ",
+        said = join(said, " The bot does not delete it. To delete it permanently: ",
                     code(orphan.command))  # fmt: skip
     return join(said, " ", sentence(orphan.trouble)) if orphan.trouble else said
 
@@ -132,18 +134,18 @@ def _facts(orphan: Orphan, now: datetime) -> Iterator[str]:
     if orphan.monthly_price is not None:
         yield f"{orphan.monthly_price:,.2f} a month"
     if orphan.made_at is not None:
-        yield f"made {format_duration(max(now - orphan.made_at, timedelta()))} ago"
+        yield f"created {format_duration(max(now - orphan.made_at, timedelta()))} ago"
 
 
 def is_removable(orphan: Orphan) -> bool:
-    """Whether it has a button: volumes and what has a command are for admins of their place."""
+    """Whether the bot can delete it; volumes and what has a command are for admins."""
     return orphan.kind != _VOLUME and not orphan.command
 
 
 def remove_button(orphan: Orphan) -> Button:
-    """What removes it, after a question."""
+    """The button that deletes it, after a confirmation."""
     text = (
-        f"{orphan.kind} {orphan.namespace}/{orphan.name} is deleted with all that is on it."
+        f"Deletes {orphan.kind} {orphan.namespace}/{orphan.name} and everything on it."
         " This cannot be undone."
     )
     confirm = Confirm(f"Remove {orphan.name}?"[:100], text, "Remove")

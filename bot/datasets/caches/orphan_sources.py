@@ -1,4 +1,4 @@
-"""Where else something may be left over: outside of the cluster, as volumes of a cloud are."""
+"""Sources of leftovers outside the cluster, such as the volumes of a cloud."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,33 +11,33 @@ from bot.errors import OutsideError
 
 
 class OrphanSource(Protocol):
-    """A cloud in which volumes may have outlived what they were made for."""
+    """A cloud whose volumes may outlive the objects that they were created for."""
 
     @property
     def kind(self) -> str:
-        """What its orphans are, as people read it; those of no other source are so."""
+        """The kind of its orphans, as people read it; unique among the sources."""
 
     def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
-        """What is left over of a cluster, none where nothing is set up for that.
+        """The leftovers of a cluster; none if the source is not configured.
 
-        `why` of each says as a sentence what it is known by; with a `command` nobody gets a
-        button. OutsideError when it cannot be told.
+        `why` of each is a sentence that says how it was recognised; one with a `command` gets no
+        button. OutsideError if the cloud cannot be queried.
         """
 
     def remove(self, cluster: Cluster, orphan: Orphan) -> list[str]:
-        """Removes one, after another look; sentences say why not, and then nothing was done."""
+        """Deletes one after another check; returned sentences say why it was not deleted."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What sources told: what they found, and by their kind why others could not be asked."""
+    """The results of all sources: what was found, and by kind why a query failed."""
 
     found: Sequence[Orphan] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> Asked:
-    """What all of them find; that one cannot be asked keeps the others from nothing."""
+    """Queries all sources; if one fails, the others are still queried."""
     found: list[Orphan] = []
     failed: dict[str, str] = {}
     for source in sources:

@@ -1,4 +1,4 @@
-"""Finds what caches and surveys left over, and clouds keep; removes it only when people say so."""
+"""Finds objects that caches and surveys left over; deletes them only when people confirm."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from bot.datasets.tables import Version, lane
 from bot.due import wake
 from bot.volumes.records import ClaimPlace, stale, why_it_stays
 
-# A row is written before its objects are made, and cleared after they are gone.
+# A row is written before its objects are created, and cleared after they are deleted.
 _YOUNG = timedelta(hours=1)
 _REMOVABLE: dict[str, Resource[Any]] = {JOBS.kind: JOBS, PVCS.kind: PVCS}
 _ROWS: tuple[tuple[str, type[Cache] | type[Share] | type[Version] | type[Push]], ...] = (
@@ -34,14 +34,14 @@ _ROWS: tuple[tuple[str, type[Cache] | type[Share] | type[Version] | type[Push]],
 
 
 def look_for_orphans(settings: Settings, session: Session, now: datetime) -> None:
-    """Has what was left over looked for soon."""
+    """Schedules a search for leftover objects."""
     if settings.datasets is not None:
         cluster = settings.datasets.cluster
         wake(session, ORPHAN, cluster, lane(cluster), now)
 
 
 def present(session: Session, cluster: str) -> Sequence[Orphan]:
-    """What is known to be left over in a cluster, the oldest first."""
+    """The leftover objects of a cluster that are known, the oldest first."""
     return session.exec(
         select(Orphan)
         .where(col(Orphan.cluster) == cluster, col(Orphan.gone_at).is_(None))
@@ -50,7 +50,7 @@ def present(session: Session, cluster: str) -> Sequence[Orphan]:
 
 
 class OrphanController:
-    """Keeps the list of what was left over in each cluster."""
+    """Keeps the list of leftover objects of each cluster."""
 
     kind = ORPHAN
 
@@ -59,7 +59,7 @@ class OrphanController:
         self._sources = sources
 
     def step(self, row_id: str) -> Step:
-        """Removes what people want removed, then looks anew; OutsideError if that cannot be."""
+        """Deletes what people confirmed, then searches again; OutsideError if that fails."""
         settings, cluster = self._world.settings(), self._world.clusters.get(row_id)
         if settings.datasets is None or cluster is None:
             return Step(None)
@@ -87,14 +87,14 @@ class OrphanController:
         return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says why what people want removed is still there."""
+        """Notes why objects whose deletion was confirmed still exist."""
         for orphan in present(session, row_id):
             if orphan.wanted_by is not None:
                 orphan.trouble = trouble.sentence
                 session.add(orphan)
 
     def _remove(self, cluster: Cluster, orphan: Orphan) -> list[str]:
-        """Removes it; returns who needs it, and then nothing was done."""
+        """Deletes an object; if something needs it, returns what does and deletes nothing."""
         place = ClaimPlace(cluster.name, orphan.namespace, orphan.name)
         moved = self._world.database.read(lambda session: stale(session, place))
         if moved is not None and orphan.kind == PVCS.kind:
@@ -117,7 +117,7 @@ class OrphanController:
         return found + self._volumes(cluster, namespace)
 
     def _volumes(self, cluster: Cluster, namespace: str) -> list[Orphan]:
-        """Volumes that outlived the PVC of a cache of ours."""
+        """Released volumes whose PVC was that of one of our caches."""
         released = {
             volume.spec.claim_ref.name: volume
             for volume in cluster.list(VOLUMES)
@@ -141,7 +141,7 @@ class OrphanController:
 def _unneeded(
     session: Session, objects: Iterable[tuple[str, ClusterObject]]
 ) -> Iterator[tuple[str, ClusterObject]]:
-    """The objects of which no row knows any more, or whose row is done with them."""
+    """The objects that have no row any more, or whose row no longer needs them."""
     for kind, each in objects:
         for label, rows in _ROWS:
             row_id = each.labels.get(label)
@@ -178,7 +178,7 @@ def _orphan(cluster: str, kind: str, found: Any) -> Orphan:
 def _delete(cluster: Cluster, orphan: Orphan) -> list[str]:
     resource = _REMOVABLE.get(orphan.kind)
     if resource is None:
-        return ["Only an admin of the cluster can remove it."]
+        return ["Only a cluster admin can delete it."]
     if resource is PVCS:
         users = needing(cluster, frozenset({(orphan.namespace, orphan.name)}))
         if users:

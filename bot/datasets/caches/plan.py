@@ -1,4 +1,4 @@
-"""What somebody wants cached: as they said it, and as it would be made."""
+"""A request for a cache: as it was typed, and as it would be carried out."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,11 +13,11 @@ from bot.errors import UsageError
 
 @dataclass(frozen=True)
 class Wish:
-    """What `/dataset cache` was told; no size stands for the least that will do.
+    """The arguments of `/dataset cache`; without a size the smallest that fits is used.
 
-    `keep` is how long it stays when nobody uses it, None where that was not said. `teams` are to
-    use it besides the one that asks. A volume that `is_boosted` can do more while it is filled.
-    With `is_meant` nobody is asked whether it is.
+    `keep` is how long the cache is kept unused, None if not given. `teams` will use it besides
+    the caller's team. `is_boosted` raises the throughput of its volume during the fill. `is_meant`
+    skips the confirmation.
     """
 
     reference: Reference
@@ -32,13 +32,13 @@ class Wish:
 
     @property
     def keep_seconds(self) -> int | None:
-        """How long it stays unused, None for ever or where that was not said."""
+        """How long the cache is kept unused; None for ever, or if not given."""
         return round(self.keep.total_seconds()) if isinstance(self.keep, timedelta) else None
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """How long a cache is to stay unused, None for ever; whether somebody said so."""
+    """How long a cache is kept unused, None for ever; `is_told` if a person chose that."""
 
     seconds: int | None
     is_told: bool
@@ -49,7 +49,7 @@ class Keeping:
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is made once it is confirmed: the value of a button, so its keys are short."""
+    """What is created on confirmation: the value of a button, so its keys are short."""
 
     version_id: str = msgspec.field(name="v")
     storage_class: str = msgspec.field(name="c")
@@ -68,16 +68,18 @@ _LONGEST = 1900
 
 
 def written(plan: Plan) -> str:
-    """The plan as the value of a button; UsageError where Slack would not take it."""
+    """The plan as the value of a button; UsageError if it is too long for Slack."""
     text = msgspec.json.encode(plan).decode()
     if len(text) > _LONGEST:
-        raise UsageError("These are too many teams at once.", "Name some now and some later.")
+        raise UsageError("Too many teams at once.", "Name fewer teams, and add the others later.")
     return text
 
 
 def read(value: str) -> Plan:
-    """The plan of a button; UsageError when it is of another time."""
+    """The plan in the value of a button; UsageError if an earlier release wrote it."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        raise UsageError("This button is out of date.", "Ask again what it costs.") from None
+        raise UsageError(
+            "This button is out of date.", "Run the command again to see the current cost."
+        ) from None

@@ -1,4 +1,4 @@
-"""Answers about caches that must look outside; they change nothing."""
+"""Questions about caches that need live reads of the cluster; they change nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from bot.errors import ClusterError
 
 @dataclass(frozen=True)
 class Consequence:
-    """What an eviction would meet: who needs the cache, and a volume that would stay.
+    """What an eviction would do: what needs the cache, and a volume that would be kept.
 
-    Of a cache that `is_imported` FSx releases the space, whatever becomes of its volume.
+    If `is_imported`, FSx releases the space, independent of the volume.
     """
 
     users: tuple[str, ...]
@@ -27,7 +27,7 @@ class Consequence:
 
 
 class CacheReads:
-    """Looks at the cluster for those who are about to decide something about a cache."""
+    """Reads the cluster for people who decide about a cache."""
 
     def __init__(self, database: Database, clock: Clock, clusters: Mapping[str, Cluster]) -> None:
         self._database = database
@@ -35,10 +35,10 @@ class CacheReads:
         self._clusters = clusters
 
     def consequence(self, cache: Cache) -> Consequence:
-        """What evicting a cache would meet now; ClusterError when it cannot be told."""
+        """What evicting a cache would do now; ClusterError if a read fails."""
         cluster = self._clusters.get(cache.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {cache.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {cache.cluster} is no longer in quartermaster.yaml.")
         now = self._clock.now()
         seen, held, imported = self._database.read(
             lambda session: (

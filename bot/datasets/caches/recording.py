@@ -1,4 +1,4 @@
-"""Writes what a look at a cache found into its row, and says what people must know."""
+"""Records what was observed of a cache in its row, and notifies people."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from bot.masking import hide_secrets
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5
-# So the scheduler says of every pod whose volume is just being made.
+# The scheduler reports this for every pod whose volume is being created.
 _UNBOUND, _BINDS_WITHIN = "unbound immediate PersistentVolumeClaims", timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen."""
+    """What was observed of a cache, and the decision that was made from it."""
 
     decision: Decision
     seen: Seen
@@ -39,7 +39,7 @@ class Findings:
 
 
 def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
-    """Brings the row up to date, and the card when it shows anything else now."""
+    """Updates the row, and the card if what it shows has changed."""
     cache = session.get(Cache, row_id)
     if cache is None:
         return
@@ -63,7 +63,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
 
 
 def _apply(cache: Cache, found: Findings) -> None:
-    """What goes on, and what is not said to anybody."""
+    """Applies the decisions that notify no one."""
     match found.decision:
         case Follow() as follow:
             _follow(cache, follow, found)
@@ -78,7 +78,7 @@ def _apply(cache: Cache, found: Findings) -> None:
 
 
 def _note_objects(cache: Cache, found: Findings) -> None:
-    """Which objects are ours, so that others of the same name later are not."""
+    """Records the uids of our objects, so that later ones of the same name are not ours."""
     seen, is_going = found.seen, isinstance(found.decision, DeleteJob)
     if seen.claim is not None and not seen.taken:
         cache.claim_uid = seen.claim.uid
@@ -99,19 +99,19 @@ def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
     if said is not None and said.event == "progress" and follow.phase is Phase.FILLING:
         _progress(cache, said, found.now)
     if said is not None and said.event == "failed":
-        cache.obstacle = f"{hide_secrets(said.message)} It is tried again."
+        cache.obstacle = f"{hide_secrets(said.message)} Retrying."
     if follow.lateness:
         cache.obstacle = f"{follow.lateness} {cache.obstacle}".rstrip()
 
 
 def _lasting(cache: Cache, found: Findings) -> str:
-    """What keeps it from going on, unless that is only a volume that is about to be there."""
+    """What obstructs the fill, except for a volume that is still being bound."""
     is_being_bound = _UNBOUND in found.seen.obstacle and found.now - cache.since < _BINDS_WITHIN
     return "" if is_being_bound else found.seen.obstacle
 
 
 def _progress(cache: Cache, said: Said, now: datetime) -> None:
-    """How far it is; `read_at` is when it was seen to have moved."""
+    """Updates the progress; `read_at` is when it last advanced."""
     if (said.files_done, said.bytes_done) != (cache.files_done, cache.bytes_done):
         cache.read_at = now
     cache.stage, cache.files_done, cache.bytes_done = said.phase, said.files_done, said.bytes_done
@@ -135,7 +135,7 @@ def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:
     cache.started_at = cache.started_at or found.seen.started_at
     cache.ready_at = (job.status.completion_time if job is not None else None) or found.now
     cache.since = cache.ready_at
-    # Whoever asked for it has not used it yet, and is not to lose it for that.
+    # The requester has not used it yet, and must not lose it for that.
     cache.used_at = max(cache.used_at, cache.ready_at)
     cache.files_done, cache.bytes_done = said.objects, said.bytes
     cache.verified_by = dict(said.verified_by)
@@ -162,7 +162,7 @@ def _clear(cache: Cache, remains: str) -> None:
 
 
 def _shown(cache: Cache) -> tuple[object, ...]:
-    """What the card shows of a cache."""
+    """The columns that the card shows."""
     return (
         cache.phase, cache.since, cache.stage, cache.obstacle, cache.trouble, cache.is_late,
         cache.files_done, cache.bytes_done, cache.bytes_per_second, cache.ready_at,

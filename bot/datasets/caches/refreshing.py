@@ -1,4 +1,4 @@
-"""Has the sources of datasets that are in use looked through for new content, a few at a time."""
+"""Checks the sources of datasets in use for new content, a few at a time."""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ _KEPT = timedelta(days=30)
 
 
 def refresh(settings: Settings, session: Session, now: datetime) -> None:
-    """Has the sources of those datasets looked through that are due, the longest unseen first."""
+    """Starts surveys of the datasets that are due, the longest unchecked first."""
     datasets = settings.datasets
     if datasets is None or datasets.refresh == "off":
         return
@@ -36,7 +36,7 @@ def _live() -> tuple[ColumnElement[bool], ...]:
 
 
 def _forget(session: Session, before: datetime) -> None:
-    """Rows of looks that found nothing new do not stay; others say what was told already."""
+    """Deletes old surveys that found nothing new; others record what was reported already."""
     old = select(col(Version.id)).where(
         col(Version.is_refresh).is_(True),
         col(Version.is_cleared).is_(True),
@@ -88,7 +88,7 @@ def _unseen_since(moment: datetime, used_since: datetime) -> Select[Dataset]:
 
 
 def _may_look(session: Session, settings: Settings, dataset: Dataset) -> bool:
-    """Whether the owner still may use the place, and can be told."""
+    """Whether the owning team may still read the source and has a channel to be notified in."""
     team = settings.teams.get(dataset.team)
     is_told = team is not None and bool(team.channels)
     return is_told and bounds.of_dataset(session, settings, dataset) is None
@@ -100,7 +100,7 @@ def _begin(session: Session, settings: Settings, dataset: Dataset, now: datetime
         return
     row = new_survey(dataset, datasets, (dataset.person, team.channels[0]), now)
     row.is_refresh = True
-    # Nobody reads it, so the next look writes over it.
+    # Only this survey reads it, so the next one overwrites it.
     row.manifest = Location.of(datasets.state).below("refreshes", dataset.id).url
     session.add(row)
     session.flush()

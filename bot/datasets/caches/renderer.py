@@ -19,7 +19,7 @@ class CacheRenderer:
         self._clock = clock
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """The cache's card; the same in every channel."""
+        """The card of a cache, which is the same in every channel."""
         del channel
         cache = session.get(Cache, subject_id)
         if cache is None:

@@ -1,6 +1,6 @@
-"""How much room storage classes have for caches.
+"""The capacity of storage classes for caches.
 
-Who knows, in order: the capacity pool of Azure NetApp Files, a ResourceQuota, a budget.
+The source is, in this order: the capacity pool of Azure NetApp Files, a ResourceQuota, a budget.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from bot.datasets.caches.watermark import Room
 from bot.volumes.pools import PoolRoom
 
 _REQUESTS = "requests.storage"
-# A volume that was asked for shortly before a look may not have been there yet.
+# A volume requested shortly before the pool was read may not have existed yet.
 _UNDER_WAY = timedelta(minutes=5)
 
 
@@ -35,7 +35,7 @@ def rooms(
     pools: Mapping[str, PoolRoom],
     datasets: Datasets,
 ) -> dict[str, Room]:
-    """The room of every class that is configured or used, by its name.
+    """The capacity of every class that is configured or used, by its name.
 
     `allowances` are the ResourceQuotas of the namespace of datasets, `pools` the capacity pools
     of classes.
@@ -57,9 +57,9 @@ def rooms(
 
 
 def _in_pool(pool: PoolRoom, caches: Iterable[Cache], room: Room, name: str) -> Room:
-    """What Azure counted, and what was asked for since.
+    """What Azure reported, plus what was requested since.
 
-    What leaves counts until Azure does not have it any more.
+    A volume being deleted counts until Azure no longer has it.
     """
     unseen = sum(
         each.capacity_bytes

@@ -1,4 +1,4 @@
-"""Has versions cached, once for everybody: what people want is checked, priced and written."""
+"""Requests for caches: checked, priced and written as rows, one cache for all teams."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ from bot.volumes.pools import pool_rooms
 
 @dataclass(frozen=True)
 class Offer:
-    """What would be made, and what it costs; nothing is made yet."""
+    """A cache that could be created, and what it costs; nothing is created yet."""
 
     plan: Plan
     estimate: Estimate
@@ -54,7 +54,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Found:
-    """A cache that is there, or is to be; `added` are teams that may use it from now on."""
+    """A cache that exists or was just requested; `added` are teams that may use it from now on."""
 
     cache: Cache
     added: tuple[str, ...] = ()
@@ -64,8 +64,8 @@ class Found:
 class CacheService:
     """What handlers call; every verb writes within the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    People are `Caller`s of a team whose right to use the verb has been checked already. `words`
+    formats a command as people type it.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class CacheService:
 
     @property
     def classes(self) -> Classes:
-        """The storage classes on which caches may be."""
+        """The storage classes for caches."""
         return self._classes
 
     def ask(
@@ -92,9 +92,9 @@ class CacheService:
         now: datetime,
         besides: Sequence[Plan] = (),
     ) -> Offer | Found:
-        """What a cache would cost; the cache itself where one is there, which counts as use.
+        """What a cache would cost, or the cache itself if it exists; asking counts as use.
 
-        What is made at the same time, `besides`, takes of the room that is left.
+        `besides` are caches that are created at the same time, which reduces the free space.
         """
         dataset, version = self._version(session, caller.team or "", wish.reference)
         teams = self._teams(dataset, caller.team or "", wish.teams)
@@ -121,11 +121,11 @@ class CacheService:
         return Offer(replace(plan, is_boosted=True, growth_bytes=growth), estimate, boost)
 
     def begin(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
-        """Has a cache made; where somebody was faster it is joined."""
+        """Requests a cache; if it exists by now, the caller joins it."""
         version = session.get(Version, plan.version_id)
         dataset = session.get(Dataset, version.dataset_id) if version is not None else None
         if version is None or dataset is None or dataset.removed_at is not None:
-            raise NotFoundError("This version is not in the catalogue any more.")
+            raise NotFoundError("This version is no longer in the catalogue.")
         finding.dataset(session, caller.team or "", dataset.name, self._words)
         bounds.insist(bounds.of_version(session, self._settings(), version))
         teams = self._teams(dataset, caller.team or "", plan.teams)
@@ -159,13 +159,13 @@ class CacheService:
         what: tuple[Cache, tuple[str, ...], Keeping],
         now: datetime,
     ) -> Found:
-        """The cache that is there or under way, for these teams too; asking counts as use."""
+        """Adds teams to an existing cache, ready or not; asking counts as use."""
         cache, teams, keeping = what
         refuse_lost(session, cache, "used by more teams or runs")
         if cache.wanted == Wanted.EVICT:
             raise ConflictError(
                 f"{cache.reference} is being evicted from {cache.storage_class}.",
-                "Cache it again once its card says that it is gone.",
+                "Cache it again when its card shows Evicted.",
             )
         known = {cache.team, *cache.teams}
         added = tuple(each for each in (caller.team or "", *teams) if each not in known)
@@ -189,32 +189,32 @@ class CacheService:
         if survey is not None and said.version == survey.name:
             raise ConflictError(
                 f"{survey.reference} is still being recorded.",
-                f"Its card in <#{survey.channel}> says how far it is; cache it when it is done.",
+                f"Its card in <#{survey.channel}> shows the progress. Cache it once recorded.",
             )
         version = finding.version(session, dataset, said.version, self._words)
         bounds.insist(bounds.of_version(session, self._settings(), version))
         return dataset, version
 
     def _size(self, session: Session, version: Version, name: str, wish: Wish) -> int:
-        """How much room it takes; a version that FSx cannot import is refused."""
+        """Bytes that the cache takes; UserError if FSx cannot import the version."""
         if self._import(session, version, name) is None:
             return volume_bytes(version, wish.size, self._classes.settings(name))
         fsx_planning.refuse_options(name, wish.size, wish.layout)
         return fsx_planning.space(version)
 
     def _import(self, session: Session, version: Version, name: str) -> Import | None:
-        """What FSx is to do for a cache of that class, None where it is copied."""
+        """The FSx import for a cache of that class; None if the files are copied."""
         linked = self._classes.settings(name).fsx
         return fsx_planning.planned(session, version, name, linked) if linked else None
 
     def _teams(self, dataset: Dataset, own: str, asked: Sequence[str]) -> tuple[str, ...]:
-        """The teams besides one's own; refused are those that may not use the dataset."""
+        """The other teams; UserError if one is unknown or may not use the dataset."""
         teams = tuple(dict.fromkeys(each for each in asked if each != own))
         known = self._settings().teams
         for team in teams:
             if team not in known:
                 near = closest(team, known)
-                hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+                hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(known)}."
                 raise NotFoundError(f"There is no team {team}.", hint)
             if not dataset.is_for(team):
                 readers = ", ".join((dataset.team, *dataset.readers))
@@ -224,13 +224,13 @@ class CacheService:
         return teams
 
     def _there(self, session: Session, version: Version, storage_class: str | None) -> Cache | None:
-        """The cache of the version on that class or on any, one that leaves where all do."""
+        """The version's cache on that class or on any; one being evicted only if all are."""
         found = caching.of_version(session, version.id, self._datasets().cluster)
         meant = [each for each in found if storage_class in {None, each.storage_class}]
         return min(meant, key=lambda each: each.wanted == Wanted.EVICT, default=None)
 
     def _estimate(self, session: Session, version: Version, plan: Plan, now: datetime) -> Estimate:
-        """What a plan costs as things stand; of the database and the view alone."""
+        """What a plan costs now, by the database and the cluster view alone."""
         datasets = self._datasets()
         cluster = self._clusters[datasets.cluster]
         caches = kept(session, datasets.cluster)

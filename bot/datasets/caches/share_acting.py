@@ -1,4 +1,4 @@
-"""Takes the step that was decided for a share: makes or deletes one object, or changes a note."""
+"""Takes the step decided for a share: creates, deletes or annotates one object."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ from bot.errors import ClusterError
 
 
 def act(cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision) -> Decision:
-    """What is to be recorded once the step was taken; ClusterError when it is to be repeated."""
+    """Takes a step and returns the decision to record; ClusterError if it must be retried."""
     match decision:
         case Allow():
             return _note(cluster, share, seen, is_shared=True) or decision
@@ -55,7 +55,7 @@ def act(cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: De
 def _make(
     cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision
 ) -> Decision | None:
-    """Makes an object. When its name is taken the next look tells by whom."""
+    """Creates an object; if its name is taken, the next step finds out by what."""
     resource, body, namespace = _body(cluster, share, origin, seen, decision)
     try:
         cluster.create(resource, body, namespace)
@@ -84,7 +84,7 @@ def _body(
 
 
 def _note(cluster: Cluster, share: Share, seen: Seen, *, is_shared: bool) -> Decision | None:
-    """Changes which namespaces share the PVC; whoever changed it meanwhile goes first."""
+    """Changes which namespaces share the PVC, unless it was changed since it was read."""
     source = seen.source
     if source is None:
         return None

@@ -1,4 +1,4 @@
-"""Makes shares so: looks at the cluster, takes one repeatable step, writes down what was found."""
+"""Reconciles shares: observes the cluster, takes one repeatable step, records the result."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,14 +34,14 @@ _SHOWN_ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class _Known:
-    """What our rows say before a look."""
+    """The rows of a share and of what it shares."""
 
     share: Share
     origin: Origin
 
 
 class ShareController:
-    """Keeps shares."""
+    """Reconciles the rows of shares with the cluster."""
 
     kind = SHARE
 
@@ -49,7 +49,7 @@ class ShareController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a share; ClusterError when the cluster did not let it."""
+        """Takes the next step for a share; ClusterError if the cluster refuses it."""
         known = self._world.database.read(lambda session: _known(session, row_id))
         if known is None or not known.share.is_live:
             return Step(None)
@@ -68,7 +68,7 @@ class ShareController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Notes what cannot be reached or refuses, for those who wait; once is no news."""
+        """Records a failure for those who wait, from the second attempt on."""
         share = session.get(Share, row_id)
         if share is not None and trouble.attempts >= _SHOWN_ATTEMPTS:
             share.trouble = trouble.sentence
@@ -82,7 +82,7 @@ def _known(session: Session, row_id: str) -> _Known | None:
 
 
 def _again(share: Share, origin: Origin, decision: Decision, now: datetime) -> datetime | None:
-    """When to look again if nothing wakes the row before."""
+    """When to take the next step if nothing wakes the row before."""
     match decision:
         case Ready() | Gone():
             return None
@@ -95,7 +95,7 @@ def _again(share: Share, origin: Origin, decision: Decision, now: datetime) -> d
 
 
 def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: datetime) -> None:
-    """Brings the row up to date, and wakes who waits for it when it stands otherwise."""
+    """Updates the row, and wakes what waits for it if its state has changed."""
     share = session.get_one(Share, row_id)
     before = (share.phase, share.reason)
     share.trouble = _trouble(decision)

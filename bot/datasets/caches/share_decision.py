@@ -1,4 +1,4 @@
-"""What to do next for a share, from its row and what was seen; nothing is called here."""
+"""What to do next for a share, from its row and what was observed. Pure: no I/O."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _RETAIN = "Retain"
 
 @dataclass(frozen=True)
 class Seen:
-    """One look at the cluster.
+    """What was observed in the cluster.
 
     `source` and `volume` are the PVC and the volume of the cache, `claim` is the PVC of the share
-    and `bound` its volume. `own` and `reference` are the volume and the reference that are made
-    for it. Those that are not ours are named in `taken`, and None. `users` are the pods that
-    mount its PVC, where that matters; `obstacle` is what Kubernetes warns of.
+    and `bound` its volume. `own` and `reference` are the volume and the reference created for it.
+    Objects that are not ours are None, and listed in `taken`. `users` are the pods that mount its
+    PVC, if that matters; `obstacle` is a warning of Kubernetes.
     """
 
     source: PersistentVolumeClaim | None = None
@@ -39,27 +39,27 @@ class Seen:
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is left to do."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class Allow:
-    """Say on the cache's PVC that the namespace may share it."""
+    """Annotate the cache's PVC so that the namespace may share it."""
 
 
 @dataclass(frozen=True)
 class Refer:
-    """Make the reference."""
+    """Create the TridentVolumeReference."""
 
 
 @dataclass(frozen=True)
 class MakeVolume:
-    """Make the volume."""
+    """Create the PersistentVolume."""
 
 
 @dataclass(frozen=True)
 class MakeClaim:
-    """Make the PVC."""
+    """Create the PVC."""
 
     form: Form
 
@@ -71,14 +71,14 @@ class Ready:
 
 @dataclass(frozen=True)
 class Wait:
-    """Look again; `why` is what people must know of it."""
+    """Wait and observe again; `why` is shown to people."""
 
     why: str = ""
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It cannot be; what was made for it is removed, and sentences say why and what to do."""
+    """The share failed and its objects are deleted; sentences say why and what to do."""
 
     reason: str
     unblock: str = ""
@@ -93,26 +93,26 @@ class RemoveClaim:
 
 @dataclass(frozen=True)
 class RemoveVolume:
-    """Delete the volume that was made for it."""
+    """Delete the PersistentVolume that was created for it."""
 
     uid: str
 
 
 @dataclass(frozen=True)
 class Unrefer:
-    """Delete the reference."""
+    """Delete the TridentVolumeReference."""
 
     uid: str
 
 
 @dataclass(frozen=True)
 class Forbid:
-    """Say on the cache's PVC that the namespace no longer shares it."""
+    """Remove the namespace from the annotation of the cache's PVC."""
 
 
 @dataclass(frozen=True)
 class Gone:
-    """Nothing of it is left, but what `remains`, as a sentence says."""
+    """Nothing of the share is left, except what `remains` describes as a sentence."""
 
     remains: str = ""
 
@@ -147,13 +147,13 @@ def decide(
         return Fail(form.reason, form.unblock)
     if seen.taken:
         return Fail(
-            f"It has a {seen.taken[0]} already that is not ours, and nothing of it was touched.",
-            "Submit again: another name is taken then.",
+            f"It already has {seen.taken[0]}, which belongs to something else and was not changed.",
+            "Submit again: a different name is used then.",
         )
     if not origin.is_ready or form is None:
         return Wait(_unbound(seen) if origin.is_ready else "")
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is not None:
-        return Wait(f"Somebody deletes PVC {share.claim_name} there.")
+        return Wait(f"PVC {share.claim_name} is being deleted there outside Quartermaster.")
     if seen.claim is not None and seen.claim.status.phase == BOUND:
         return Ready()
     made = _trident(share, seen) if form is Form.TRIDENT else _static(seen)
@@ -161,7 +161,7 @@ def decide(
 
 
 def is_leaving(share: Share, origin: Origin) -> bool:
-    """Whether it is to be removed: nobody wants it, it failed, or what it shows is gone."""
+    """Whether the share must be removed: unwanted, failed, or its cache has ended."""
     return not share.is_wanted or bool(share.reason) or not origin.is_live
 
 
@@ -181,7 +181,7 @@ def _static(seen: Seen) -> Decision | None:
         return None
     was_bound = seen.own.spec.claim_ref is not None and seen.own.spec.claim_ref.uid
     if was_bound or seen.own.metadata.deletion_timestamp is not None:
-        # Its PVC was deleted by somebody: a volume is bound once only.
+        # Its PVC was deleted by others: a volume is bound only once.
         return RemoveVolume(seen.own.uid) if not seen.own.metadata.deletion_timestamp else Wait()
     return MakeClaim(Form.STATIC)
 
@@ -192,25 +192,27 @@ def _binding(share: Share, origin: Origin, seen: Seen, now: datetime) -> Decisio
         return Fail(
             f"PVC {share.claim_name} was not bound within {format_duration(BINDS_WITHIN)}."
             f" {seen.obstacle}".strip(),
-            "Ask a platform admin to look at it, then submit again.",
+            "Ask a platform admin to check it, then submit again.",
         )
     if waited > LATE_AFTER:
-        late = f"This is late: PVC {share.claim_name} should be bound by now."
+        late = f"Late: PVC {share.claim_name} is not bound yet."
         return Wait(f"{late} {seen.obstacle}".strip())
     return Wait()
 
 
 def _unbound(seen: Seen) -> str:
     if seen.source is None:
-        return "The PVC that is shared is not there."
+        return "The shared PVC does not exist."
     return f"The shared PVC {seen.source.name} is not bound."
 
 
 def _leave(share: Share, seen: Seen) -> Decision:
-    """The PVC first, then what it was bound to, then what allowed it."""
+    """Removes a share: the PVC first, then its volume, then what allowed it."""
     if seen.claim is not None:
         if seen.users:
-            return Wait(f"{' and '.join(seen.users)} of namespace {share.namespace} mounts it.")
+            return Wait(
+                f"In namespace {share.namespace} it is mounted by {' and '.join(seen.users)}."
+            )
         is_going = seen.claim.metadata.deletion_timestamp is not None
         return Wait() if is_going else RemoveClaim(seen.claim.uid)
     if seen.own is not None:
@@ -218,7 +220,7 @@ def _leave(share: Share, seen: Seen) -> Decision:
         return Wait() if is_going else RemoveVolume(seen.own.uid)
     bound = seen.bound
     if bound is not None and bound.spec.persistent_volume_reclaim_policy != _RETAIN:
-        return Wait(f"PersistentVolume {bound.name} of it is still {bound.status.phase}.")
+        return Wait(f"Its PersistentVolume {bound.name} is still {bound.status.phase}.")
     if seen.reference is not None:
         return Unrefer(seen.reference.uid)
     told = seen.source.metadata.annotations.get(labels.SHARED_TO, "") if seen.source else ""
@@ -227,13 +229,13 @@ def _leave(share: Share, seen: Seen) -> Decision:
     if bound is None:
         return Gone()
     return Gone(
-        f"PersistentVolume {bound.name} of namespace {share.namespace} stays, because its"
-        " reclaimPolicy is Retain: an admin deletes it, and its volume in Trident."
+        f"PersistentVolume {bound.name} of namespace {share.namespace} is kept because its"
+        " reclaimPolicy is Retain: an admin must delete it and its volume in Trident."
     )
 
 
 def phase_after(share: Share, decision: Decision) -> SharePhase:
-    """How far the share is once a step was taken."""
+    """The phase of the share after a step."""
     match decision:
         case Ready():
             return SharePhase.READY

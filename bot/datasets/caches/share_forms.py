@@ -1,4 +1,4 @@
-"""How other namespaces see the volume of a cache: by Trident, or by a volume of the same handle."""
+"""Objects that share a cache with a namespace: by Trident, or by a PV of the same handle."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ Manifest = dict[str, Any]
 TRIDENT = "csi.trident.netapp.io"
 UNKNOWN_DRIVER = "which is not known to let several namespaces mount one volume."
 ANOTHER_CLASS = (
-    "If it does, a platform admin can name the driver in datasets.static_drivers; else cache it on"
-    " another storage class."
+    "If it does, a platform admin can add the driver to datasets.static_drivers. Otherwise cache it"
+    " on another storage class."
 )
-# Only who makes a volume writes this, and it is about that volume alone.
+# Only the provisioner of a volume writes this, and it is about that volume alone.
 _PROVISIONER = "storage.kubernetes.io/csiProvisionerIdentity"
-# These mount for each pod anew. Others mount once a node, whoever asked first, so that an option
-# of one volume would be that of all with its handle.
+# These mount separately for each pod. Others mount once per node, so the options of the first
+# volume would apply to all volumes with its handle.
 _MOUNT_FOR_EACH_POD = frozenset(
     {"nfs.csi.k8s.io", "efs.csi.aws.com", "fsx.csi.aws.com", "fsx.openzfs.csi.aws.com"}
 )
 
 
 class Form(StrEnum):
-    """How a namespace sees a volume that belongs to another one."""
+    """How a namespace mounts a volume that belongs to another one."""
 
     TRIDENT = "trident"
     STATIC = "static"
@@ -35,7 +35,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class Unshareable:
-    """Why a volume is seen in one namespace only, and what to do about it, as sentences."""
+    """Why only one namespace can mount a volume, and what to do about it, as sentences."""
 
     reason: str
     unblock: str
@@ -48,15 +48,15 @@ def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshar
         if volume.spec.nfs is not None:
             return Form.STATIC
         return Unshareable(
-            f"PersistentVolume {volume.name} is neither of a CSI driver nor an NFS export, so only"
-            " one namespace can mount it.",
+            f"PersistentVolume {volume.name} is neither from a CSI driver nor an NFS export, so"
+            " only one namespace can mount it.",
             "Cache it on a storage class of Trident, or of a driver in datasets.static_drivers.",
         )
     if csi.driver == TRIDENT:
         return Form.TRIDENT
     if csi.driver in drivers:
         return Form.STATIC
-    return Unshareable(f"It is on a volume of {csi.driver}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
+    return Unshareable(f"It is on a volume of driver {csi.driver}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
 
 
 def shared_claim(
@@ -88,9 +88,9 @@ def shared_claim(
 def shared_volume(
     share: Share, dataset: str, volume: PersistentVolume, installation: str
 ) -> Manifest:
-    """A volume of the same handle, for the PVC of the other namespace alone.
+    """A PersistentVolume of the same handle, only for the PVC of the other namespace.
 
-    It stays when that PVC goes, because nobody may delete through it what it stands for.
+    Its reclaim policy is Retain, so that deleting the PVC never deletes the shared storage.
     """
     spec: Manifest = {
         "capacity": {"storage": _size(volume)},
@@ -115,7 +115,7 @@ def shared_volume(
 
 
 def reference(share: Share, origin: Origin, installation: str) -> Manifest:
-    """What Trident wants to see in the other namespace before it shares a volume with it."""
+    """The TridentVolumeReference that Trident requires before it shares with a namespace."""
     return {
         "metadata": _metadata(share, origin.reference, installation)
         | {"namespace": share.namespace},
@@ -124,13 +124,13 @@ def reference(share: Share, origin: Origin, installation: str) -> Manifest:
 
 
 def with_namespace(told: str, namespace: str) -> str:
-    """The namespaces with which a PVC is shared, and this one; Trident wants no spaces."""
+    """The annotation of a shared PVC with this namespace added; Trident allows no spaces."""
     names = _named(told)
     return told if {namespace, "*"} & set(names) else ",".join([*names, namespace])
 
 
 def without_namespace(told: str, namespace: str) -> str | None:
-    """The others of these namespaces; None where there are none, which removes the annotation."""
+    """The annotation without this namespace; None if none is left, which removes it."""
     return ",".join(each for each in _named(told) if each != namespace) or None
 
 
@@ -190,7 +190,7 @@ def _term(term: NodeTerm) -> Manifest:
 
 
 def _options(volume: PersistentVolume) -> list[str]:
-    """Its mount options, and that it is for reading, where that is a matter of the pod alone."""
+    """The mount options, with `ro` added for drivers that mount separately for each pod."""
     csi, options = volume.spec.csi, list(volume.spec.mount_options)
     if csi is not None and csi.driver in _MOUNT_FOR_EACH_POD and "ro" not in options:
         options.append("ro")

@@ -1,4 +1,4 @@
-"""Looks at the objects of a share and of what it is of, live: there are few of them."""
+"""Observes the objects of a share and of its cache, by live reads: there are few of them."""
 
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
@@ -16,7 +16,7 @@ _MOST_PODS = 3
 
 
 def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
-    """What the cluster shows of a share; ClusterError when it cannot be told."""
+    """What the cluster shows of a share; ClusterError if a read fails."""
     source = _source(cluster, origin)
     claim = cluster.get(PVCS, share.claim_name, share.namespace)
     own = _volume(cluster, share.claim_name)
@@ -44,7 +44,7 @@ def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
 
 
 def _source(cluster: Cluster, origin: Origin) -> PersistentVolumeClaim | None:
-    """The PVC that is shared, if it is that."""
+    """The shared PVC, if it exists and is the right one."""
     found = cluster.get(PVCS, origin.claim_name, origin.namespace)
     if found is None or origin.uid not in {None, found.uid}:
         return None
@@ -66,7 +66,7 @@ def _volume(cluster: Cluster, name: str) -> PersistentVolume | None:
 def _reference(
     cluster: Cluster, share: Share, volume: PersistentVolume | None
 ) -> VolumeReference | None:
-    """Trident's; where caches are on other volumes the bot may have no right to look."""
+    """The TridentVolumeReference; read only for Trident, as the bot may lack the right else."""
     csi = volume.spec.csi if volume is not None else None
     is_by_trident = share.form == Form.TRIDENT or (csi is not None and csi.driver == TRIDENT)
     if not is_by_trident or not cluster.served(VOLUME_REFERENCES.group):
@@ -75,7 +75,7 @@ def _reference(
 
 
 def _bound(cluster: Cluster, share: Share) -> PersistentVolume | None:
-    """The volume that the PVC is or was bound to."""
+    """The volume that the share's PVC is or was bound to."""
     volume = _volume(cluster, share.volume_name)
     place = volume.spec.claim_ref if volume is not None else None
     is_its = place is not None and (place.namespace, place.name) == (

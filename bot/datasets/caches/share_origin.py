@@ -1,4 +1,4 @@
-"""What a share shows to another namespace: the PVC of a cache, or a team's that is pushed."""
+"""What a share gives another namespace: the PVC of a cache, or a team's PVC for a push."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from bot.due import wake
 
 @dataclass(frozen=True)
 class Origin:
-    """A PVC, what it is called by people, and whether it can be shared by now.
+    """The shared PVC, its name for people, and whether it can be shared yet.
 
-    It is the one with these labels or, where its `uid` is told, with that.
+    It is identified by the labels in `marks` or, if given, by its `uid`.
     """
 
     reference: str
@@ -33,7 +33,7 @@ class Origin:
 
 
 def origin_of(session: Session, share: Share) -> Origin | None:
-    """What a share is of; None where nobody knows any more."""
+    """The origin of a share; None if its cache or push no longer exists."""
     if share.push_id is not None:
         push = session.get(Push, share.push_id)
         return _of_push(push) if push is not None else None
@@ -42,7 +42,7 @@ def origin_of(session: Session, share: Share) -> Origin | None:
 
 
 def wake_users(session: Session, share: Share, now: datetime, *, is_gone: bool) -> None:
-    """Has those look again who wait for a share."""
+    """Wakes what waits for a share."""
     if share.push_id is not None:
         wake(session, PUSH, share.push_id, lane(share.cluster), now)
         return

@@ -14,13 +14,13 @@ _HEARD = (PVCS, VOLUMES)
 
 
 class ShareEar:
-    """Hears of the PVCs and volumes of shares by our label."""
+    """Wakes shares when their PVCs or volumes change, found by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The shares to look at now."""
+        """The share that the changed object belongs to, if any."""
         cluster = self._clusters.get(change.cluster)
         if cluster is None or change.object is None or change.resource not in _HEARD:
             return ()

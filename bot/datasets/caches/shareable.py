@@ -1,4 +1,4 @@
-"""Whether other namespaces can mount a cache, as far as is known before it is tried."""
+"""Whether other namespaces can mount a cache, as far as that is known in advance."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -14,19 +14,19 @@ from bot.datasets.caches.share_forms import (
     form_of,
 )
 
-# So drivers of CSI call themselves; what makes NFS exports and the like does not.
+# CSI drivers have this in their names; provisioners of NFS exports and the like do not.
 _CSI = ".csi."
 
 
 class Storage(NamedTuple):
-    """What a cache is on: its class and its volume, empty as long as that is not made."""
+    """The storage class of a cache and its volume, empty until that is created."""
 
     storage_class: str
     volume: str = ""
 
 
 def unshareable(view: View, storage: Storage, drivers: Collection[str]) -> Unshareable | None:
-    """Why one namespace alone can mount it; None where others can, or where nobody knows yet.
+    """Why only one namespace can mount it; None if others can, or if that is unknown yet.
 
     `drivers` are those that allow two volumes of one handle.
     """
@@ -38,7 +38,7 @@ def unshareable(view: View, storage: Storage, drivers: Collection[str]) -> Unsha
     if driver in {TRIDENT, *drivers}:
         return None
     if _CSI in f".{driver}":
-        what = f"Volumes of storage class {storage.storage_class} are of {driver}"
+        what = f"Volumes of storage class {storage.storage_class} are from driver {driver}"
         return Unshareable(f"{what}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
     volume = _any_of(view, storage.storage_class)
     return _of_volume(volume, drivers) if volume is not None else None
@@ -50,6 +50,6 @@ def _of_volume(volume: PersistentVolume, drivers: Collection[str]) -> Unshareabl
 
 
 def _any_of(view: View, storage_class: str) -> PersistentVolume | None:
-    """Some volume of a class: what makes it may be no driver of CSI."""
+    """Any volume of a class, to inspect what a provisioner without CSI creates."""
     found = view.all(VOLUMES)
     return next((each for each in found if each.spec.storage_class_name == storage_class), None)

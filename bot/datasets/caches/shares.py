@@ -1,4 +1,4 @@
-"""Shares as rows: which namespaces are to see a cache, and which PVC of theirs that is."""
+"""Shares as rows: which namespaces can mount a cache, and by which PVC."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from bot.errors import ConflictError
 
 
 def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> str:
-    """The PVC by which pods of a namespace see a cache; it is made soon where there is none.
+    """The PVC by which pods of a namespace mount a cache; requested if there is none.
 
     ConflictError while an earlier one is being removed.
     """
@@ -38,7 +38,7 @@ def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> 
 
 
 def open_for(session: Session, push: Push, now: datetime) -> None:
-    """Has the namespace of datasets see a team's PVC, until its push has ended."""
+    """Shares a team's PVC with the namespace of datasets until its push has ended."""
     share = Share(
         id=push.share_id,
         workspace_id=push.workspace_id,
@@ -55,14 +55,14 @@ def open_for(session: Session, push: Push, now: datetime) -> None:
 
 
 def close(session: Session, share: Share, now: datetime) -> None:
-    """Has a share removed."""
+    """Requests the removal of a share."""
     share.is_wanted = False
     session.add(share)
     wake(session, SHARE, share.id, lane(share.cluster), now)
 
 
 def live(session: Session, cache_id: str) -> Sequence[Share]:
-    """The shares of a cache that are there, or are to be, or are being removed."""
+    """The shares of a cache that exist, are requested, or are being removed."""
     return session.scalars(
         select(Share)
         .where(col(Share.cache_id) == cache_id, col(Share.ended_at).is_(None))
@@ -71,19 +71,19 @@ def live(session: Session, cache_id: str) -> Sequence[Share]:
 
 
 def remains(session: Session, cache_id: str) -> str:
-    """What is left of the shares of a cache that are gone, as sentences."""
+    """What the removed shares of a cache left behind, as sentences."""
     ended = select(Share).where(col(Share.cache_id) == cache_id, col(Share.ended_at).is_not(None))
     return " ".join(each.trouble for each in session.scalars(ended) if each.trouble)
 
 
 def leave(session: Session, cache_id: str, now: datetime) -> None:
-    """Has all shares of a cache removed; none is live any more once they are gone."""
+    """Requests the removal of all shares of a cache."""
     for share in live(session, cache_id):
         close(session, share, now)
 
 
 def by_claim(session: Session, cache_id: str, claim: str) -> Share | None:
-    """The share of a cache that has this PVC, whatever became of it."""
+    """The share of a cache that has this PVC, in any phase."""
     return session.scalars(
         select(Share).where(col(Share.cache_id) == cache_id, col(Share.claim_name) == claim)
     ).first()

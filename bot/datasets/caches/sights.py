@@ -1,4 +1,4 @@
-"""When PVCs in the namespaces of teams were first seen, and last seen mounted."""
+"""Records when PVCs of teams were first seen, and when they were last seen mounted."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bot.database.columns import Moment
 from bot.datasets.caches.looking import use
 from bot.datasets.caches.users import Place
 
-# Days count; so a PVC that is in use is not written at every look.
+# Only days matter, so a PVC in use is not written in every sweep.
 _PRECISE = timedelta(hours=1)
 
 
@@ -48,7 +48,7 @@ _GONE = delete(Sight).where(
 
 @dataclass(frozen=True)
 class Mounts:
-    """One look: PVCs by their uids, and when those that pods name were mounted last."""
+    """PVCs by their uids, and when those that pods mount were last mounted."""
 
     claims: Mapping[str, Place]
     used_at: Mapping[Place, datetime]
@@ -65,9 +65,9 @@ def teams_by_namespace(settings: Settings, cluster: str) -> dict[str, str]:
 
 
 def mounts(cluster: Cluster, settings: Settings, now: datetime) -> Mounts | None:
-    """PVCs that the watch shows, and by live reads what mounts them; None if nobody asked.
+    """PVCs from the view, and by live reads what mounts them; None if this is turned off.
 
-    The watch has only pods of runs, and here everybody's count.
+    The view has only pods of runs, but here all pods count.
     """
     if settings.datasets is None or settings.datasets.idle_claims == "off":
         return None
@@ -82,7 +82,7 @@ def mounts(cluster: Cluster, settings: Settings, now: datetime) -> Mounts | None
 
 
 def note(session: Session, cluster: str, seen: Mounts, now: datetime) -> None:
-    """Keeps what was seen for the first time, and what was seen mounted."""
+    """Records PVCs seen for the first time, and those seen mounted."""
     noted = select(Sight.uid, Sight.mounted_at).where(col(Sight.cluster) == cluster)
     known = dict(session.exec(noted).all())
     new, changed = [], []
@@ -99,12 +99,12 @@ def note(session: Session, cluster: str, seen: Mounts, now: datetime) -> None:
 
 
 def noted(session: Session, cluster: str) -> Sequence[Sight]:
-    """What was kept of the PVCs of a cluster."""
+    """What is recorded about the PVCs of a cluster."""
     return session.exec(select(Sight).where(col(Sight.cluster) == cluster)).all()
 
 
 def forget(session: Session, cluster: str, there: Collection[str]) -> None:
-    """Drops what was noted of PVCs that are gone."""
+    """Deletes the records of PVCs that no longer exist."""
     known = session.exec(select(Sight.uid).where(col(Sight.cluster) == cluster)).all()
     gone = [{"of": cluster, "which": uid} for uid in known if uid not in there]
     if gone:

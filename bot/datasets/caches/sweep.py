@@ -1,4 +1,4 @@
-"""One sweep over the caches of a cluster, as rows: notes their use, and does what follows."""
+"""One sweep over the caches of a cluster: records their use, announces and evicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from bot.slack.messages import refresh_cards
 
 @dataclass(frozen=True)
 class Seen:
-    """One look at a cluster: the use of caches by their ids, and the room of classes."""
+    """The use of caches by their ids, and the capacity of classes, as a sweep observed them."""
 
     cluster: str
     uses: Mapping[str, Use]
@@ -43,14 +43,14 @@ class Seen:
 
 
 def look_through(settings: Settings, session: Session, now: datetime) -> None:
-    """Has the caches looked through soon."""
+    """Schedules a sweep."""
     datasets = settings.datasets
     if datasets is not None:
         wake(session, SWEEP, datasets.cluster, lane(datasets.cluster), now)
 
 
 def ready(session: Session, cluster: str) -> Sequence[Cache]:
-    """The caches of a cluster that can be used, and are not to go yet."""
+    """The caches of a cluster that are ready and not marked for eviction."""
     return session.exec(
         select(Cache)
         .where(
@@ -64,7 +64,7 @@ def ready(session: Session, cluster: str) -> Sequence[Cache]:
 
 
 def sweep(session: Session, seen: Seen, settings: Settings, now: datetime) -> None:
-    """Brings the rows up to date with what was seen, announces, withdraws and marks."""
+    """Records what was observed; announces evictions, withdraws notices, and marks caches."""
     datasets = settings.datasets
     if datasets is None:
         return
@@ -95,7 +95,7 @@ def sweep(session: Session, seen: Seen, settings: Settings, now: datetime) -> No
 
 
 def withdraw(session: Session, cache: Cache, why: str, settings: Settings, now: datetime) -> None:
-    """Takes a notice back, where there is one: in the channels, and on the card."""
+    """Withdraws the notice of a cache, if it has one: in the channels and on the card."""
     if cache.noticed_at is None:
         return
     cache.called_off = why
@@ -107,7 +107,7 @@ def withdraw(session: Session, cache: Cache, why: str, settings: Settings, now: 
 
 
 def channels(cache: Cache, settings: Settings) -> list[str]:
-    """Where people read of a cache: its own channel, and the first one of each other team's."""
+    """The channels of a cache: its own, and the first channel of each other team."""
     others = (settings.teams.get(name) for name in cache.teams)
     found = (cache.channel, *(each.channels[0] for each in others if each and each.channels))
     return list(dict.fromkeys(found))
@@ -128,7 +128,7 @@ def _act(session: Session, cache: Cache, do: Action, settings: Settings, now: da
 
 
 def _found(session: Session, cache: Cache, use: Use | None, now: datetime) -> Found:
-    """The cache with its latest use written down."""
+    """Records the latest use of a cache; returns it with what uses and pins it."""
     on = holds.on(session, CACHE, cache.id, now)
     held = [each for each in on if each.subject_kind != PIN]
     pins = tuple(said_of(each, now) for each in on if each.subject_kind == PIN)

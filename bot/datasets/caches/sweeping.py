@@ -1,4 +1,4 @@
-"""Looks at the use of caches and at the room of their classes, whenever it is time for a sweep."""
+"""Runs sweeps: observes the use of caches and the capacity of their classes."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,7 +22,7 @@ from bot.wakeups import Wakeup
 
 
 class SweepController:
-    """Sweeps the caches of clusters; a job and the pods that mount them say when."""
+    """Sweeps the caches of clusters, by a schedule and when pods mount or leave a cache."""
 
     kind = SWEEP
 
@@ -30,7 +30,7 @@ class SweepController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """One sweep; OutsideError when the cluster cannot be asked, and then nothing is done."""
+        """One sweep; OutsideError if the cluster cannot be queried, and then nothing changes."""
         settings, cluster = self._world.settings(), self._world.clusters.get(row_id)
         datasets = settings.datasets
         if datasets is None or cluster is None:
@@ -58,17 +58,17 @@ class SweepController:
         return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says nothing: what cannot be looked at is not evicted."""
+        """Reports nothing: a cache that cannot be observed is not evicted."""
 
 
 class UseEar:
-    """Hears of pods that begin to mount a cache, and of those that are gone."""
+    """Wakes the sweep when a pod that mounts a cache is created or deleted."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The sweep of the pod's cluster, where the pod mounts a cache."""
+        """The sweep of the pod's cluster, if the pod mounts a cache."""
         cluster = self._clusters.get(change.cluster)
         is_news = change.resource is PODS and change.kind in {"added", "deleted"}
         if cluster is None or not is_news or not self._mounts_a_cache(cluster, change.object):

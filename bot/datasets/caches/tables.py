@@ -1,4 +1,4 @@
-"""Caches as rows: copies of a version on fast storage, and where other namespaces see them."""
+"""Caches as rows: copies of a version on fast storage, and their shares."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,7 +17,7 @@ ORPHAN = "dataset-orphan"
 
 
 class Phase(StrEnum):
-    """How far a cache is; the last two are ends."""
+    """The phase of a cache; the last two are final."""
 
     ASKED = "asked"
     STARTING = "starting"
@@ -33,7 +33,7 @@ ENDS = frozenset({Phase.EVICTED, Phase.FAILED})
 
 
 class Wanted(StrEnum):
-    """What people want of a cache."""
+    """The desired state of a cache."""
 
     READY = "ready"
     EVICT = "evict"
@@ -43,17 +43,17 @@ class Cache(SQLModel, table=True):
     """A copy of one version of a dataset on a PVC of its own.
 
     The first block is written once, the second, from `wanted` on, by services and jobs, the rest
-    by the controller. `teams` may use it besides its own. It is evicted when nobody used it for
-    `keep_seconds`, never for that reason where these are None. A `layout` is what rearranges it
-    after it was filled. `used_at` is when it was last asked for, extended or touched;
-    `seen_used_at` when a pod was last seen to mount it, `used_by` whose that was. `expires_after`
-    puts off its eviction, and `noticed_at` is when people were told of it. `evict_why` says why
-    it is to go. Who wants its volume boosted while it is filled is `boost_by`, who was told that a
-    pool may grow by `boost_growth_bytes` for that; `boost_id` is the change that does it.
+    by the controller. `teams` may use it besides its own. It expires after it was unused for
+    `keep_seconds`; never if that is None. A `layout` rearranges its files after the copy. `used_at`
+    is when it was last requested, extended or touched; `seen_used_at` when a pod was last seen to
+    mount it, `used_by` whose pod that was. `expires_after` postpones the expiry, `noticed_at` is
+    when its eviction was announced, `evict_why` says why it is evicted. `boost_by` requested a
+    boost of its volume during the fill, for which a pool may grow by `boost_growth_bytes`;
+    `boost_id` is the change that carries it out.
 
     `files_done` and `bytes_done` are what its fill has verified. It `is_cleared` once none of its
-    objects is left, its volume included; `freed_bytes` is what that gave back, where it is known.
-    A cache of which people were told leaves at `leaves_at`; `called_off` says why one stays.
+    objects is left, including its volume; `freed_bytes` is what that freed, if known. An announced
+    cache is evicted at `leaves_at`; `called_off` says why an eviction was cancelled.
     """
 
     __tablename__: ClassVar[Any] = "dataset_caches"
@@ -136,17 +136,17 @@ class Cache(SQLModel, table=True):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is there, or is to be."""
+        """Whether it exists or is requested, and has not ended."""
         return self.ended_at is None
 
     @property
     def is_ready(self) -> bool:
-        """Whether runs can mount it and nobody wants it gone."""
+        """Whether runs can mount it and it is not marked for eviction."""
         return self.phase == Phase.READY and self.wanted == Wanted.READY
 
     @property
     def last_used_at(self) -> datetime:
-        """When anybody used it, touched it or asked for it last."""
+        """When it was last used, touched or requested."""
         return max(self.used_at, self.seen_used_at or self.used_at)
 
     @property
@@ -156,7 +156,7 @@ class Cache(SQLModel, table=True):
 
 
 class SharePhase(StrEnum):
-    """How far a share is; the last two are ends."""
+    """The phase of a share; the last two are final."""
 
     ASKED = "asked"
     READY = "ready"
@@ -166,12 +166,12 @@ class SharePhase(StrEnum):
 
 
 class Share(SQLModel, table=True):
-    """A cache as the namespace of a team sees it: a PVC of its own on the same volume.
+    """A PVC in the namespace of a team, on the same volume as a cache.
 
-    `form` is how: `same` where the namespace is the cache's own, `trident` by a volume reference,
-    `static` by a PersistentVolume of the same handle. `volume_name` and the uids are of objects
-    made for it. Without a cache it is of a team's PVC, which the namespace of datasets sees for
-    the time of a push.
+    `form` is how it is shared: `same` if the namespace is the cache's own, `trident` by a volume
+    reference, `static` by a PersistentVolume of the same handle. `volume_name` and the uids are of
+    objects created for it. Without a cache it shares a team's PVC with the namespace of datasets
+    during a push.
     """
 
     __tablename__: ClassVar[Any] = "dataset_shares"
@@ -209,12 +209,12 @@ class Share(SQLModel, table=True):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is there, or is to be."""
+        """Whether it exists or is requested, and has not ended."""
         return self.ended_at is None
 
 
 class Sweep(SQLModel, table=True):
-    """When the caches of a cluster were last looked through for what nobody needs any more."""
+    """When the caches of a cluster were last swept."""
 
     __tablename__: ClassVar[Any] = "dataset_sweeps"
 
@@ -223,11 +223,11 @@ class Sweep(SQLModel, table=True):
 
 
 class Orphan(SQLModel, table=True):
-    """What is left over in a cluster or in a cloud; removed only when people say so.
+    """A leftover object in a cluster or a cloud; deleted only when a person confirms.
 
-    In a cluster that is an object of ours that no row needs. Of others `why` says, as a sentence,
-    what they are known by. `wanted_by` is who wants it removed; where that cannot be, `trouble`
-    says why. Where there is a `command`, that is for an admin to type, and the bot does nothing.
+    In a cluster it is one of our objects that no row needs. For others `why` is a sentence about
+    how it was recognised. `wanted_by` confirmed its deletion; `trouble` says why that failed. If
+    there is a `command`, an admin has to run it, and the bot deletes nothing.
     """
 
     __tablename__: ClassVar[Any] = "dataset_orphans"
@@ -268,7 +268,7 @@ class Orphan(SQLModel, table=True):
 
 
 class Use(SQLModel, table=True):
-    """That somebody read a version: a subject of ours, and what it is called."""
+    """A use of a version: the subject that read it, and its name for people."""
 
     __tablename__: ClassVar[Any] = "dataset_uses"
 

@@ -1,4 +1,4 @@
-"""Takes hold of a cache for somebody who needs it; the database decides who was first."""
+"""Holds a cache for a user; the database decides between a hold and an eviction."""
 
 from datetime import datetime
 
@@ -11,12 +11,10 @@ from bot.errors import ConflictError
 
 
 def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now: datetime) -> None:
-    """Holds a cache for a subject (kind, id) until it lets go; ConflictError if it is to go.
+    """Holds a cache for a subject (kind, id); ConflictError if it is marked for eviction.
 
-    That it was used is kept for good.
-
-    What marks a cache for eviction looks for holds and changes the same row in its transaction,
-    so that never both happen.
+    The use is recorded permanently. Marking a cache for eviction checks for holds and changes the
+    same row in its transaction, so that never both happen.
     """
     taken = session.connection().execute(
         update(Cache)
@@ -30,7 +28,7 @@ def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now
     if taken.rowcount != 1:
         raise ConflictError(
             f"{cache.reference} is being evicted from {cache.storage_class}.",
-            "Cache it again once its card says that it is gone.",
+            "Cache it again when its card shows Evicted.",
         )
     kind, subject_id = subject
     hold = holds.Hold(

@@ -1,4 +1,4 @@
-"""What is said of caches that leave, or stay after all: once each, in the thread of their card."""
+"""Messages about evictions, announced, cancelled or done: one each, in the thread of the card."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,17 +16,17 @@ EXTEND, PIN, EVICT = "dataset.extend", "dataset.pin", "dataset.evict"
 DAY = timedelta(days=1)
 PINNED_FOR = timedelta(days=7)
 _HOW_TO_KEEP = (
-    "Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time to copy it"
+    "To keep it, use it before then, extend it or pin it. Eviction costs only the time to copy it"
     " again: the catalogue and the source stay."
 )
 
 
 def noticed(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
-    """That it will be evicted, when, and how it is kept; silence means that it goes."""
+    """Announces an eviction: when, why, and how to prevent it."""
     if cache.leaves_at is None:
         return
     left = format_duration(cache.leaves_at - now)
-    said = join(plain(f"{cache.reference} on {cache.storage_class} is evicted in {left}, "),
+    said = join(plain(f"{cache.reference} on {cache.storage_class} will be evicted in {left}, "),
                 when(cache.leaves_at), ". ", sentence(cache.evict_why))  # fmt: skip
     for place in channels:
         buttons = (keep_buttons(cache, cache.leaves_at) if place != cache.channel
@@ -38,44 +38,44 @@ def noticed(session: Session, cache: Cache, channels: Sequence[str], now: dateti
 
 
 def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
-    """That the notice does not count any more, and why."""
-    line = sentence(f"{cache.reference} on {cache.storage_class} stays. {cache.called_off or ''}")
+    """Reports that an announced eviction will not happen, and why."""
+    line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
     for place in channels:
         note = Note(_purpose("withdrawn", cache), (line,), owner=cache.person)
         say_once(session, cache.subject, place, note, now)
 
 
 def called_off(session: Session, cache: Cache, now: datetime) -> None:
-    """That an eviction was not carried out, and who uses the cache."""
+    """Reports that an eviction was cancelled, and what uses the cache."""
     at = int((cache.evict_at or now).timestamp())
-    line = sentence(f"{cache.reference} on {cache.storage_class} stays. {cache.called_off or ''}")
+    line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
     note = Note(f"called-off-{at}", (line,), owner=cache.person)
     say_once(session, cache.subject, cache.channel, note, now)
 
 
 def evicted(session: Session, cache: Cache, now: datetime) -> None:
-    """That it is gone, and what that gave back."""
-    line = sentence(f"{cache.reference} on {cache.storage_class} is evicted. {cache.reason}")
+    """Reports that a cache was evicted, and how much space that freed."""
+    line = sentence(f"Evicted {cache.reference} from {cache.storage_class}. {cache.reason}")
     note = Note("evicted", (line,), owner=cache.person)
     say_once(session, cache.subject, cache.channel, note, now)
 
 
 def outcome(cache: Cache, retained: str) -> str:
-    """What an eviction gave back, as sentences; where that is unknown, `retained` is one."""
+    """How much space an eviction freed, as sentences; if unknown, `retained` says why."""
     if cache.freed_bytes is None:
-        return f"How much is free again is not known. {retained}"
+        return f"The amount of space freed is unknown. {retained}"
     if retained:
         return (
-            f"Its volume {retained} stays, because its reclaimPolicy is Retain:"
-            f" {capacity(cache.capacity_bytes)} are free only when an admin deletes it."
+            f"Its volume {retained} is kept because its reclaimPolicy is Retain:"
+            f" {capacity(cache.capacity_bytes)} are freed only when an admin deletes it."
         )
     if not cache.freed_bytes:
         return "It had no volume yet, so no space was freed."
-    return f"{capacity(cache.freed_bytes)} are free again."
+    return f"Freed {capacity(cache.freed_bytes)}."
 
 
 def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
-    """What keeps a cache; two clicks on the first extend it once."""
+    """The buttons that keep a cache; clicking Extend twice extends it once."""
     until = int((leaves_at + DAY).timestamp())
     return (
         Button(EXTEND, "Extend 1d", f"{cache.id} {until}"),
@@ -84,10 +84,10 @@ def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
 
 
 def evict_button(cache: Cache, label: str = "Evict now") -> Button:
-    """What evicts a cache now, after a question."""
+    """The button that evicts a cache now, after a confirmation."""
     freed = f"{capacity(cache.capacity_bytes)} of {cache.storage_class}"
     text = (
-        f"{size(cache.size_bytes)} in {cache.objects:,} files go, and {freed} become free."
+        f"Deletes {size(cache.size_bytes)} in {cache.objects:,} files and frees {freed}."
         " Caching it again copies everything again."
     )
     confirm = Confirm(f"Evict {cache.reference}?", text, "Evict")
@@ -95,8 +95,8 @@ def evict_button(cache: Cache, label: str = "Evict now") -> Button:
 
 
 def again(cache: Cache, words: str) -> Markup:
-    """How an eviction is undone; `words` is the command."""
-    return join("Caching it again is one command: `", plain(words), f"`. {cache.reference} and its"
+    """How to undo an eviction; `words` is the command."""
+    return join("To cache it again, use `", plain(words), f"`. {cache.reference} and its"
                 " manifest stay in the catalogue.")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What caches take of fast storage: by class, by team, and what becomes free when."""
+"""Fast storage used by caches: by class, by team, and when each cache is evicted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from bot.volumes.pools import pool_rooms
 
 @dataclass(frozen=True)
 class Going:
-    """A cache that may be named to whoever asks; `at` is when it goes, None if nothing says so."""
+    """A cache that the caller may see; `at` is when it is evicted, None if that is not known."""
 
     cache: Cache
     at: datetime | None
@@ -34,7 +34,7 @@ class Going:
 
 @dataclass(frozen=True)
 class Usage:
-    """What caches take; `others` is how many there are that the team may not use."""
+    """Usage of fast storage; `others` counts caches that the team may not use."""
 
     rooms: Mapping[str, Room]
     caches: Sequence[Cache]
@@ -44,19 +44,19 @@ class Usage:
 
 
 class UsageService:
-    """What handlers call; nothing outside is called."""
+    """What handlers call. It reads the database and the cluster view only."""
 
     def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
         self._settings = settings
         self._clusters = clusters
 
     def usage(self, session: Session, team: str | None, now: datetime) -> Usage:
-        """What caches take; a team sees by name those that it may use, None sees all."""
+        """The usage as a team sees it: only caches that it may use, by name; None sees all."""
         datasets = self._settings().datasets
         if datasets is None or not datasets.classes:
             raise ConflictError(
-                "Nothing is cached here: there are no storage classes for it.",
-                "A platform admin adds `datasets.classes`; docs/datasets.md says how.",
+                "Caching is not set up here: no storage classes are configured.",
+                "A platform admin can add `datasets.classes`; see docs/datasets.md.",
             )
         caches = kept(session, datasets.cluster)
         cluster = self._clusters[datasets.cluster]
@@ -74,10 +74,10 @@ class UsageService:
         )
 
     def remove(self, session: Session, caller: Caller, orphan_id: str, now: datetime) -> Orphan:
-        """Has something removed that was left over; who needs it is looked up first."""
+        """Requests the deletion of a leftover object; users are checked before it is deleted."""
         orphan = session.get(Orphan, orphan_id)
         if orphan is None or orphan.gone_at is not None:
-            raise NotFoundError("It is gone already.")
+            raise NotFoundError("It no longer exists.")
         orphan.wanted_by, orphan.wanted_at, orphan.trouble = caller.person, now, ""
         session.add(orphan)
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
@@ -98,7 +98,7 @@ def _going(session: Session, cache: Cache, now: datetime) -> Going:
     if runs:
         return Going(cache, None, f"used by {runs[0].why}")
     if cache.phase != Phase.READY:
-        return Going(cache, None, "being copied")
+        return Going(cache, None, "copying")
     expires = cache.leaves_at or expires_at(cache)
     if expires is None:
         return Going(cache, None, "does not expire")
@@ -119,5 +119,5 @@ def by_team(caches: Sequence[Cache]) -> Iterator[tuple[str, int, int, int]]:
 
 
 def data_bytes(cache: Cache) -> int:
-    """What is on its volume, as far as was copied."""
+    """Bytes of data copied to the volume so far."""
     return cache.size_bytes if cache.ready_at is not None else cache.bytes_done

@@ -1,4 +1,4 @@
-"""What caches take, as a card: pure."""
+"""The card of `/dataset usage`. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,9 +22,9 @@ UNKNOWN = "unknown"
 
 
 def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
-    """By class and team what is committed, filled and free, and what goes when.
+    """Space committed, filled and free by class and team, and when each cache is evicted.
 
-    What is left over is named to those alone who may remove it: names tell of other teams' data.
+    Leftovers are shown only to those who may delete them: their names reveal other teams' data.
     """
     rows = tuple(_row(usage, name, room) for name, room in sorted(usage.rooms.items()))
     facts = [
@@ -59,7 +59,7 @@ def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
     if len(usage.going) > _MOST:
         yield plain(f"And {len(usage.going) - _MOST} more.")
     if usage.others:
-        yield plain(f"{_caches(usage.others)} of datasets of other teams besides.")
+        yield plain(f"Plus {_caches(usage.others)} of other teams' datasets.")
     for heading in headings(usage.orphans):
         yield plain(heading)
 
@@ -71,7 +71,9 @@ def _forecast(going: Going, now: datetime) -> Markup:
         return plain(f"{what}: {going.stays}.")
     left = format_duration(max(going.at - now, timedelta()))
     pinned = "pinned until then" if going.stays else "unless used"
-    return join(plain(f"{what}: goes in {left}, "), when(going.at), plain(f", {pinned}."))
+    return join(
+        plain(f"{what}: will be evicted in {left}, "), when(going.at), plain(f", {pinned}.")
+    )
 
 
 def _caches(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Who uses a cache: pods, runs, snapshots, clones and pins, as sentences that people read."""
+"""What uses a cache: pods, runs, snapshots, clones and pins, as sentences for people."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ Place = tuple[str, str]
 
 
 def places(cache: Cache, shares: Iterable[Share]) -> frozenset[Place]:
-    """The PVCs (namespace, name) by which a cache is seen."""
+    """The PVCs (namespace, name) of a cache and its shares."""
     return frozenset(
         {
             (cache.namespace, cache.claim_name),
@@ -32,7 +32,7 @@ def places(cache: Cache, shares: Iterable[Share]) -> frozenset[Place]:
 
 
 def mounts(pod: Pod, seen: Collection[Place]) -> bool:
-    """Whether a pod names one of these PVCs, whatever its phase."""
+    """Whether a pod mounts one of these PVCs, in any phase."""
     return any((pod.namespace, claim) in seen for claim in pod.spec.claims)
 
 
@@ -43,13 +43,13 @@ def is_filler(pod: Pod, cache: Cache, installation: str) -> bool:
 
 
 def holding(session: Session, cache: Cache, now: datetime) -> list[str]:
-    """Who holds a cache, as the rows say."""
+    """Sentences about the holds on a cache, from the rows."""
     found = holds.on(session, CACHE, cache.id, now)
     return [said_of(each, now) for each in sorted(found, key=_order)]
 
 
 def standing(cluster: Cluster, cache: Cache, shares: Iterable[Share]) -> list[str]:
-    """What in the cluster needs a cache, by live reads; ClusterError when it cannot be told."""
+    """What in the cluster needs a cache, by live reads; ClusterError if a read fails."""
     return needing(cluster, places(cache, shares), cache)
 
 
@@ -67,11 +67,11 @@ def _order(hold: Hold) -> tuple[bool, str]:
 
 
 def said_of(hold: Hold, now: datetime) -> str:
-    """Who holds, why and until when, as a sentence."""
+    """One hold as a sentence: who, why and until when."""
     until = "" if hold.until is None else f" for another {format_duration(hold.until - now)}"
     if hold.subject_kind == PIN:
         return f"<@{hold.subject_id}> has pinned it{until}: {hold.why}."
-    return f"The {hold.why} needs it{until}."
+    return f"It is needed by {hold.why}{until}."
 
 
 def _pods(cluster: Cluster, cache: Cache | None, seen: Collection[Place]) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _snapshots(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
     for namespace in sorted({each for each, _ in seen}):
         for snapshot in cluster.list(SNAPSHOTS, namespace):
             if (namespace, snapshot.spec.source.persistent_volume_claim_name) in seen:
-                yield f"VolumeSnapshot {snapshot.name} in namespace {namespace} is of it."
+                yield f"VolumeSnapshot {snapshot.name} in namespace {namespace} was taken of it."
 
 
 def _copies(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _copies(cluster: Cluster, seen: Collection[Place]) -> Iterator[str]:
         place = _bound_to(volume)
         is_other = place is not None and place not in seen and volume.status.phase == "Bound"
         if place is not None and is_other and _handle(volume) in handles:
-            yield f"PVC {place[1]} in namespace {place[0]} is on the same volume."
+            yield f"PVC {place[1]} in namespace {place[0]} uses the same volume."
 
 
 def _is_copy(claim: PersistentVolumeClaim, seen: Collection[Place]) -> bool:

@@ -1,4 +1,4 @@
-"""The use of caches by others: what they read is resolved and held, and how far it is is told."""
+"""Caches as runs use them: resolves references, holds caches, and reports readiness."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ from bot.durations import format_duration
 from bot.errors import ConflictError
 from bot.slack.messages import refresh_cards
 
-# Where a volume has its files, once all of them are there; on FSx it has nothing else.
+# The folder of the files on a volume that is filled; on FSx the whole volume is the files.
 FILES, WHOLE = "ready/files", "."
 
 
 @dataclass(frozen=True)
 class User:
-    """Who needs data: a subject of ours, of a team, whose pods run in a namespace of a cluster.
+    """What needs data: a subject of a team, whose pods run in a namespace of a cluster.
 
-    `home` is the cluster on which datasets are cached, `reach` are those of the team. `view` is
-    what is known of `cluster`, `drivers` are those that allow two volumes of one handle.
+    `home` is the cluster on which datasets are cached, `reach` are the clusters of the team. `view`
+    is the view of `cluster`, `drivers` are those that allow two volumes of one handle.
     """
 
     subject: tuple[str, str]
@@ -49,7 +49,7 @@ class User:
 
 
 class NotCachedError(ConflictError):
-    """Versions are needed that nobody has cached: `versions`, of all that are `wanted`."""
+    """Some of the `wanted` versions are not cached: `versions`."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class NotCachedError(ConflictError):
         is_one = len(names) == 1
         super().__init__(
             f"{' and '.join(names)} {'is' if is_one else 'are'} not cached.",
-            f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everybody."
-            " Submit again as soon as that has begun: it waits for the copy by itself.",
+            f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everyone."
+            " Submit again as soon as copying has started: it waits for the copy.",
         )
         self.wanted, self.versions = tuple(wanted), tuple(versions)
 
 
 class Taken(NamedTuple):
-    """A version that is held for somebody, and the PVC by which their pods see it.
+    """A version that is held for a user, and the PVC that their pods mount.
 
     Its files are in `folder` of the volume.
     """
@@ -83,7 +83,7 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """What somebody who needs data waits for, or why it will not come; both empty once it is there.
+    """What a user of data waits for, or why it failed; both are empty when the data is ready.
 
     All are sentences; `advice` says what to do.
     """
@@ -103,7 +103,7 @@ def take(
     words: Callable[[str], str],
     now: datetime,
 ) -> list[Taken]:
-    """Holds what references mean for somebody, the newest version where one names none.
+    """Holds the caches that references mean; a reference without a version means the newest.
 
     Raises:
         NotFoundError: the team may use no such dataset, or it has no such version.
@@ -127,21 +127,21 @@ def take(
 
 
 def standing(session: Session, cache_id: str, claim: str) -> Standing:
-    """How far a cache is for those who see it by this PVC."""
+    """How far a cache is for those who mount this PVC of it."""
     cache = caching.by_id(session, cache_id)
     if cache is None:
-        return Standing(failed="The cache that it was to read is not known any more.")
+        return Standing(failed="The cache that it reads no longer exists.")
     if not cache.is_live:
         return _ended(cache)
     if cache.phase != Phase.READY:
-        return Standing(waits=f"It waits for {cache.reference}: {_far(cache)}")
+        return Standing(waits=f"Waiting for {cache.reference}: {_far(cache)}")
     if claim == cache.claim_name:
         return THERE
     return _shared(session, cache, claim)
 
 
 def left(session: Session, cache_ids: Iterable[str], now: datetime) -> None:
-    """Notes that somebody has just ended their use of these caches."""
+    """Records that these caches were used until now."""
     for cache_id in cache_ids:
         session.connection().execute(
             update(Cache).where(col(Cache.id) == cache_id).values(used_at=now)
@@ -151,7 +151,7 @@ def left(session: Session, cache_ids: Iterable[str], now: datetime) -> None:
 def _found(
     session: Session, asked: Reference, user: User, words: Callable[[str], str]
 ) -> tuple[Version, Cache | None]:
-    """What is meant, and its cache; None where nobody has had it cached."""
+    """The version that a reference means, and its cache; None if it is not cached."""
     dataset = finding.dataset(session, user.team, asked.name, words)
     version = finding.version(session, dataset, asked.version, words)
     bounds.insist(bounds.of_version(session, user.settings, version))
@@ -161,24 +161,25 @@ def _found(
         again = words(f"dataset cache {version.reference}")
         raise ConflictError(
             f"{version.reference} is being evicted from {caches[0].storage_class}.",
-            f"Once its card says that it is gone, `{again}` caches it again.",
+            f"When its card shows Evicted, `{again}` caches it again.",
         )
     if usable is None and user.cluster != user.home:
         has = f"Add `--cluster {user.home}`." if user.home in user.reach else _NO_WAY
         raise ConflictError(
-            f"Datasets are cached on cluster {user.home}, and this is for {user.cluster}.", has
+            f"Datasets are cached on cluster {user.home}, but this is for cluster {user.cluster}.",
+            has,
         )
     return version, usable
 
 
 def storage_of(session: Session, cache_id: str) -> Storage:
-    """What a cache is on."""
+    """The storage class and volume of a cache."""
     cache = session.get_one(Cache, cache_id)
     return Storage(cache.storage_class, cache.volume_name)
 
 
 def _refuse_unshareable(cache: Cache, user: User) -> None:
-    """What the view does not know of is no reason to refuse."""
+    """ConflictError if the view shows that the namespace cannot mount the cache."""
     storage = Storage(cache.storage_class, cache.volume_name)
     why = unshareable(user.view, storage, user.drivers) if user.view is not None else None
     if why is not None:
@@ -196,7 +197,7 @@ def _taken(session: Session, version: Version, cache: Cache, user: User, now: da
 
 
 def _join(session: Session, cache: Cache, team: str) -> None:
-    """Whose runs read it hears of it, whoever had it cached for whom."""
+    """Adds a team to the cache, so that it is notified of an eviction."""
     if team not in {cache.team, *cache.teams}:
         cache.teams = [*cache.teams, team]
         session.add(cache)
@@ -212,16 +213,16 @@ def _ended(cache: Cache) -> Standing:
 
 
 def _far(cache: Cache) -> str:
-    """How far its fill is, as the end of a sentence."""
+    """The progress of a fill, as the end of a sentence."""
     match Phase(cache.phase):
         case Phase.FILLING if cache.stage == "importing":
-            return "the names of its files are being imported."
+            return "its file names are being imported."
         case Phase.FILLING:
             return f"{_percent(cache)} % copied{_left(cache)}."
         case Phase.ARRANGING:
-            return "it is copied, and its files are being arranged."
+            return "its files are copied and are being arranged."
         case _:
-            return f"its copy has not begun yet. {cache.obstacle}".strip()
+            return f"copying has not started yet. {cache.obstacle}".strip()
 
 
 def _percent(cache: Cache) -> int:
@@ -239,15 +240,15 @@ def _left(cache: Cache) -> str:
 def _shared(session: Session, cache: Cache, claim: str) -> Standing:
     share = shares.by_claim(session, cache.id, claim)
     if share is None:
-        return Standing(failed=f"PVC {claim} of {cache.reference} is not known any more.")
+        return Standing(failed=f"PVC {claim} of {cache.reference} is no longer known.")
     if share.reason or not share.is_live:
-        why = share.reason or "Its PVC was removed."
+        why = share.reason or "Its PVC was deleted."
         said = f"Namespace {share.namespace} cannot mount {cache.reference}. {why}"
         return Standing(failed=said, advice=share.unblock)
     if share.phase == SharePhase.READY:
         return THERE
-    said = f"It waits until namespace {share.namespace} can mount {cache.reference}."
+    said = f"Waiting until namespace {share.namespace} can mount {cache.reference}."
     return Standing(waits=f"{said} {share.trouble}".strip())
 
 
-_NO_WAY = "The team has nothing on that cluster; a platform admin can change that."
+_NO_WAY = "The team does not have that cluster; a platform admin can change that."

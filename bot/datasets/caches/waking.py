@@ -1,4 +1,4 @@
-"""Wakes what waits for a cache when it is ready, has failed or is gone."""
+"""Wakes what waits for a cache when it is ready, has failed or is evicted."""
 
 from datetime import datetime
 
@@ -9,12 +9,12 @@ from bot.datasets.caches.tables import CACHE, SHARE, Cache, Share
 from bot.datasets.tables import lane
 from bot.due import wake
 
-# A person's pin is a hold too, but nothing looks at it.
+# A pin is a hold too, but has no controller.
 _LOOKED_AT = frozenset({"run"})
 
 
 def wake_holders(session: Session, cache: Cache, now: datetime) -> None:
-    """Makes whoever holds the cache, and its shares, due now."""
+    """Makes the runs that hold the cache, and its shares, due now."""
     for hold in holds.on(session, CACHE, cache.id, now):
         if hold.subject_kind in _LOOKED_AT:
             wake(session, hold.subject_kind, hold.subject_id, lane(cache.cluster), now)

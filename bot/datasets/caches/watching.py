@@ -14,13 +14,13 @@ _HEARD = (JOBS, PVCS)
 
 
 class CacheEar:
-    """Hears of the PVCs of caches, and of the Jobs that fill them, by our label."""
+    """Wakes caches when their PVCs or Jobs change, found by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The caches to look at now."""
+        """The cache that the changed object belongs to, if any."""
         cluster = self._clusters.get(change.cluster)
         if cluster is None or change.object is None or change.resource not in _HEARD:
             return ()

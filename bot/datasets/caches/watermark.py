@@ -1,4 +1,4 @@
-"""Which caches are to go so that a storage class has room again. Pure: no I/O."""
+"""Which caches to evict when a storage class is too full. Pure: no I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ _SPARED = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Room:
-    """What a class has for caches: bytes in all (None where nobody knows), and bytes taken.
+    """The capacity of a class for caches: bytes in total (None if unknown), and bytes used.
 
-    `leaving` of those are of caches that are being evicted. `source` says who knows the whole.
+    `leaving` is the part used by caches that are being evicted. `source` names where the total
+    comes from.
     """
 
     whole: int | None
@@ -24,7 +25,7 @@ class Room:
 
     @property
     def free(self) -> int | None:
-        """Bytes that are left; None where nobody knows."""
+        """Free bytes; None if the total is unknown."""
         return None if self.whole is None else max(self.whole - self.taken, 0)
 
 
@@ -34,12 +35,11 @@ def crowded(
     percents: Mapping[str, int],
     now: datetime,
 ) -> dict[str, Leave]:
-    """The caches that go because their class is too full, by their ids.
+    """The caches to evict because their class is too full, by their ids.
 
-    `percents` are the watermarks of classes. Those go that were not used for longest, until
-    what is left is below the watermark; those that people were told of already go first, at the
-    moment they were told. What somebody has extended stays until that ends, and what turned out
-    to be needed when it was to go is left alone for a day.
+    `percents` are the watermarks of classes. The longest unused caches are chosen until usage is
+    below the watermark, those that are announced already first. A cache that was extended is kept
+    until then, and one whose eviction was cancelled because of its use is spared for a day.
     """
     leaves = {}
     for name, percent in percents.items():
@@ -49,7 +49,7 @@ def crowded(
         limit = room.whole * percent // 100
         why = (
             f"{name} is {100 * room.taken // room.whole} % full ({capacity(room.taken)} of"
-            f" {capacity(room.whole)}), and above {percent} % what was unused for longest goes."
+            f" {capacity(room.whole)}). Above {percent} %, the longest unused caches are evicted."
         )
         of_class = [each for each in found if _may_go(each, name, now)]
         for each in _least_used(of_class, room.taken - room.leaving - limit):

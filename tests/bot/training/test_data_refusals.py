@@ -13,8 +13,8 @@ from tests.bot.training.rig import Rig
 from tests.bot.training.test_data_runs import DATA, cached, held, refusal
 
 WAYS_OUT = (
-    "If it does, a platform admin can name the driver in datasets.static_drivers; else cache it on"
-    " another storage class."
+    "If it does, a platform admin can add the driver to datasets.static_drivers. Otherwise"
+    " cache it on another storage class."
 )
 
 
@@ -28,7 +28,7 @@ def test_a_wait_for_data_becomes_late(rig: Rig) -> None:
     assert rig.get(run_id).is_late
     lines = rig.card(run_id).splitlines()
     assert "This is late: it has waited for its data for longer than a day." in lines
-    assert "It waits for chest-xray@v3: 40 % copied, about 12m left." in lines
+    assert "Waiting for chest-xray@v3: 40 % copied, about 12m left." in lines
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,9 @@ def test_a_class_for_one_namespace_is_refused(
         return
     assert refusal(rig, data=DATA) == (
         (
-            "Namespace team-a cannot mount chest-xray@v3. Volumes of storage class fast are of"
-            f" {provisioner}, which is not known to let several namespaces mount one volume."
+            "Namespace team-a cannot mount chest-xray@v3. Volumes of storage class fast are"
+            f" from driver {provisioner}, which is not known to let several namespaces mount one"
+            " volume."
         ),
         WAYS_OUT,
     )
@@ -89,7 +90,8 @@ def test_a_volume_for_one_namespace_is_refused(rig: Rig) -> None:
     cached(rig, volume_name=made["spec"]["volumeName"])
     message, hint = refusal(rig, data=DATA)
     assert message == (
-        "Namespace team-a cannot mount chest-xray@v3. It is on a volume of csi.playground, which is"
+        "Namespace team-a cannot mount chest-xray@v3. It is on a volume of driver"
+        " csi.playground, which is"
         " not known to let several namespaces mount one volume."
     )
     assert hint == WAYS_OUT

@@ -142,7 +142,7 @@ def test_a_run_waits_for_its_fill(rig: Rig) -> None:
     cached(rig, phase=CachePhase.FILLING, bytes_done=SIZE * 2 // 5, bytes_per_second=SIZE / 1200)
     run_id = rig.submit(data=DATA)
     rig.pass_time(minutes=15)
-    waits = "It waits for chest-xray@v3: 40 % copied, about 12m left."
+    waits = "Waiting for chest-xray@v3: 40 % copied, about 12m left."
     run = rig.get(run_id)
     assert rig.card(run_id).splitlines() == [
         "⏳ lane · Waits for data",
@@ -171,7 +171,7 @@ def test_the_end_of_a_fill_lets_it_start(rig: Rig) -> None:
     rig.pass_time(minutes=3)
     change(rig, phase=CachePhase.READY)
     rig.pass_time(seconds=1)
-    waits = "It waits until namespace team-a can mount chest-xray@v3."
+    waits = "Waiting until namespace team-a can mount chest-xray@v3."
     assert (rig.get(run_id).phase, rig.get(run_id).reason) == (Phase.DATA, waits)
     share(rig)
     change(rig)

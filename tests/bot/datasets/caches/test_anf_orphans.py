@@ -27,8 +27,8 @@ from tests.databases import create_tables
 
 __all__ = ["identity"]
 ENDING = (
-    " Trident keeps volumes that still have snapshots, and Azure does not tell who mounts one."
-    " What is billed is the pool, which can be made smaller then."
+    " Trident keeps volumes that still have snapshots, and Azure does not report who mounts a"
+    " volume. The pool is billed; it can be made smaller once the volume is deleted."
 )
 
 
@@ -90,7 +90,7 @@ def test_volume_that_trident_left_is_told_whole(left: Left) -> None:
     assert orphan.size_bytes == 100 * GIB
     assert orphan.monthly_price == pytest.approx(29)
     assert orphan.why == (
-        f"The cluster's Trident made it, and no PersistentVolume names it.{ENDING}"
+        f"The cluster's Trident created it, and no PersistentVolume refers to it.{ENDING}"
     )
     assert orphan.command == (
         f"az netappfiles volume delete --subscription {SUBSCRIPTION} --resource-group ml-platform"
@@ -104,7 +104,7 @@ def test_released_volume_that_stays_is_told(left: Left) -> None:
     left.world.settle()
     (orphan,) = left.found()
     name = kept.name.removeprefix("trident-")
-    assert orphan.why == f"PersistentVolume {name} names it, and is Released.{ENDING}"
+    assert orphan.why == f"PersistentVolume {name} refers to it and is Released.{ENDING}"
 
 
 def test_volumes_of_strangers_are_not_told(left: Left) -> None:
@@ -141,7 +141,7 @@ def test_volume_of_a_cache_is_known_by_name(left: Left) -> None:
     left.database.transaction(work)
     (orphan,) = left.found()
     assert orphan.name == lost.name
-    assert orphan.why.startswith("It was made for the cache of chest-xray@v3;")
+    assert orphan.why.startswith("It was created for the cache of chest-xray@v3;")
 
 
 def test_what_is_being_deleted_is_not_told(left: Left) -> None:
@@ -168,7 +168,7 @@ def test_nothing_is_removed_on_a_click(left: Left) -> None:
     left.forget("lost", lost)
     (orphan,) = left.found()
     assert left.source.remove(left.cluster, orphan) == [
-        "The bot deletes no volumes of Azure NetApp Files."
+        "The bot does not delete volumes of Azure NetApp Files."
     ]
     left.arm.later(timedelta(hours=1))
     assert left.names() == [lost.name]

@@ -23,7 +23,7 @@ from tests.bot.datasets.caches.rows import SIZE
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, BOB, TEAM_B
 
-UNKNOWN = "unknown: no ResourceQuota and no budget (datasets.classes.standard.budget) says"
+UNKNOWN = "unknown: there is no ResourceQuota and no budget (datasets.classes.standard.budget)"
 
 
 def refusal(filling: Filling, **more: Any) -> str:
@@ -69,26 +69,26 @@ def test_what_nobody_knows_is_called_unknown(filling: Filling) -> None:
     filling.policy = settings(classes={"standard": {}})
     lines = as_text(offered(offer(filling, keep="off"))).splitlines()
     assert lines[4:8] == [
-        f"  Free there  {UNKNOWN}",
+        f"  Free space  {UNKNOWN}",
         "  Takes       unknown: datasets.classes.standard.throughput_mib_per_tib is not set",
-        "  For         team-a",
-        "  Kept        until somebody evicts it",
+        "  Teams       team-a",
+        "  Kept        until it is evicted",
     ]
 
 
 @pytest.mark.parametrize(
     ("hard", "said"),
     [
-        ({"requests.storage": "2Ti"}, "2 TiB of 2 TiB, by ResourceQuota storage"),
+        ({"requests.storage": "2Ti"}, "2 TiB of 2 TiB (ResourceQuota storage)"),
         (
             {"standard.storageclass.storage.k8s.io/requests.storage": "1Ti"},
-            "1 TiB of 1 TiB, by ResourceQuota storage",
+            "1 TiB of 1 TiB (ResourceQuota storage)",
         ),
     ],
 )
 def test_quotas_say_what_is_free(filling: Filling, hard: dict[str, str], said: str) -> None:
     limit(filling, **hard)
-    assert f"  Free there  {said}" in as_text(offered(offer(filling))).splitlines()
+    assert f"  Free space  {said}" in as_text(offered(offer(filling))).splitlines()
 
 
 def test_a_cache_counts_before_its_volume(filling: Filling) -> None:
@@ -98,10 +98,12 @@ def test_a_cache_counts_before_its_volume(filling: Filling) -> None:
     with pytest.raises(LimitError) as caught:
         filling.ask(reference=Reference("chest-xray", "v4"))
     assert caught.value.message == (
-        "chest-xray@v4 needs 257 GiB on standard, and 143 GiB of 400 GiB are free there"
+        "chest-xray@v4 needs 257 GiB on standard, but only 143 GiB of 400 GiB are free"
         " (ResourceQuota storage)."
     )
-    assert caught.value.hint == "`/dataset usage` shows what is cached there and what can go."
+    assert (
+        caught.value.hint == "`/dataset usage` shows what is cached there and what can be evicted."
+    )
 
 
 def another(session: Session) -> None:
@@ -113,8 +115,8 @@ def another(session: Session) -> None:
 def test_a_budget_is_kept_too(filling: Filling) -> None:
     filling.world.create("storageclasses", storage_class("spare"))
     assert refusal(filling, storage_class="spare", size=2**41) == (
-        "chest-xray@v3 needs 2 TiB on spare, and 1 TiB of 1 TiB are free there (the budget in"
-        " quartermaster.yaml). `/dataset usage` shows what is cached there and what can go."
+        "chest-xray@v3 needs 2 TiB on spare, but only 1 TiB of 1 TiB are free (budget in"
+        " quartermaster.yaml). `/dataset usage` shows what is cached there and what can be evicted."
     )
 
 
@@ -126,13 +128,13 @@ def test_a_budget_is_kept_too(filling: Filling) -> None:
         ({"reference": Reference("chest-xray", "v4")}, (
             "chest-xray has no version v4. It has: v3.")),
         ({"storage_class": "standart"}, (
-            "Datasets are not cached on standart. Did you mean standard?")),
+            "Storage class standart is not used for caching. Did you mean standard?")),
         ({"storage_class": "spare"}, (
             "Cluster default has no storage class spare."
-            " A platform admin makes it, or takes it out of datasets.classes.")),
+            " A platform admin must create it or remove it from datasets.classes.")),
         ({"size": 250 * 2**30}, (
-            "250 GiB are too small: chest-xray@v3 has 627,615 files of 250 GB, and a tenth more is"
-            " kept free, which makes 257 GiB. Leave out --size for the least that will do.")),
+            "250 GiB is too small: chest-xray@v3 has 627,615 files, 250 GB. With a tenth more kept"
+            " free, it needs 257 GiB. Leave out --size to use the smallest volume that fits.")),
         ({"teams": ("team-c",)}, "There is no team team-c. Did you mean team-b?"),
     ],
 )  # fmt: skip
@@ -144,18 +146,19 @@ def test_classes_of_disks_are_refused(filling: Filling) -> None:
     disk = storage_class("spare") | {"provisioner": "ebs.csi.aws.com", "parameters": {}}
     filling.world.create("storageclasses", disk)
     assert refusal(filling, storage_class="spare") == (
-        "Volumes of storage class spare are for one node at a time (ReadWriteOnce), and a cache is"
-        " for many (ReadWriteMany). Take a class of files and not of disks, as of NFS, with"
-        " --class."
+        "Volumes of storage class spare are for one node at a time (ReadWriteOnce), but a"
+        " cache needs ReadWriteMany. Use a class for file storage such as NFS, not for"
+        " disks, with --class."
     )
 
 
 def test_keys_that_cannot_be_files_are_named(filling: Filling) -> None:
     change(filling, problems=3, keys=["a/../b", "/c"])
     assert refusal(filling) == (
-        "3 keys of chest-xray@v3 cannot be files: a/../b, /c and others. Rename or remove these"
+        "3 keys of chest-xray@v3 cannot be stored as files: a/../b, /c and others. Rename"
+        " or remove these"
         " objects, then record a new version; the manifest"
-        " (s3://qm-state/prod/manifests/1/index.json) says what is wrong with each."
+        " (s3://qm-state/prod/manifests/1/index.json) lists what is wrong with each."
     )
 
 
@@ -164,8 +167,8 @@ def test_a_small_volume_has_the_least_size(filling: Filling) -> None:
     filling.policy = settings(classes={"standard": {"least_size": "100Gi"}})
     assert offer(filling).plan.capacity_bytes == 100 * 2**30
     assert refusal(filling, size=2**30) == (
-        "1 GiB are too small: the smallest volume of the class has 100 GiB."
-        " Leave out --size for the least that will do."
+        "1 GiB is too small: the smallest volume of this class is 100 GiB."
+        " Leave out --size to use the smallest volume that fits."
     )
 
 
@@ -191,7 +194,7 @@ def test_without_classes_nothing_is_cached(filling: Filling) -> None:
 def test_several_classes_must_be_told_apart(filling: Filling) -> None:
     filling.policy = settings(default_class=None)
     assert refusal(filling) == (
-        "Which storage class? There are several. Add --class, one of: standard, spare."
+        "Name a storage class: there are several. Add --class with one of: standard, spare."
     )
 
 
@@ -201,9 +204,9 @@ def test_asking_while_it_fills_joins(filling: Filling) -> None:
     found = filling.ask(BOB, TEAM_B, keep=timedelta(days=3))
     assert isinstance(found, Found)
     assert as_text(told(found, filling.words)) == (
-        f"chest-xray@v3 is being cached on standard already, asked for by @{ALICE}:"
-        " 470,711 files of 627,615 are copied.\n"
-        "It is for team-b too from now on. Its card in this channel follows it."
+        f"chest-xray@v3 is already being cached on standard, requested by @{ALICE}:"
+        " 470,711 of 627,615 files copied.\n"
+        "It is now also for team-b. Its card in this channel shows the progress."
     )
     cache = filling.found(cache_id)
     assert (cache.teams, cache.keep_seconds) == (["team-b"], 3 * 86_400)
@@ -218,9 +221,12 @@ def test_asking_when_ready_counts_as_use(filling: Filling) -> None:
     found = filling.ask()
     assert isinstance(found, Found)
     assert as_text(told(found, filling.words)).splitlines() == [
-        "chest-xray@v3 is cached on standard since 2026-11-21 12:01 UTC: 627,615 files, 250 GB.",
-        "Runs read it below /data: `/train submit NAME --data chest-xray@v3:/data`",
-        "It is kept 1d after its last use; that you asked counts as use.",
+        (
+            "chest-xray@v3 has been cached on standard since 2026-11-21 12:01 UTC:"
+            " 627,615 files, 250 GB."
+        ),
+        "Runs read it under /data: `/train submit NAME --data chest-xray@v3:/data`",
+        "It is kept 1d after its last use. This request counts as use.",
     ]
     assert filling.found(cache_id).used_at == filling.clock.now()
 
@@ -261,11 +267,11 @@ def test_what_was_asked_is_in_the_audit(filling: Filling) -> None:
 
 _OFFER = f"""\
 Cache chest-xray@v3?
-Nothing is done yet. This is what it takes:
+Nothing has started yet. Caching it takes:
   Copies      627,615 files, 250 GB ({SIZE:,} bytes)
   Volume      1 TiB on standard
-  Free there  {UNKNOWN}
+  Free space  {UNKNOWN}
   Takes       4h 8m at best, at the throughput of the volume
-  For         team-a, team-b
+  Teams       team-a, team-b
   Kept        1d after its last use
   [Cache it]"""

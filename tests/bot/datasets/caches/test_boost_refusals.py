@@ -81,8 +81,8 @@ def test_class_that_left_the_settings_boosts_nothing(boosting: Boosting) -> None
     told["datasets"] |= {"classes": {"standard": {}}, "default_class": "standard"}
     boosting.policy = Settings.model_validate(told)
     assert refusal(boosting) == (
-        "Datasets are not cached on azurenetappfiles any more. Leave out --boost: what is being"
-        " cached there is finished."
+        "Storage class azurenetappfiles is no longer used for caching. Leave out --boost:"
+        " caches in progress there are still completed."
     )
 
 

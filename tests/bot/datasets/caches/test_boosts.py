@@ -32,17 +32,17 @@ def test_question_says_what_a_boost_does(boosting: Boosting) -> None:
     assert isinstance(offer, Offer)
     assert as_text(offered(offer)).splitlines() == [
         "Cache chest-xray@v3?",
-        "Nothing is done yet. This is what it takes:",
+        "Nothing has started yet. Caching it takes:",
         "  Copies      627,615 files, 250 GB (250,000,000,000 bytes)",
         "  Volume      257 GiB on azurenetappfiles",
-        "  Free there  2 TiB of 2 TiB, by pool tuned",
+        "  Free space  2 TiB of 2 TiB (pool tuned)",
         (
             "  Takes       59m 18s at best with the boost;"
             " without it 16h 29m at best, at the throughput of the volume"
         ),
         "  Boost       4 MiB/s → about 67 MiB/s (pool tuned) until it is filled, then put back",
         "  Bill        as before: no pool changes its size",
-        "  For         team-a",
+        "  Teams       team-a",
         "  Kept        1d after its last use",
         "  [Cache it]",
     ]
@@ -51,7 +51,7 @@ def test_question_says_what_a_boost_does(boosting: Boosting) -> None:
 def test_boost_lasts_as_long_as_the_fill(boosting: Boosting) -> None:
     boosting.fills(seconds=600)
     cache_id = boosting.boost()
-    assert boosting.boost_told(cache_id) == "begins when its volume is there"
+    assert boosting.boost_told(cache_id) == "starts when its volume exists"
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
     assert boosting.boost_told(cache_id) == "16 MiB/s → 73 MiB/s until it is filled"
@@ -131,7 +131,7 @@ def test_fill_waits_for_no_approval(boosting: Boosting) -> None:
     offer = boosting.offer()
     assert isinstance(offer, Offer)
     assert as_text(offered(offer)).splitlines()[2] == (
-        "@U0CAROL or @U0BOB has to approve the boost; the fill does not wait for that."
+        "@U0CAROL or @U0BOB must approve the boost; the fill does not wait for the approval."
     )
     cache_id = boosting.boost()
     boosting.pass_time(minutes=10)

@@ -39,7 +39,8 @@ def test_move_is_offered_where_it_is_harmless(boosting: Boosting) -> None:
     assert isinstance(offer, Offer)
     told = as_text(offered(offer)).splitlines()
     assert told[2] == (
-        "Azure lets a volume go down 1d after it went up, not sooner: the boost is put back then."
+        "Azure lowers the level of a volume at the earliest 1d after it was raised: the"
+        " boost is put back then."
     )
     assert "  Boost       4.1 MiB/s → about 32.9 MiB/s (Ultra, pool ultra) until it is filled," in (
         "\n".join(told)

@@ -31,7 +31,7 @@ def test_what_nobody_uses_is_evicted_for_good(keeping: Keeping) -> None:
     assert keeping.cluster.list(VOLUMES, fields=f"metadata.name={cache.volume_name}") == []
     assert keeping.gone()
     assert keeping.notes(cache_id) == {
-        "evicted": "chest-xray@v3 on standard is evicted. 300 GiB are free again."
+        "evicted": "Evicted chest-xray@v3 from standard. Freed 300 GiB."
     }
     lines = keeping.do(lambda session: lines_about(session, cache_id))
     assert [(line.verb, line.person) for line in lines] == [("dataset.evict", ALICE)]
@@ -53,7 +53,7 @@ def test_runs_and_pins_refuse_it_by_name(keeping: Keeping) -> None:
     until = keeping.clock.now() + timedelta(days=14)
     keeping.hold(cache_id, subject_kind="pin", subject_id=BOB, why="CVPR", until=until)
     assert refused(keeping, cache_id) == (
-        "chest-xray@v3 on standard stays. The run lane of team-a needs it."
+        "chest-xray@v3 cannot be evicted from standard. It is needed by run lane of team-a."
         f" <@{BOB}> has pinned it for another 14d: CVPR."
     )
     keeping.release()
@@ -72,7 +72,7 @@ def test_a_pod_found_afterwards_calls_it_off(keeping: Keeping) -> None:
     assert (cache.phase, cache.wanted, keeping.effects()) == (Phase.READY, Wanted.READY, [])
     (said,) = keeping.notes(cache_id).values()
     assert said == (
-        "chest-xray@v3 on standard stays. It was to be evicted, but is used."
+        "chest-xray@v3 stays on standard. Its eviction was cancelled: it is in use."
         " Pod loader in namespace datasets mounts it."
     )
     keeping.unmount()
@@ -91,7 +91,7 @@ def test_a_pod_that_mounts_a_share_counts(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     assert keeping.get(cache_id).called_off == (
-        "It was to be evicted, but is used. Pod loader in namespace team-a mounts it."
+        "Its eviction was cancelled: it is in use. Pod loader in namespace team-a mounts it."
     )
     keeping.unmount(namespace="team-a")
     keeping.pass_time(minutes=1)
@@ -107,7 +107,8 @@ def test_what_keeps_a_share_is_told(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     assert keeping.get(cache_id).obstacle == (
-        "Its shares go first: team-a. PersistentVolume pv-1 of it is still Released; its reclaim"
+        "Its shares are deleted first: team-a. PersistentVolume pv-1 of it is still"
+        " Released; its reclaim"
         " policy is Retain."
     )
     keeping.stick("")
@@ -125,8 +126,8 @@ def test_a_snapshot_keeps_its_volume(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     assert keeping.get(cache_id).called_off == (
-        "It was to be evicted, but is used."
-        " VolumeSnapshot before-cleaning in namespace datasets is of it."
+        "Its eviction was cancelled: it is in use."
+        " VolumeSnapshot before-cleaning in namespace datasets was taken of it."
     )
 
 
@@ -156,7 +157,7 @@ def test_a_clone_keeps_its_volume(keeping: Keeping, how: dict[str, Any]) -> None
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     assert keeping.get(cache_id).called_off == (
-        "It was to be evicted, but is used."
+        "Its eviction was cancelled: it is in use."
         f" PVC mine in namespace {namespace} is a clone or share of it."
     )
 
@@ -170,8 +171,8 @@ def test_a_retained_volume_is_not_free(keeping: Keeping) -> None:
     cache = keeping.get(cache_id)
     assert (cache.phase, cache.freed_bytes) == (Phase.EVICTED, 0)
     assert cache.reason == (
-        f"Its volume {cache.volume_name} stays, because its reclaimPolicy is Retain:"
-        " 300 GiB are free only when an admin deletes it."
+        f"Its volume {cache.volume_name} is kept because its reclaimPolicy is Retain: 300"
+        " GiB are freed only when an admin deletes it."
     )
 
 
@@ -185,7 +186,7 @@ def test_space_counts_only_without_the_volume(keeping: Keeping) -> None:
     cache = keeping.get(cache_id)
     assert (cache.phase, cache.freed_bytes) == (Phase.EVICTING, None)
     assert cache.obstacle == (
-        f"Its PVC is gone, but volume {name} is still Bound: 300 GiB are not free yet."
+        f"Its PVC is deleted, but volume {name} is still Bound: 300 GiB are not freed yet."
     )
     keeping.world.patch("persistentvolumes", name, {"metadata": {"finalizers": []}})
     keeping.pass_time(minutes=1)
@@ -227,7 +228,7 @@ def test_a_fill_under_way_is_evicted_too(keeping: Keeping) -> None:
 def test_it_is_marked_only_once(keeping: Keeping) -> None:
     cache_id = keeping.cache()
     keeping.mark(cache_id)
-    assert refused(keeping, cache_id) == "chest-xray@v3 is being evicted already."
+    assert refused(keeping, cache_id) == "chest-xray@v3 is already being evicted."
 
 
 def test_nothing_is_deleted_while_nobody_answers(keeping: Keeping) -> None:

@@ -37,15 +37,15 @@ def test_content_that_changed_offers_a_version(filling: Filling) -> None:
         "❌ chest-xray@v3 on standard · Not cached",
         "labels.csv is not the object that was recorded.",
         "Record a new version.",
-        "The first keys: `labels.csv`",
+        "First keys: `labels.csv`",
     ]
     assert filling.shown(cache_id).splitlines()[-1] == "  [Record a new version]"
     assert filling.notes(cache_id) == {
         "failed": f"<@{ALICE}> chest-xray@v3 was not cached."
         " labels.csv is not the object that was recorded.\n"
-        "The first keys it is about: labels.csv.\n"
+        "First keys affected: labels.csv.\n"
         "Record a new version.\n"
-        "What it holds now is another version: `/dataset version chest-xray` records it."
+        "Its source now holds a different version: `/dataset version chest-xray` records it."
     }
     assert nothing_is_left(filling)
 
@@ -77,7 +77,7 @@ def test_a_store_that_is_down_is_tried_again(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(seconds=50)
     assert first_lines(filling, cache_id)[0].startswith("⚠️ chest-xray@v3 on standard · Copying")
-    assert "The store does not answer. It is tried again." in first_lines(filling, cache_id)
+    assert "The store does not answer. Retrying." in first_lines(filling, cache_id)
     filling.pass_time(minutes=30)
     assert filling.found(cache_id).reason == "The store does not answer."
     assert nothing_is_left(filling)
@@ -85,7 +85,10 @@ def test_a_store_that_is_down_is_tried_again(filling: Filling) -> None:
 
 @pytest.mark.parametrize(
     ("plural", "said"),
-    [("jobs", "Somebody deleted its Job."), ("persistentvolumeclaims", "Somebody is deleting")],
+    [
+        ("jobs", "Its Job was deleted outside Quartermaster."),
+        ("persistentvolumeclaims", "Its PVC is being deleted"),
+    ],
 )
 def test_deleted_objects_are_told_and_final(filling: Filling, plural: str, said: str) -> None:
     cache_id = filling.cache()
@@ -103,11 +106,12 @@ def test_a_ready_volume_that_vanishes_is_told(filling: Filling) -> None:
     filling.world.delete("persistentvolumeclaims", filling.found(cache_id).claim_name, "datasets")
     filling.pass_time(hours=2)
     assert first_lines(filling, cache_id)[:2] == [
-        "❌ chest-xray@v3 on standard · Not cached any more",
-        "Somebody deleted its PVC.",
+        "❌ chest-xray@v3 on standard · No longer cached",
+        "Its PVC was deleted outside Quartermaster.",
     ]
     assert filling.notes(cache_id)["failed"] == (
-        f"<@{ALICE}> chest-xray@v3 is not cached any more. Somebody deleted its PVC.\n"
+        f"<@{ALICE}> chest-xray@v3 is no longer cached. Its PVC was deleted outside"
+        " Quartermaster.\n"
         "Cache it again."
     )
 
@@ -117,12 +121,12 @@ def test_a_provisioner_that_fails_is_quoted(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(minutes=16)
     quoted = (
-        'Its volume is not made: failed to provision volume with StorageClass "standard":'
+        'Its volume is not created: failed to provision volume with StorageClass "standard":'
         " no capacity pools found."
     )
     state, obstacle = first_lines(filling, cache_id)
     assert state == "⚠️ chest-xray@v3 on standard · Starting"
-    assert obstacle == f"This is late: its volume is not there after 15m 12s. {quoted}"
+    assert obstacle == f"Late: its volume has not been created after 15m 12s. {quoted}"
     filling.pass_time(hours=1)
     assert filling.found(cache_id).reason == f"Its pod did not start within 1h. {quoted}"
     assert nothing_is_left(filling)
@@ -150,7 +154,7 @@ def test_a_missing_secret_is_named_in_time(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(minutes=16)
     assert first_lines(filling, cache_id)[1] == (
-        "This is late: its pod does not run after 15m 12s. Kubernetes warns: MountVolume.SetUp"
+        "Late: its pod is not running after 15m 12s. Kubernetes warns: MountVolume.SetUp"
         ' failed for volume "keys-0" : secret "lake-keys" not found.'
     )
 
@@ -161,7 +165,7 @@ def test_a_fill_that_stalls_is_late(filling: Filling) -> None:
     filling.pass_time(minutes=2)
     filling.leap(minutes=16)
     assert filling.found(cache_id).is_late
-    assert first_lines(filling, cache_id)[-1].startswith("This is late: nothing was copied for 1")
+    assert first_lines(filling, cache_id)[-1].startswith("Late: nothing has been copied for 1")
 
 
 def test_a_fill_ends_after_its_time(filling: Filling) -> None:
@@ -171,12 +175,12 @@ def test_a_fill_ends_after_its_time(filling: Filling) -> None:
     filling.pass_time(seconds=10)
     filling.leap(hours=4)
     assert first_lines(filling, cache_id)[-1] == (
-        "This is late for chest-xray@v3, which takes 2m 28s at best; it is given up in 8h 7m."
+        "Late for chest-xray@v3, which takes 2m 28s at best. The fill is given up in 8h 7m."
     )
     filling.leap(hours=8, minutes=30)
     cache = filling.found(cache_id)
     assert (cache.phase, cache.stage) == (Phase.FAILED, "deadline")
-    assert cache.reason == "It was not filled after 12h 7m."
+    assert cache.reason == "It was not filled within 12h 7m."
     filling.pass_time(minutes=1)
     assert nothing_is_left(filling)
 
@@ -194,8 +198,8 @@ def test_objects_of_somebody_else_stay(filling: Filling) -> None:
     )
     filling.pass_time(minutes=1)
     assert first_lines(filling, offer.cache.id)[1] == (
-        f"There is a PVC {name} in namespace datasets already that is not ours, so nothing was"
-        " touched."
+        f"Namespace datasets already has PVC {name}, which belongs to something else, so nothing"
+        " was changed."
     )
     assert (filling.effects(), len(filling.claims())) == ([], 1)
 
@@ -218,7 +222,7 @@ def test_a_quota_that_is_full_is_told(filling: Filling) -> None:
     cache_id = filling.begin(offer).cache.id
     filling.pass_time(minutes=1)
     cache = filling.found(cache_id)
-    assert cache.reason.startswith("The namespace's ResourceQuota has no room for it. Creating")
+    assert cache.reason.startswith("The namespace's ResourceQuota has no capacity for it. Creating")
     assert (cache.phase, cache.is_cleared, filling.claims()) == (Phase.FAILED, True, [])
 
 
@@ -230,7 +234,7 @@ def test_another_version_is_never_ready(filling: Filling) -> None:
     cache = filling.found(cache_id)
     assert (cache.phase, cache.reason) == (
         Phase.FAILED,
-        f"What was copied is {other}, not {DIGEST}.",
+        f"The copied data is {other}, not {DIGEST}.",
     )
 
 
@@ -242,8 +246,8 @@ def test_a_volume_that_is_retained_is_named(filling: Filling) -> None:
     cache = filling.found(cache_id)
     assert cache.is_cleared
     assert cache.unblock == (
-        f"Record a new version. Its volume {cache.volume_name} stays, because its reclaimPolicy is"
-        " Retain: an admin deletes it."
+        f"Record a new version. Its volume {cache.volume_name} is kept because its"
+        " reclaimPolicy is Retain: an admin must delete it."
     )
 
 
@@ -262,8 +266,8 @@ def test_a_claim_that_stays_is_for_admins(filling: Filling) -> None:
     assert (cache.is_cleared, cache.unblock) == (
         True,
         (
-            f"Record a new version. After 1d its PVC {claim} is still there, and being deleted: an"
-            " admin looks why, and `/dataset usage` names it."
+            f"Record a new version. After 1d its PVC {claim} still exists and is being"
+            " deleted. An admin must check why; `/dataset usage` lists it."
         ),
     )
 

@@ -59,7 +59,7 @@ def test_a_file_system_being_made_is_awaited(importing: Importing) -> None:
     importing.system.lifecycle = "CREATING"
     cache_id = importing.cache()
     importing.pass_time(minutes=1)
-    assert f"File system {SYSTEM} is being made." in importing.shown(cache_id)
+    assert f"File system {SYSTEM} is being created." in importing.shown(cache_id)
     importing.system.lifecycle = "AVAILABLE"
     importing.pass_time(minutes=10)
     assert importing.found(cache_id).phase == "ready"
@@ -73,7 +73,7 @@ def test_a_failed_task_is_quoted(importing: Importing) -> None:
     task = importing.region.estate.tasks[0].id
     assert importing.failed(cache_id) == (
         f"{task} of FSx failed. 3 of 627,615 files failed. The path is not there.",
-        "Look at the folder in FSx, then cache it again.",
+        "Check the folder in FSx, then cache it again.",
     )
     assert (importing.effects(), importing.found(cache_id).is_cleared) == (MADE[:1], True)
 
@@ -131,8 +131,8 @@ def test_a_volume_of_somebody_is_left_alone(importing: Importing) -> None:
     importing.pass_time(minutes=10)
     assert importing.failed(cache_id) == (
         (
-            f"There is a PersistentVolume {name} already that is not ours, so nothing of it was"
-            " touched."
+            f"PersistentVolume {name} already exists and belongs to something else, so it was not"
+            " changed."
         ),
         "Cache it again.",
     )
@@ -147,4 +147,4 @@ def test_a_region_that_was_removed_is_said(importing: Importing) -> None:
     importing.policy = importing.policy.model_copy(update={"datasets": gone})
     with pytest.raises(StorageError) as caught:
         importing.keeper.step(cache_id)
-    assert caught.value.message == "datasets.fsx is not in quartermaster.yaml any more."
+    assert caught.value.message == "datasets.fsx is no longer in quartermaster.yaml."

@@ -33,7 +33,7 @@ def test_names_come_first_then_files(importing: Importing) -> None:
     importing.pass_time(minutes=1)
     assert importing.shown(cache_id).splitlines()[:2] == [
         "▶️ chest-xray@v3 on lustre · Importing names for 58s",
-        "▰▱▱▱▱▱▱▱▱▱▱▱ 16 % · 104,602 of 627,615 names of files",
+        "▰▱▱▱▱▱▱▱▱▱▱▱ 16 % · 104,602 of 627,615 file names",
     ]
     assert importing.jobs() == []
     importing.pass_time(minutes=1, seconds=40)
@@ -112,7 +112,7 @@ def test_options_of_volumes_are_refused(importing: Importing) -> None:
         ),
         "Leave out --size.",
     )
-    with pytest.raises(UsageError, match="to rearrange its files would change these"):
+    with pytest.raises(UsageError, match="rearranging its files would change those objects"):
         ask(importing, layout="imagenet")
     assert ask(importing).plan.capacity_bytes == 233 * 2**30
 
@@ -127,7 +127,7 @@ def test_other_buckets_are_refused_at_once(importing: Importing) -> None:
     with pytest.raises(ConflictError) as caught:
         ask(importing, reference=Reference("other", "v3"))
     assert (caught.value.message, caught.value.hint) == (
-        "other@v3 is in s3://elsewhere/other/, and lustre shows only what is in s3://lake/.",
+        "other@v3 is in s3://elsewhere/other/, but lustre shows only s3://lake/.",
         "Cache it on another class with --class.",
     )
 
@@ -143,10 +143,10 @@ def test_one_version_of_a_folder_at_once(importing: Importing) -> None:
         ask(importing, reference=Reference("inner", "v3"))
     assert (caught.value.message, caught.value.hint) == (
         (
-            "chest-xray@v3 is in folder lake/chest-xray of lustre, which the import of inner@v3"
-            " would change."
+            "chest-xray@v3 is in folder lake/chest-xray of lustre, which importing"
+            " inner@v3 would change."
         ),
-        "Evict chest-xray@v3 first, or take another class with --class.",
+        "Evict chest-xray@v3 first, or use another class with --class.",
     )
 
 
@@ -195,8 +195,8 @@ def test_another_task_is_waited_for(importing: Importing) -> None:
     cache_id = importing.cache()
     importing.pass_time(minutes=1)
     assert (
-        f"FSx does one task of a file system at a time, and another one of {SYSTEM} runs."
-        in importing.shown(cache_id)
+        f"FSx runs one task per file system at a time, and {SYSTEM} has another one"
+        " running." in importing.shown(cache_id)
     )
     importing.pass_time(minutes=10)
     assert importing.found(cache_id).phase == "ready"

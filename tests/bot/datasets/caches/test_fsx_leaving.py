@@ -45,8 +45,8 @@ def test_its_space_is_released(importing: Importing) -> None:
     evict(importing, cache_id)
     importing.pass_time(seconds=50)
     task = importing.region.estate.tasks[1].id
-    assert f"Its space is being released: {task} is EXECUTING, " in importing.shown(cache_id)
-    assert evicted(importing, cache_id) == ("233 GiB are free again.", 233 * 2**30)
+    assert f"Releasing its space: {task} is EXECUTING, " in importing.shown(cache_id)
+    assert evicted(importing, cache_id) == ("Freed 233 GiB.", 233 * 2**30)
     assert importing.tasks()[1:] == RELEASED
     asked = importing.region.estate.tasks[1].asked
     since = {"DurationSinceLastAccess": {"Unit": "DAYS", "Value": 0}}
@@ -61,8 +61,8 @@ def test_the_question_says_what_is_released(importing: Importing) -> None:
     assert told == (
         "Evicting `chest-xray@v3` frees 233 GiB of lustre. 627,615 files, 250 GB, are released,"
         " and their names stay. It was last used 6m 41s ago.\n"
-        "`/dataset cache chest-xray@v3 --class lustre` imports it again; version and manifest"
-        " stay in the catalogue, and nothing in the source is touched."
+        "`/dataset cache chest-xray@v3 --class lustre` imports it again. The version and"
+        " its manifest stay in the catalogue; the source is not changed."
     )
 
 
@@ -72,7 +72,7 @@ def test_lost_answers_release_once(importing: Importing, verb: str, fault: Fault
     cache_id = importing.ready()
     importing.outside.ledger.by_name[verb] = [fault]
     evict(importing, cache_id)
-    assert evicted(importing, cache_id)[0] == "233 GiB are free again."
+    assert evicted(importing, cache_id)[0] == "Freed 233 GiB."
     assert importing.tasks()[1:] == RELEASED
 
 
@@ -82,7 +82,7 @@ def test_steps_never_saved_release_once(importing: Importing) -> None:
     for _ in range(12):
         importing.keeper.step(cache_id)  # The bot dies before it saves what it did.
         importing.pass_time(seconds=5)
-    assert evicted(importing, cache_id)[0] == "233 GiB are free again."
+    assert evicted(importing, cache_id)[0] == "Freed 233 GiB."
     assert importing.tasks()[1:] == RELEASED
 
 
@@ -92,7 +92,8 @@ def test_what_is_not_released_is_said(importing: Importing) -> None:
     evict(importing, cache_id)
     assert evicted(importing, cache_id) == (
         (
-            "How much is free again is not known. Not all was released on fs-0123456789abcdef0: 15"
+            "The amount of space freed is unknown. Not everything was released on"
+            " fs-0123456789abcdef0: 15"
             " of 627,615 files were not released."
         ),
         None,
@@ -116,7 +117,8 @@ def test_a_release_that_never_ends_is_left(importing: Importing) -> None:
     importing.leap(hours=13)
     assert evicted(importing, cache_id) == (
         (
-            "How much is free again is not known. Not all was released on fs-0123456789abcdef0: FSx"
+            "The amount of space freed is unknown. Not everything was released on"
+            " fs-0123456789abcdef0: FSx"
             " did not release it within 12h."
         ),
         None,
@@ -159,7 +161,7 @@ def test_a_pod_that_mounts_it_keeps_it(importing: Importing) -> None:
     cache = importing.found(cache_id)
     assert (cache.is_ready, cache.called_off) == (
         True,
-        "It was to be evicted, but is used. Pod loader in namespace datasets mounts it.",
+        "Its eviction was cancelled: it is in use. Pod loader in namespace datasets mounts it.",
     )
     assert len(importing.tasks()) == 1
 
@@ -195,5 +197,5 @@ def test_runs_elsewhere_see_its_folder_alone(importing: Importing) -> None:
     attributes = share["spec"]["csi"]["volumeAttributes"]
     assert attributes["mountname"] == "abcdefgh/lake/chest-xray"
     assert share["spec"]["mountOptions"] == ["flock", "ro"]
-    with pytest.raises(Exception, match="needs it"):
+    with pytest.raises(Exception, match="is needed by"):
         evict(importing, cache_id)

@@ -87,12 +87,13 @@ def test_what_a_released_volume_names_is_told(left: Linked) -> None:
         (
             "C0ADMINS",
             (
-                "1 volume outside of the cluster belongs to nothing in it any more, 1.2 TiB in"
-                " all, 2,400.00 a month as far as prices are known. Nothing is removed unless"
-                " somebody says so.\n"
+                "1 volume outside the cluster no longer belongs to anything in it, 1.2"
+                " TiB in total, 2,400.00 a month as far as prices are known. Nothing is"
+                " deleted without confirmation.\n"
                 f"FSx file system `eu-central-1/{SYSTEM}`: 1.2 TiB on PERSISTENT_2 SSD, 2,400.00 a"
-                " month, made 1d ago. PersistentVolume pv-1 names it, and is Released. FSx does not"
-                " tell who mounts it. The bot does not remove it; this does, for good:"
+                " month, created 1d ago. PersistentVolume pv-1 refers to it and is Released."
+                " FSx does not report who mounts it. The bot does not delete it. To"
+                " delete it permanently:"
                 f" `{COMMAND}`"
             ),
             [],
@@ -115,8 +116,8 @@ def test_what_was_made_for_a_cache_is_told(left: Linked) -> None:
     (orphan,) = [each for each in left.search() if each.kind == "FSx file system"]
     assert (orphan.why, orphan.monthly_price, orphan.command) == (
         (
-            "It was made for the cache of chest-xray@v3; its PersistentVolume is gone. FSx does not"
-            " tell who mounts it."
+            "It was created for the cache of chest-xray@v3; its PersistentVolume was"
+            " deleted. FSx does not report who mounts it."
         ),
         600.0,
         COMMAND,
@@ -162,7 +163,7 @@ def test_a_silent_region_is_told(left: Linked) -> None:
     assert left.names() == []
     ((_, said, _),) = left.reports()
     assert said == (
-        "What is left over of kind FSx file system is not known. Listing file systems in FSx of"
+        "Leftovers of kind FSx file system are unknown. Listing file systems in FSx of"
         " eu-central-1: it asks the bot to be slower (ThrottlingException)."
     )
 
@@ -173,5 +174,5 @@ def test_nobody_has_one_deleted_by_the_bot(left: Linked) -> None:
     left.outside.clock.moment += timedelta(days=1)
     (orphan,) = left.search()
     (orphan,) = left.remove(orphan)
-    assert (orphan.wanted_by, orphan.trouble) == (None, "The bot deletes no file systems.")
+    assert (orphan.wanted_by, orphan.trouble) == (None, "The bot does not delete file systems.")
     assert SYSTEM in left.region.estate.systems

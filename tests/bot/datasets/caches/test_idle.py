@@ -89,16 +89,18 @@ def test_what_nobody_mounts_is_told(idling: Idling) -> None:
     idling.later(days=2)
     assert idling.told() == [
         (
-            "1 PVC of a team was not seen mounted for 30d, 512 GiB in all, 64.00 a month as far as"
-            " prices are known. The bot removes none.\n"
+            "1 PVC of a team has not been seen mounted for 30d, 512 GiB in total, 64.00 a"
+            " month as far as"
+            " prices are known. The bot deletes none.\n"
             "PVC `team-a/old` of team-a: 512 GiB on standard, 64.00 a month, not mounted in the 31d"
             " since it was first seen."
         )
     ]
     idling.later(days=20)
     assert idling.told()[1].splitlines()[0] == (
-        "2 PVCs of teams were not seen mounted for 30d, 1 TiB in all, 128.00 a month as far as"
-        " prices are known. The bot removes none."
+        "2 PVCs of teams have not been seen mounted for 30d, 1 TiB in total, 128.00 a"
+        " month as far as"
+        " prices are known. The bot deletes none."
     )
     assert idling.told()[1].splitlines()[1] == (
         "PVC `team-a/new` of team-a: 512 GiB on standard, 64.00 a month, last mounted 31d ago."

@@ -30,7 +30,7 @@ def test_a_layout_comes_before_it_is_ready(filling: Filling) -> None:
     assert (
         filling.shown(cache_id)
         .splitlines()[0]
-        .startswith("▶️ chest-xray@v3 on standard · Copied; arranging for")
+        .startswith("▶️ chest-xray@v3 on standard · Copied, arranging files for")
     )
     filling.pass_time(minutes=3)
     cache = filling.found(cache_id)
@@ -63,7 +63,7 @@ def test_a_layout_that_fails_spoils_the_volume(filling: Filling) -> None:
     assert (cache.phase, cache.is_cleared, filling.claims()) == (Phase.FAILED, True, [])
     assert filling.notes(cache_id)["failed"] == (
         f"<@{ALICE}> chest-xray@v3 was not cached. Its layout imagenet failed.\n"
-        "Mend datasets.layouts.imagenet of quartermaster.yaml, then cache it again."
+        "Fix datasets.layouts.imagenet of quartermaster.yaml, then cache it again."
     )
 
 
@@ -72,7 +72,7 @@ def test_a_layout_taken_away_waits_for_it(filling: Filling) -> None:
     filling.policy = settings(layouts={})
     filling.pass_time(minutes=1)
     assert filling.found(cache_id).trouble == (
-        "datasets.layouts.imagenet is not in quartermaster.yaml any more."
+        "datasets.layouts.imagenet is no longer in quartermaster.yaml."
     )
     filling.policy = settings()
     filling.pass_time(minutes=10)

@@ -78,11 +78,13 @@ def test_what_a_cloud_keeps_is_told(left: Clouded) -> None:
         (
             "C0ADMINS",
             (
-                "1 object of datasets that no row needs is left over, 100 GiB in all. 1 volume"
-                " outside of the cluster belongs to nothing in it any more, 1 TiB in all, 12.50 a"
-                " month as far as prices are known. Nothing is removed unless somebody says so.\n"
-                "PersistentVolumeClaim `datasets/forgotten-1`: 100 GiB on standard, made 2d ago.\n"
-                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, made 5d ago. No"
+                "1 object of datasets is left over and not needed, 100 GiB in total. 1"
+                " volume outside the cluster no longer belongs to anything in it, 1 TiB"
+                " in total, 12.50 a"
+                " month as far as prices are known. Nothing is deleted without confirmation.\n"
+                "PersistentVolumeClaim `datasets/forgotten-1`: 100 GiB on standard,"
+                " created 2d ago.\n"
+                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, created 5d ago. No"
                 " PersistentVolume names it."
             ),
             ["Remove forgotten-1", "Remove vol-1"],
@@ -97,11 +99,11 @@ def test_what_is_for_admins_has_no_button(left: Clouded) -> None:
         (
             "C0ADMINS",
             (
-                "1 volume outside of the cluster belongs to nothing in it any more, 1 TiB in all,"
-                " 12.50 a month as far as prices are known. Nothing is removed unless somebody says"
-                " so.\n"
-                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, made 3d ago. No"
-                " PersistentVolume names it. The bot does not remove it; this does, for good:"
+                "1 volume outside the cluster no longer belongs to anything in it, 1 TiB in total,"
+                " 12.50 a month as far as prices are known. Nothing is deleted without"
+                " confirmation.\n"
+                "Cloud volume `west/vol-1`: 1 TiB on SSD, 12.50 a month, created 3d ago. No"
+                " PersistentVolume names it. The bot does not delete it. To delete it permanently:"
                 " `cloud delete vol-1`"
             ),
             [],
@@ -117,8 +119,7 @@ def test_a_silent_cloud_forgets_nothing_known(left: Clouded) -> None:
     assert (known.name, known.gone_at) == ("vol-1", None)
     (_, said, _) = left.reports()[-1]
     assert said.splitlines()[-1] == (
-        "What is left over of kind Cloud volume is not known. The cloud does not answer. Is it"
-        " there?"
+        "Leftovers of kind Cloud volume are unknown. The cloud does not answer. Is it there?"
     )
     left.cloud.fails, left.cloud.sizes = False, {}
     assert left.search() == []

@@ -98,9 +98,9 @@ def test_what_no_row_needs_is_told_daily(left: Leftovers) -> None:
         (
             "C0ADMINS",
             (
-                "1 object of datasets that no row needs is left over, 100 GiB in all."
-                " Nothing is removed unless somebody says so.\n"
-                "PersistentVolumeClaim `datasets/forgotten-1`: 100 GiB on standard, made 2d ago."
+                "1 object of datasets is left over and not needed, 100 GiB in total."
+                " Nothing is deleted without confirmation.\n"
+                "PersistentVolumeClaim `datasets/forgotten-1`: 100 GiB on standard, created 2d ago."
             ),
             ["Remove forgotten-1"],
         )

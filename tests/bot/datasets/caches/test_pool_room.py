@@ -36,7 +36,7 @@ def test_full_pool_refuses_a_cache(filling: Filling) -> None:
     know(filling, 1024 * GIB, 900 * GIB, timedelta(minutes=5))
     with pytest.raises(LimitError) as caught:
         filling.ask()
-    assert "124 GiB of 1 TiB are free there (pool premium-1)." in caught.value.message
+    assert "124 GiB of 1 TiB are free (pool premium-1)." in caught.value.message
 
 
 def test_old_figures_leave_it_to_the_budget(filling: Filling) -> None:

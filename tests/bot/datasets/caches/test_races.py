@@ -89,7 +89,9 @@ def test_the_second_reads_who_was_first(database: Database) -> None:
     database.transaction(lambda session: submit(session, first))
     with pytest.raises(ConflictError) as caught:
         database.transaction(lambda session: evict(session, first))
-    assert caught.value.message == ("set-1@v3 on standard stays. The run lane of team-a needs it.")
+    assert caught.value.message == (
+        "set-1@v3 cannot be evicted from standard. It is needed by run lane of team-a."
+    )
     database.transaction(lambda session: evict(session, second))
     with pytest.raises(ConflictError) as caught:
         database.transaction(lambda session: submit(session, second))

@@ -98,7 +98,8 @@ def test_volumes_are_shared_by_their_kind(spec: dict[str, Any], form: Form) -> N
 def test_a_folder_of_a_node_is_not_shared() -> None:
     found = form_of(volume(hostPath={"path": "/mnt"}), [])
     assert found == Unshareable(
-        "PersistentVolume pvc-1 is neither of a CSI driver nor an NFS export, so only one namespace"
+        "PersistentVolume pvc-1 is neither from a CSI driver nor an NFS export, so only"
+        " one namespace"
         " can mount it.",
         "Cache it on a storage class of Trident, or of a driver in datasets.static_drivers.",
     )

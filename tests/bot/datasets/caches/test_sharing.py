@@ -100,8 +100,8 @@ def test_a_retained_volume_ends_its_share(rig: Sharing) -> None:
     rig.pass_time(minutes=1)
     share = rig.get(share_id)
     stays = (
-        f"PersistentVolume {volume} of namespace team-b stays, because its reclaimPolicy is Retain:"
-        " an admin deletes it, and its volume in Trident."
+        f"PersistentVolume {volume} of namespace team-b is kept because its reclaimPolicy is"
+        " Retain: an admin must delete it and its volume in Trident."
     )
     assert (share.phase, share.trouble) == ("gone", stays)
     assert rig.do(lambda session: shares.remains(session, cache.id)) == stays
@@ -115,12 +115,13 @@ def test_a_driver_that_cannot_is_named(rig: Sharing) -> None:
     share = rig.get(share_id)
     assert (share.phase, rig.effects()) == (SharePhase.FAILED, [])
     assert share.reason == (
-        "It is on a volume of disk.csi.azure.com, which is not known to let several namespaces"
+        "It is on a volume of driver disk.csi.azure.com, which is not known to let"
+        " several namespaces"
         " mount one volume."
     )
     assert share.unblock == (
-        "If it does, a platform admin can name the driver in datasets.static_drivers; else cache it"
-        " on another storage class."
+        "If it does, a platform admin can add the driver to datasets.static_drivers."
+        " Otherwise cache it on another storage class."
     )
 
 
@@ -158,7 +159,7 @@ def test_a_share_stays_while_pods_mount_it(rig: Sharing) -> None:
     rig.leave(cache)
     rig.pass_time(minutes=5)
     assert (rig.get(share_id).phase, len(rig.effects())) == (SharePhase.LEAVING, 2)
-    assert rig.get(share_id).trouble == "Pod reader of namespace team-b mounts it."
+    assert rig.get(share_id).trouble == "In namespace team-b it is mounted by Pod reader."
     rig.world.delete("pods", "reader", "team-b")
     rig.pass_time(minutes=1)
     assert (rig.get(share_id).phase, rig.get(share_id).trouble) == (SharePhase.GONE, "")
@@ -192,7 +193,7 @@ def test_what_is_not_ours_is_not_touched(rig: Sharing) -> None:
     share = rig.get(share_id)
     assert (share.phase, rig.effects()) == (SharePhase.FAILED, [])
     assert share.reason == (
-        f"It has a PVC {name} already that is not ours, and nothing of it was touched."
+        f"It already has PVC {name}, which belongs to something else and was not changed."
     )
     assert rig.claim(share_id) is not None
 
@@ -203,7 +204,7 @@ def test_a_claim_that_stays_unbound_fails(rig: Sharing) -> None:
     share_id = rig.share(cache)
     rig.world.inside.claims.failures["fast"] = "no room"
     rig.pass_time(minutes=6)
-    late = f"This is late: PVC {rig.get(share_id).claim_name} should be bound by now."
+    late = f"Late: PVC {rig.get(share_id).claim_name} is not bound yet."
     assert rig.get(share_id).trouble.startswith(f"{late} Kubernetes warns: failed to provision")
     rig.pass_time(minutes=30)
     assert rig.get(share_id).phase == SharePhase.FAILED

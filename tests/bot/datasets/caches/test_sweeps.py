@@ -20,10 +20,10 @@ from tests.bot.ground import ALICE, START, TEAM_B
 DAY = 86_400
 NOTICE = timedelta(hours=4)
 UNUSED = (
-    f"@<@{ALICE}> chest-xray@v3 on standard is evicted in 4h, 2026-11-22 12:01 UTC."
-    " Nobody has used it for 20h 31s; it stays 1d after its last use.\n"
-    "Whoever uses it meanwhile keeps it; a click does, too. Nothing is lost but the time to copy"
-    " it again: the catalogue and the source stay."
+    f"@<@{ALICE}> chest-xray@v3 on standard will be evicted in 4h, 2026-11-22 12:01 UTC."
+    " It has been unused for 20h 31s; it is kept 1d after its last use.\n"
+    "To keep it, use it before then, extend it or pin it. Eviction costs only the time to"
+    " copy it again: the catalogue and the source stay."
 )
 
 
@@ -66,7 +66,7 @@ def test_a_pod_of_anybody_withdraws_the_notice(keeping: Keeping) -> None:
     cache = keeping.get(cache_id)
     assert (cache.noticed_at, cache.seen_used_at) == (None, keeping.clock.now())
     assert cache.used_by == "pod loader in datasets"
-    stays = "chest-xray@v3 on standard stays. Pod loader in namespace datasets mounts it."
+    stays = "chest-xray@v3 stays on standard. Pod loader in namespace datasets mounts it."
     assert said(keeping, cache_id)[1:] == [stays]
     keeping.live(hours=30)
     keeping.unmount()
@@ -118,7 +118,7 @@ def test_after_a_pause_everything_is_announced_anew(keeping: Keeping) -> None:
     assert (
         said(keeping, announced)[-1]
         .splitlines()[0]
-        .endswith("The bot did not look for a while, so this is announced anew.")
+        .endswith("The bot did not check for a while, so this notice is posted again.")
     )
     assert len(keeping.notes(silent)) == 1
     keeping.live(hours=5)
@@ -201,8 +201,8 @@ def crowd(keeping: Keeping, budget: int | None, percent: int, keep: int | None =
 def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
     oldest, middle, newest = crowd(keeping, 1000, 80)
     assert keeping.get(oldest).evict_why == (
-        "standard is 90 % full (900 GiB of 1,000 GiB), and above 80 % what was unused for longest"
-        " goes."
+        "standard is 90 % full (900 GiB of 1,000 GiB). Above 80 %, the longest unused"
+        " caches are evicted."
     )
     assert [keeping.get(each).noticed_at for each in (middle, newest)] == [None, None]
     keeping.live(hours=5)
@@ -246,7 +246,8 @@ def test_all_pools_of_a_class_make_a_crowd(keeping: Keeping) -> None:
     keeping.do(lambda session: look(session, keeping.clock.now()))
     keeping.live(minutes=10, hours=0.5)
     assert keeping.get(cache_id).evict_why == (
-        "standard is 85 % full (4.3 TiB of 5 TiB), and above 80 % what was unused for longest goes."
+        "standard is 85 % full (4.3 TiB of 5 TiB). Above 80 %, the longest unused caches"
+        " are evicted."
     )
 
 
@@ -279,7 +280,10 @@ def test_room_again_withdraws_the_notice(keeping: Keeping) -> None:
     oldest, middle, _ = crowd(keeping, 1000, 80)
     keeping.mark(middle)
     keeping.live(hours=1)
-    assert keeping.get(oldest).called_off == "It was extended or used, or there is room again."
+    assert (
+        keeping.get(oldest).called_off
+        == "It was extended or used, or there is enough free space again."
+    )
 
 
 def test_a_resource_quota_counts_before_budgets(keeping: Keeping) -> None:

@@ -67,7 +67,7 @@ def test_what_is_to_go_cannot_be_taken(database: Database) -> None:
     with pytest.raises(ConflictError) as refusal:
         database.transaction(work)
     assert refusal.value.message == "chest-xray@v3 is being evicted from standard."
-    assert refusal.value.hint == "Cache it again once its card says that it is gone."
+    assert refusal.value.hint == "Cache it again when its card shows Evicted."
 
 
 def test_a_cache_is_never_held_and_marked(database: Database) -> None:

@@ -39,7 +39,7 @@ USER = User(
     reach=("default",),
     settings=SETTINGS,
 )
-HINT = "`/dataset cache chest-xray@v3` copies it to fast storage, once for everybody."
+HINT = "`/dataset cache chest-xray@v3` copies it to fast storage, once for everyone."
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_what_is_not_cached_names_the_command(database: Database) -> None:
     database.transaction(lambda s: add_version(s, add_dataset(s, is_open=True)))
     assert refusal(database) == (
         "chest-xray@v3 is not cached.",
-        f"{HINT} Submit again as soon as that has begun: it waits for the copy by itself.",
+        f"{HINT} Submit again as soon as copying has started: it waits for the copy.",
     )
 
 
@@ -160,16 +160,16 @@ def test_what_is_being_evicted_is_refused(database: Database) -> None:
     database.transaction(lambda session: add_cached(session, wanted=Wanted.EVICT))
     assert refusal(database) == (
         "chest-xray@v3 is being evicted from standard.",
-        "Once its card says that it is gone, `/dataset cache chest-xray@v3` caches it again.",
+        "When its card shows Evicted, `/dataset cache chest-xray@v3` caches it again.",
     )
 
 
 def test_another_cluster_is_named_with_the_way(database: Database) -> None:
     database.transaction(add_cached)
     there = replace(USER, cluster="east", reach=("east", "default"))
-    said = "Datasets are cached on cluster default, and this is for east."
+    said = "Datasets are cached on cluster default, but this is for cluster east."
     assert refusal(database, user=there) == (said, "Add `--cluster default`.")
-    nothing = "The team has nothing on that cluster; a platform admin can change that."
+    nothing = "The team does not have that cluster; a platform admin can change that."
     assert refusal(database, user=replace(there, reach=("east",))) == (said, nothing)
 
 
@@ -189,17 +189,17 @@ def test_a_share_that_leaves_is_not_joined(database: Database) -> None:
 @pytest.mark.parametrize(
     ("fields", "waits"),
     [
-        ({"phase": Phase.ASKED}, "its copy has not begun yet."),
+        ({"phase": Phase.ASKED}, "copying has not started yet."),
         (
             {"phase": Phase.STARTING, "obstacle": "No node takes its pod: full."},
-            "its copy has not begun yet. No node takes its pod: full.",
+            "copying has not started yet. No node takes its pod: full.",
         ),
         ({"phase": Phase.FILLING, "bytes_done": 0}, "0 % copied."),
         (
             {"bytes_done": SIZE * 2 // 5, "bytes_per_second": SIZE * 0.6 / 720},
             "40 % copied, about 12m left.",
         ),
-        ({"phase": Phase.ARRANGING}, "it is copied, and its files are being arranged."),
+        ({"phase": Phase.ARRANGING}, "its files are copied and are being arranged."),
     ],
 )
 def test_who_waits_reads_how_far_it_is(
@@ -207,7 +207,7 @@ def test_who_waits_reads_how_far_it_is(
 ) -> None:
     database.transaction(lambda s: add_cached(s, **({"phase": Phase.FILLING} | fields)))
     taken = take(database)
-    assert standing(database, taken) == Standing(waits=f"It waits for chest-xray@v3: {waits}")
+    assert standing(database, taken) == Standing(waits=f"Waiting for chest-xray@v3: {waits}")
 
 
 def test_a_failed_fill_fails_who_waits(database: Database) -> None:
@@ -224,7 +224,7 @@ def test_a_failed_fill_fails_who_waits(database: Database) -> None:
 def test_a_ready_cache_waits_for_its_share(database: Database) -> None:
     cache = database.transaction(add_cached)
     taken = take(database)
-    waits = "It waits until namespace team-b can mount chest-xray@v3."
+    waits = "Waiting until namespace team-b can mount chest-xray@v3."
     assert standing(database, taken) == Standing(waits=waits)
 
     def become(phase: SharePhase, **more: str) -> None:
