@@ -16,11 +16,11 @@ __all__ = ["snapshot"]
 
 @snapshot.verb(
     "cancel",
-    "End a restore or a clone that is not there yet; asks first",
+    "Cancel a restore or clone in progress; asks first",
     right=Right.SNAPSHOT_RESTORE,
     examples=("cancel imagenet-before",),
 )
-@snapshot.argument("name", ClaimName(), help="The PVC that is being made, or put back in place")
+@snapshot.argument("name", ClaimName(), help="PVC that is being created or reverted")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def cancel(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """What that would do, with a button."""

@@ -23,13 +23,14 @@ def other_namespace(
         return None
     if is_read_only:
         raise UsageError(
-            "--read-only shows a snapshot in its own namespace only.", "Leave it out: it is copied."
+            "--read-only works only in the snapshot's own namespace.",
+            "Omit it: the new PVC is then a copy.",
         )
     if snapshot.driver != TRIDENT:
         raise ConflictError(
-            f"Kubernetes restores a snapshot in its own namespace only. Trident can do it in"
-            f" another one, and {snapshot.name} is of {snapshot.driver}.",
-            "Restore it here, and push what the others need as a dataset.",
+            f"Kubernetes restores a snapshot only in its own namespace. Trident can restore one in"
+            f" another namespace, but {snapshot.name} uses {snapshot.driver}.",
+            "Restore it here, then push what the other team needs as a dataset.",
         )
     claim = cluster.view.get(PVCS, snapshot.claim_name, snapshot.namespace)
     told = "" if claim is None else claim.metadata.annotations.get(labels.CLONED_TO, "")
@@ -37,8 +38,8 @@ def other_namespace(
         allow = ",".join(filter(None, (told, namespace)))
         raise ConflictError(
             f"PVC {snapshot.claim_name} does not allow clones in namespace {namespace}: its"
-            f" annotation {labels.CLONED_TO} does not name it.",
-            f"Who may change the PVC can allow it: kubectl annotate --overwrite pvc"
+            f" annotation {labels.CLONED_TO} does not list that namespace.",
+            f"Anyone who may change the PVC can allow it: kubectl annotate --overwrite pvc"
             f" {snapshot.claim_name} -n {snapshot.namespace} {labels.CLONED_TO}={allow}",
         )
     return namespace

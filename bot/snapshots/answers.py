@@ -15,25 +15,25 @@ from bot.snapshots.wording import mounting
 Words = Callable[[str], str]
 _MOST_ROWS, _MOST_STRANGERS = 25, 10
 _STATES = {
-    Phase.ASKED: "about to be taken",
-    Phase.TAKING: "being taken",
+    Phase.ASKED: "pending",
+    Phase.TAKING: "creating",
     Phase.READY: "ready",
-    Phase.DELETING: "being deleted",
+    Phase.DELETING: "deleting",
 }
 
 
 def taking(row: Snapshot, words: Words) -> Reply:
     """That a snapshot is being taken."""
     kept = (
-        join("It is kept until ", when(row.keep_until), ", and longer while it is the newest.")
+        join("It is kept until ", when(row.keep_until), ", or longer while it is the newest.")
         if row.keep_until is not None
-        else plain("It is kept until somebody deletes it.")
+        else plain("It is kept until it is deleted manually.")
     )
     show = code(words(f"snapshot show {row.name}"))
     return Reply(
         (
-            join("A snapshot of ", code(row.claim_name), " is being taken: ", code(row.name), "."),
-            join("Its card in this channel follows it, and so does ", show, ". ", kept),
+            join("Taking a snapshot of ", code(row.claim_name), ": ", code(row.name), "."),
+            join("Its card in this channel and ", show, " show its progress. ", kept),
         )
     )
 
@@ -51,16 +51,16 @@ def listed(
         take = code(words("snapshot create results"))
         lines.append(join(plain(f"{whose} has no snapshots. Take one: "), take))
     if len(rows) > _MOST_ROWS:
-        lines.append(plain(f"{len(rows) - _MOST_ROWS} older ones are not shown."))
+        lines.append(plain(f"{len(rows) - _MOST_ROWS} older snapshots are not shown."))
     if strangers:
         named = ", ".join(strangers[:_MOST_STRANGERS])
         more = len(strangers) - _MOST_STRANGERS
         also = f" and {more} more" if more > 0 else ""
-        lines.append(plain(f"Made by others, and left alone here: {named}{also}."))
+        lines.append(plain(f"Created outside Quartermaster and not managed here: {named}{also}."))
     if schedules:
         lines.append(foreign_line(schedules))
     table = Table(
-        ("Snapshot", "PVC", "State", "Shows (UTC)", "Size", "Kept until (UTC)", "Note"),
+        ("Snapshot", "PVC", "State", "Taken (UTC)", "Size", "Kept until (UTC)", "Note"),
         tuple(_cells(row) for row in rows[:_MOST_ROWS]),
     )
     return Reply(card=Card(f"Snapshots of {whose}", lines=tuple(lines),
@@ -78,13 +78,13 @@ def question(row: Snapshot, lost: Sequence[str]) -> Reply:
     """What deleting a snapshot would do, with the button that does it."""
     stays = row.deletion_policy == "Retain"
     store = (
-        "What the store has of it stays, and so does its price: its class says Retain."
+        "The storage snapshot is kept and billed: the deletion policy of its class is Retain."
         if stays
-        else "What the store has of it goes, too."
+        else "The storage snapshot is deleted too."
     )
     lines = (
         join("Deleting ", code(row.name), plain(f" loses the state of {row.claim_name} that it"
-             f" shows. This cannot be undone. {store}")),
+             f" holds. This cannot be undone. {store}")),
         *(sentence(each) for each in lost),
     )  # fmt: skip
     button = Button(DELETE, "Delete", row.id, "danger")
@@ -93,7 +93,7 @@ def question(row: Snapshot, lost: Sequence[str]) -> Reply:
 
 def leaving(row: Snapshot) -> Reply:
     """That a snapshot is being deleted."""
-    return Reply((join(code(row.name), " is being deleted. Its card follows it."),))
+    return Reply((join("Deleting ", code(row.name), ". Its card shows the progress."),))
 
 
 def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
@@ -102,8 +102,8 @@ def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
     return Reply(
         (
             join(code(row.name), " is pinned until ", when(until),
-                 ": nobody and nothing deletes it before."),
-            join(undo, " ends that."),
+                 " and cannot be deleted before then."),
+            join(undo, " removes the pin."),
         )
     )  # fmt: skip
 
@@ -119,8 +119,8 @@ def restoring(row: Restore) -> Reply:
     option = code(mounting(row.claim_name, is_read_only=row.is_read_only))
     return Reply(
         (
-            join("PVC ", code(row.claim_name), " is being made from ", code(row.source), "."),
-            join("Its card in this channel follows it. Then ", option, " mounts it."),
+            join("Creating PVC ", code(row.claim_name), " from ", code(row.source), "."),
+            join("Its card in this channel shows its progress. Then mount it with ", option, "."),
         )
     )
 

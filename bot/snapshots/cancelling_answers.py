@@ -11,8 +11,8 @@ from bot.snapshots.tables import Restore
 def question(row: Restore) -> Reply:
     """What cancelling would do, with the button that does it."""
     lines = (
-        join("PVC ", code(row.claim_name), plain(f" is being made from {row.source}. Cancelled, it"
-             " is removed before it has a volume; if it gets one first, it stays.")),
+        join("PVC ", code(row.claim_name), plain(f" is being created from {row.source}. Cancelling"
+             " deletes it before it has a volume. If it gets a volume first, it stays.")),
     )  # fmt: skip
     return Reply(lines, buttons=(Button(CANCEL, "Cancel it", row.id, "danger"),), is_question=True)
 
@@ -20,8 +20,8 @@ def question(row: Restore) -> Reply:
 def question_in_place(row: Revert) -> Reply:
     """What cancelling would do, with the button that does it."""
     lines = (
-        join("PVC ", code(row.claim_name), " is to be put back to ", code(row.snapshot),
-             ". Cancelled, it stays as it is, unless Trident has begun."),
+        join("PVC ", code(row.claim_name), " is to be reverted to ", code(row.snapshot),
+             ". Cancelling leaves it unchanged, unless Trident has started."),
     )  # fmt: skip
     button = Button(CANCEL_IN_PLACE, "Cancel it", row.id, "danger")
     return Reply(lines, buttons=(button,), is_question=True)
@@ -29,6 +29,4 @@ def question_in_place(row: Revert) -> Reply:
 
 def cancelled(row: Restore) -> Reply:
     """That it is being cancelled."""
-    return Reply(
-        (join("PVC ", code(row.claim_name), " is not made any more. Its card follows it."),)
-    )
+    return Reply((join("Cancelling PVC ", code(row.claim_name), ". Its card shows the progress."),))

@@ -48,7 +48,7 @@ def checks(settings: Settings, cluster: Cluster) -> Findings:
     if missing:
         yield Finding(about, "failed", f"missing: {spelled(missing)}", _APPLY)
         return
-    yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
+    yield Finding(about, "ok", f"all {len(needed)} required rights are granted")
     yield from _abroad(cluster, namespaces)
     yield from _classes(settings.snapshots, cluster, about)
 
@@ -80,7 +80,7 @@ def _abroad(cluster: Cluster, namespaces: Sequence[str]) -> Findings:
         says = f"/snapshot restore --to TEAM needs: {spelled(missing)}"
         yield Finding(about, "warning", says, _APPLY_TRIDENT)
         return
-    yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
+    yield Finding(about, "ok", f"all {len(needed)} required rights are granted")
 
 
 def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:
@@ -92,4 +92,4 @@ def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:
         if isinstance(found, Problem):
             yield Finding(f"{about} of {driver}", "failed", found.reason.rstrip("."), found.unblock)
         else:
-            yield Finding(f"{about} of {driver}", "ok", f"are taken by class {found.name}")
+            yield Finding(f"{about} of {driver}", "ok", f"use class {found.name}")

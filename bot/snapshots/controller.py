@@ -57,8 +57,8 @@ class World:
         found = self.clusters.get(name)
         if found is None:
             raise ClusterError(
-                f"Cluster {name} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back for as long as it has snapshots.",
+                f"Cluster {name} is no longer in quartermaster.yaml.",
+                "A platform admin has to add it again for as long as it has snapshots.",
                 reason="Unreachable",
             )
         return found

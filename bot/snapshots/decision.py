@@ -109,16 +109,16 @@ def decide(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decis
         return _after_the_end(row, found, now)
     if look.is_taken and row.uid is None:
         return Fail(
-            f"There is a VolumeSnapshot {row.name} in namespace {row.namespace} already that is"
-            " not ours, so nothing was touched.",
-            "Take it again: it gets another name.",
+            f"Namespace {row.namespace} already has a VolumeSnapshot {row.name} that Quartermaster"
+            " did not create. Nothing was changed.",
+            "Take another snapshot: it gets a different name.",
         )
     if row.wanted == Wanted.DELETED:
         return _deleting(row, found, look.users, now)
     if found is None:
         return _absent(row, look, now, within)
     if found.metadata.deletion_timestamp is not None:
-        said = f"Somebody is deleting it from the cluster. {waits_for(found)}".rstrip()
+        said = f"It is being deleted outside Quartermaster. {waits_for(found)}".rstrip()
         return Follow(Phase.DELETING, said) if row.phase in _WERE_READY else Fail(said)
     return _present(row, found, look, now, within)
 
@@ -146,7 +146,7 @@ def _after_the_end(row: Snapshot, found: VolumeSnapshot | None, now: datetime) -
 
 def _lingering(row: Snapshot, found: VolumeSnapshot, now: datetime) -> Decision:
     is_slow = now - row.since > SLOW_AFTER
-    return Linger(f"It is not gone yet. {waits_for(found)}".rstrip() if is_slow else "")
+    return Linger(f"It still exists. {waits_for(found)}".rstrip() if is_slow else "")
 
 
 def _deleting(
@@ -163,18 +163,18 @@ def _deleting(
 
 def _absent(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decision:
     if row.phase in _WERE_READY:
-        return Gone("Somebody deleted it from the cluster.")
+        return Gone("It was deleted outside Quartermaster.")
     if row.uid is not None:
-        return Fail("Somebody deleted it from the cluster.", _AGAIN)
+        return Fail("It was deleted outside Quartermaster.", _AGAIN)
     match look.plan:
         case Problem(reason, unblock):
             return Fail(reason, unblock)
         case Plan() as plan if row.claim_uid and plan.claim_uid != row.claim_uid:
-            said = f"PVC {row.claim_name} is another one by now: the first was deleted."
-            return Fail(said, "Take a snapshot of the new one, if that is meant.")
+            said = f"PVC {row.claim_name} is now a different PVC: the original was deleted."
+            return Fail(said, "Take a snapshot of the new PVC, if you want one.")
         case Plan() if now - row.asked_at > within:
             lasted = format_duration(within)
-            return Fail(f"It could not be begun within {lasted}. {row.trouble}".rstrip(), _AGAIN)
+            return Fail(f"It could not be started within {lasted}. {row.trouble}".rstrip(), _AGAIN)
         case Plan() as plan:
             return Create(plan)
         case _:
@@ -190,7 +190,9 @@ def _present(
         return Follow(Phase.READY)
     if status.ready_to_use and look.content is not None:
         if look.content.spec.volume_snapshot_ref.uid != found.uid:
-            said = f"What it is bound to, {look.content.name}, belongs to another VolumeSnapshot."
+            said = (
+                f"Its VolumeSnapshotContent {look.content.name} belongs to another VolumeSnapshot."
+            )
             return Fail(said, _ADMIN)
         size = status.restore_size
         return Ready(status.creation_time, None if size is None else int(size))
@@ -202,6 +204,8 @@ def _present(
 
 # Without our wish to delete it, only what was ready is followed while it is being deleted.
 _WERE_READY = {Phase.READY, Phase.DELETING}
-_STAYS = "It stays until its driver has deleted what the store has and no PVC is being made from it"
-_AGAIN = "Take another one."
-_ADMIN = "A platform admin has to look at the driver; then take another one."
+_STAYS = (
+    "It stays until its driver has deleted the storage snapshot and no PVC is being created from it"
+)
+_AGAIN = "Take another snapshot."
+_ADMIN = "A platform admin has to check the driver. Then take another snapshot."

@@ -58,7 +58,7 @@ def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan |
     """How a team's snapshot of the PVC of that name would be taken, or why it cannot be."""
     claim = around.claim
     if claim is None:
-        return Problem(f"PVC {name} is not there any more.", "Name another PVC.")
+        return Problem(f"PVC {name} no longer exists.", "Name another PVC.")
     problem = not_theirs(claim, team) or _unfit(claim, around.volume)
     if problem is not None:
         return problem
@@ -71,7 +71,7 @@ def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan |
     most = settings.limits.get(driver)
     if most is not None and there >= most:
         return Problem(
-            f"PVC {claim.name} has {there} snapshots, and a volume of {driver} takes {most}.",
+            f"PVC {claim.name} has {there} snapshots; a volume of {driver} can have {most}.",
             "Delete some of them first.",
         )
     size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
@@ -93,11 +93,11 @@ def _unfit(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> Pro
     if claim.status.phase != "Bound" or volume is None:
         return Problem(
             f"PVC {claim.name} has no volume yet, so there is nothing to take a snapshot of.",
-            "Most get theirs when the first run mounts them.",
+            "Most PVCs get their volume when the first run mounts them.",
         )
     if volume.spec.csi is None:
         return Problem(
-            f"The volume of PVC {claim.name} is of no CSI driver, and only those take snapshots.",
-            "Copy what matters to a PVC of a storage class with a CSI driver.",
+            f"The volume of PVC {claim.name} has no CSI driver, which snapshots need.",
+            "Copy the data to a PVC whose storage class has a CSI driver.",
         )
     return None

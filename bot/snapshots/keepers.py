@@ -25,7 +25,7 @@ def said_of(hold: Hold, now: datetime) -> str:
     """Who holds, why and until when, as a sentence."""
     until = "" if hold.until is None else f" for another {format_duration(hold.until - now)}"
     if hold.subject_kind == PIN:
-        return f"<@{hold.subject_id}> has pinned it{until}: {hold.why}."
+        return f"Pinned by <@{hold.subject_id}>{until}: {hold.why}."
     return f"{hold.why} needs it{until}."
 
 
@@ -35,10 +35,10 @@ def lost_with(session: Session, row: Snapshot) -> Iterator[str]:
     if newest is not None and newest.id == row.id:
         yield f"It is the newest snapshot of {row.claim_name}."
     if row.run:
-        yield f"It shows the end of run {row.run}, which can be started again from it."
+        yield f"It holds the end state of run {row.run}, which can be started again from it."
     made = [each.claim_name for each in finding.made_from(session, row.id) if each.uid]
     if made:
-        yield f"PVCs that were made from it stay: {', '.join(made)}."
+        yield f"PVCs created from it stay: {', '.join(made)}."
 
 
 def release(session: Session, restore: Restore) -> None:

@@ -16,16 +16,16 @@ def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: dat
     """That it is ready, or was not taken, once; whoever asked for it is mentioned."""
     of = plain(f"{row.claim_name}" + (f" at the end of {row.run}" if row.run else ""))
     if row.phase == Phase.READY:
-        shows = join(", as at ", when(row.taken_at)) if row.taken_at else plain("")
+        shows = join(", as of ", when(row.taken_at)) if row.taken_at else plain("")
         said = [
             join("The snapshot of ", of, " is ready: ", code(row.name), shows, "."),
-            join("To have it as a PVC: ", code(words(f"snapshot restore {row.name}"))),
+            join("To restore it to a new PVC: ", code(words(f"snapshot restore {row.name}"))),
         ]
         if row.run:
             again = code(words(f"train resubmit {row.run} --from-snapshot"))
             said.append(join(again, plain(f" starts {row.run} again from that state.")))
     else:
-        said = [join("No snapshot was taken of ", of, ". ", sentence(row.reason))]
+        said = [join("The snapshot of ", of, " failed. ", sentence(row.reason))]
         said += [sentence(row.unblock)] if row.unblock else []
     if row.run_id is not None:
         _say_of_run(session, row, said, now)
@@ -35,7 +35,7 @@ def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: dat
 
 def vanished(session: Session, row: Snapshot, now: datetime) -> None:
     """That somebody else deleted it."""
-    said = [join(code(row.name), ": ", sentence(row.reason), " What it showed is lost.")]
+    said = [join(code(row.name), ": ", sentence(row.reason), " The state that it held is lost.")]
     _say(session, row, "vanished", said, now, is_bad=True)
 
 
@@ -51,7 +51,7 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
         _restored_for_run(session, row, now)
         return
     if row.phase == RestorePhase.FAILED:
-        said = [join("PVC ", code(row.claim_name), " was not made. ", sentence(row.reason))]
+        said = [join("PVC ", code(row.claim_name), " was not created. ", sentence(row.reason))]
         said += [sentence(row.unblock)] if row.unblock else []
         _say(session, row, "ended", said, now, is_bad=True)
         return
@@ -67,20 +67,21 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
 def cancelled(session: Session, row: Restore, now: datetime) -> None:
     """That somebody else cancelled it."""
     if row.cancelled_by != row.person:
-        said = [join("PVC ", code(row.claim_name), " is not made: ", sentence(row.reason))]
+        said = [join("PVC ", code(row.claim_name), " was not created: ", sentence(row.reason))]
         _say(session, row, "ended", said, now, is_bad=False)
 
 
 def _restored_for_run(session: Session, row: Restore, now: datetime) -> None:
     """In the thread of the run, whose own end mentions its owner where it fails for that."""
     is_bad = row.phase == RestorePhase.FAILED
-    end = join(" was not made. ", sentence(row.reason)) if is_bad else _holds(row)
+    end = join(" was not created. ", sentence(row.reason)) if is_bad else _holds(row)
     note = Note(RESTORE, (join("PVC ", code(row.claim_name), end),), owner=row.person)
     say_once(session, Subject(row.workspace_id, RUN, row.run_id or ""), row.channel, note, now)
 
 
 def _holds(row: Restore) -> Markup:
-    return plain(f" holds what {row.source} {'shows' if row.snapshot_id else 'held'}.")
+    of = "snapshot" if row.snapshot_id else "PVC"
+    return plain(f" is ready. It holds the data of {of} {row.source}.")
 
 
 def _say_of_run(session: Session, row: Snapshot, said: list[Markup], now: datetime) -> None:

@@ -126,9 +126,9 @@ class RunSnapshots:
             raise unusable(row)
         if (row.cluster, row.namespace) != (team.cluster, team.namespace):
             raise ConflictError(
-                f"{row.name} is in namespace {row.namespace} of cluster {row.cluster}, and the run"
+                f"{row.name} is in namespace {row.namespace} of cluster {row.cluster}, but the run"
                 f" would be in {team.namespace} of {team.cluster}.",
-                "A run mounts PVCs of its own namespace only.",
+                "A run can mount only PVCs of its own namespace.",
             )
 
     def restore(
@@ -137,7 +137,7 @@ class RunSnapshots:
         """Has the PVC made that a run starts on; UserError says why not."""
         row = session.get(Snapshot, snapshot_id)
         if row is None:
-            raise NotFoundError("The snapshot that it was to start on is not known any more.")
+            raise NotFoundError("The snapshot that the run should start from no longer exists.")
         made = self._restoring.restore(session, caller, row, Wish(use.claim), now)
         made.run_id, made.run = use.run_id, use.run
         session.add(made)

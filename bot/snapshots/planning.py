@@ -19,7 +19,7 @@ def plan_of(cluster: Cluster, team_name: str, team: Team, claim: str, settings: 
     around = in_view(cluster, team.namespace, claim)
     if around.claim is None:
         near = closest(claim, [each.name for each in cluster.view.all(PVCS, team.namespace)])
-        look = f"Look: kubectl get pvc -n {team.namespace}"
+        look = f"List them: kubectl get pvc -n {team.namespace}"
         raise NotFoundError(
             f"There is no PVC {claim} in namespace {team.namespace}.",
             f"Did you mean {near}?" if near else look,

@@ -98,8 +98,8 @@ def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decisi
         return _cancelled(look)
     if look.is_taken and row.uid is None:
         return Fail(
-            f"There is a PVC {row.claim_name} in namespace {row.namespace} already that is not"
-            " ours, so nothing was touched.",
+            f"Namespace {row.namespace} already has a PVC {row.claim_name} that Quartermaster did"
+            " not create. Nothing was changed.",
             "Choose another name: --as NAME.",
         )
     if look.claim is None or look.is_taken:
@@ -116,19 +116,19 @@ def _cancelled(look: Look) -> Decision:
     if claim.metadata.deletion_timestamp is not None:
         return Linger()
     if look.users:
-        return Keep(f"It was not cancelled, because pods wait for it: {', '.join(look.users)}.")
+        return Keep(f"It was not cancelled because pods wait for it: {', '.join(look.users)}.")
     return Delete(claim.uid)
 
 
 def _absent(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
     if row.uid is not None:
-        return Fail("Somebody deleted it before it was there.", _AGAIN)
+        return Fail("It was deleted outside Quartermaster before it was ready.", _AGAIN)
     what = "snapshot" if row.snapshot_id else "PVC"
     if not look.has_source:
-        return Fail(f"The {what} {row.source} that it was to be made from is gone.")
+        return Fail(f"The {what} {row.source} that it should be created from no longer exists.")
     if now - row.asked_at > within:
         lasted = format_duration(within)
-        return Fail(f"It could not be begun within {lasted}. {row.trouble}".rstrip(), _AGAIN)
+        return Fail(f"It could not be started within {lasted}. {row.trouble}".rstrip(), _AGAIN)
     return Create()
 
 
@@ -137,7 +137,7 @@ def _present(
 ) -> Decision:
     now, within = time
     if claim.metadata.deletion_timestamp is not None:
-        return Fail("Somebody is deleting it.", _AGAIN)
+        return Fail("It is being deleted outside Quartermaster.", _AGAIN)
     if claim.status.phase == "Bound":
         return Ready()
     if look.is_for_a_pod:
@@ -166,5 +166,5 @@ def _after_the_end(row: Restore, look: Look) -> Decision:
 
 
 _AGAIN = "Restore it again."
-_ADMIN = "A platform admin has to look at the driver; then restore it again."
+_ADMIN = "A platform admin has to check the driver. Then restore it again."
 """What to do where a driver does not make it."""

@@ -79,8 +79,9 @@ class RestoreService:
         """
         if caller.team != snapshot.team:
             raise NotAllowedError(
-                f"{snapshot.name} belongs to {snapshot.team}, and is restored in its namespace.",
-                "Ask one of them.",
+                f"{snapshot.name} belongs to {snapshot.team}, and is restored in that team's"
+                " namespace.",
+                "Ask a member of that team.",
             )
         if not snapshot.is_usable:
             raise unusable(snapshot)
@@ -120,7 +121,7 @@ class RestoreService:
         if around.claim is None:
             raise NotFoundError(
                 f"There is no PVC {claim} in namespace {team.namespace}.",
-                f"Look: kubectl get pvc -n {team.namespace}",
+                f"List them: kubectl get pvc -n {team.namespace}",
             )
         problem = not_theirs(around.claim, caller.team or "")
         if problem is not None:
@@ -128,8 +129,8 @@ class RestoreService:
         csi = around.volume.spec.csi if around.volume is not None else None
         if around.claim.status.phase != "Bound" or csi is None:
             raise ConflictError(
-                f"PVC {claim} has no volume of a CSI driver, and only those are cloned.",
-                "Most get theirs when the first run mounts them.",
+                f"PVC {claim} has no volume of a CSI driver, which clones need.",
+                "Most PVCs get their volume when the first run mounts them.",
             )
         least = int(around.claim.status.capacity.get("storage") or 0)
         source = _Source(
@@ -189,12 +190,12 @@ class RestoreService:
         ).first()
         if live is not None:
             raise ConflictError(
-                f"PVC {name} is being made already, for <@{live.person}>.",
-                f"Its card in <#{live.channel}> follows it. For another one: --as NAME.",
+                f"PVC {name} is already being created for <@{live.person}>.",
+                f"Its card in <#{live.channel}> shows its progress. For another PVC: --as NAME.",
             )
         if self._clusters[cluster].view.get(PVCS, name, namespace) is not None:
             raise ConflictError(
-                f"Namespace {namespace} has a PVC {name} already. Nothing was touched.",
+                f"Namespace {namespace} already has a PVC {name}. Nothing was changed.",
                 "Choose another name: --as NAME.",
             )
 
@@ -206,20 +207,20 @@ class RestoreService:
         of_driver = sorted(
             each.name for each in view.all(STORAGE_CLASSES) if each.provisioner == source.driver
         )
-        which = f"Those of {source.driver}: {', '.join(of_driver) or 'none'}; --class names one."
+        which = f"Choose one of {source.driver} with --class: {', '.join(of_driver) or 'none'}."
         if kind is None:
             raise UsageError(f"The cluster has no storage class {name}.", which)
         if kind.provisioner != source.driver:
             raise UsageError(
-                f"Storage class {name} is of {kind.provisioner}, and {source.name} is of"
-                f" {source.driver}: only that driver can make volumes from it.",
+                f"Storage class {name} uses {kind.provisioner}, but {source.name} is of"
+                f" {source.driver}: only that driver can create volumes from it.",
                 which,
             )
         if wish.is_read_only and source.driver != TRIDENT:
             raise ConflictError(
-                f"Only Trident shows a snapshot without copying it; {source.name} is of"
+                f"Only Trident can show a snapshot without copying it. {source.name} uses"
                 f" {source.driver}.",
-                "Leave --read-only out: the new PVC is a copy then.",
+                "Omit --read-only: the new PVC is then a copy.",
             )
         return kind
 
@@ -233,7 +234,7 @@ def unusable(row: Snapshot) -> ConflictError:
     """That no PVC can be made from a snapshot at present."""
     return ConflictError(
         f"{row.name} cannot be restored: it is not ready, or is being deleted.",
-        "Its card says how it stands.",
+        "Its card shows its state.",
     )
 
 
@@ -244,7 +245,7 @@ def _size(source: _Source, wish: Wish) -> int:
         raise UsageError(
             f"{capacity(size)} is less than what {source.name} needs:"
             f" {capacity(source.least_bytes)}.",
-            "Leave --size out, or ask for as much or more.",
+            "Omit --size, or ask for at least that much.",
         )
     return size
 

@@ -120,9 +120,9 @@ def _asked(row: Revert, look: Look) -> Decision:
         case ApprovalPhase.DENIED:
             return End(RevertPhase.DENIED)
         case ApprovalPhase.EXPIRED:
-            return End(RevertPhase.EXPIRED, "Nobody decided in time.", "It has to be asked again.")
+            return End(RevertPhase.EXPIRED, "It was not decided in time.", "Request it again.")
         case ApprovalPhase.VOIDED:
-            return End(RevertPhase.FAILED, "Its request is void.", "It has to be asked again.")
+            return End(RevertPhase.FAILED, "Its approval request is void.", "Request it again.")
         case ApprovalPhase.APPROVED | ApprovalPhase.USED:
             return _failed(look.problem) or Approved()
         case _:
@@ -138,29 +138,33 @@ def _saving(row: Revert, look: Look) -> Decision:
         case RestorePhase.ASKED | RestorePhase.MAKING:
             return Follow()
         case RestorePhase.WAITING:
-            said = f"PVC {row.clone} gets its volume only from a pod, so nothing would be saved."
+            said = (
+                f"PVC {row.clone} gets a volume only when a pod mounts it: nothing would be saved."
+            )
             return End(RevertPhase.FAILED, said, _UNSAVED)
         case _:
-            said = f"What {row.claim_name} holds could not be saved. {look.because}".rstrip()
+            said = f"The data of {row.claim_name} could not be saved. {look.because}".rstrip()
             return End(RevertPhase.FAILED, said, _UNSAVED)
 
 
 def _reverting(row: Revert, look: Look, now: datetime) -> Decision:
     if look.is_taken:
         said = (
-            "There is an object of the name of ours in the namespace already; it was not touched."
+            "The namespace already has an object of that name that Quartermaster did not create. It"
+            " was not changed."
         )
-        return End(RevertPhase.FAILED, said, "Ask again: it gets another name.")
+        return End(RevertPhase.FAILED, said, "Request it again: it gets a different name.")
     if look.action is not None:
         return _begun(row, look.action, now)
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     if row.uid is not None:
-        said = "Somebody deleted what asks Trident for it, so how far it came is not known."
-        return End(RevertPhase.FAILED, said, f"Look at what {row.claim_name} holds, and ask again.")
+        said = "Its request to Trident was deleted outside Quartermaster: its progress is unknown."
+        unblock = f"Check what {row.claim_name} holds, then request it again."
+        return End(RevertPhase.FAILED, said, unblock)
     if not look.stands:
-        said = "Somebody who approved it may not do so any more."
-        return End(RevertPhase.FAILED, said, "It has to be asked again.")
+        said = "A person who approved it is no longer allowed to."
+        return End(RevertPhase.FAILED, said, "Request it again.")
     return _failed(look.problem) or Create()
 
 
@@ -174,7 +178,7 @@ def _begun(row: Revert, action: SnapshotAction, now: datetime) -> Decision:
         case "" if row.cancelled_by is not None:
             return Delete(action.uid)
         case "":
-            return Follow("Trident has not begun yet.")
+            return Follow("Trident has not started yet.")
         case _:
             return Follow(said)
 
@@ -186,10 +190,10 @@ def _refused(row: Revert, action: SnapshotAction, said: str, now: datetime) -> D
     is_of_clones = _DEPENDENT.search(said) is not None
     if not (is_of_clones and row.saves) or now - row.since > SPLIT_WITHIN:
         unblock = _CLONED if is_of_clones else _ADMIN
-        return End(RevertPhase.FAILED, f"Trident did not do it. {said}".rstrip(), unblock)
+        return End(RevertPhase.FAILED, f"Trident did not revert it. {said}".rstrip(), unblock)
     if action.uid == row.refused_uid:
         return Delete(action.uid)
-    waits = f"The store refuses it until PVC {row.clone} is split off, which may take hours."
+    waits = f"The storage refuses it until PVC {row.clone} is split off, which may take hours."
     return Retry(action.uid, f"{waits} {said}")
 
 
@@ -209,9 +213,9 @@ def _after_the_end(row: Revert, look: Look) -> Decision:
     return Follow() if is_leaving else Delete(action.uid)
 
 
-_UNSAVED = "The PVC was not put back. Ask again, with or without a clone of it."
-_ADMIN = "When that is mended, ask again; otherwise restore it as a new PVC."
+_UNSAVED = "The PVC was not reverted. Request it again, with or without a clone."
+_ADMIN = "When that is fixed, request it again. Otherwise restore to a new PVC."
 _CLONED = (
-    "ONTAP refuses as long as a clone depends on what was written after the snapshot: split that"
-    " clone off, or delete it, then ask again; otherwise restore it as a new PVC."
+    "ONTAP refuses while a clone depends on data written after the snapshot. Split that clone off"
+    " or delete it, then request it again. Otherwise restore to a new PVC."
 )

@@ -75,14 +75,14 @@ class RevertService:
         snapshot = offer.snapshot
         self._refuse(session, caller, snapshot)
         if saves and offer.unsaved:
-            raise ConflictError(offer.unsaved, "Ask without a clone.")
+            raise ConflictError(offer.unsaved, "Request it without a clone.")
         row = self._row(caller, snapshot, now)
         row.why, row.saves = offer.why, saves
         session.add(row)
         session.flush()
         hold = Hold(
             thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=REVERT, subject_id=row.id,
-            why=f"The restore of {row.claim_name} in place", until=None,
+            why=f"The revert of {row.claim_name}", until=None,
         )  # fmt: skip
         holds.take(session, hold)
         request = Request(REVERT, row.id, lane(row.cluster), POLICY, row.digest, caller, row.why)
@@ -98,20 +98,22 @@ class RevertService:
         """What a button is about; NotFoundError where there is none."""
         row = session.get(Revert, row_id)
         if row is None:
-            raise NotFoundError("This restore is not known any more.")
+            raise NotFoundError("This revert no longer exists.")
         return row
 
     def cancel(self, session: Session, caller: Caller, row: Revert, now: datetime) -> Revert:
         """Has it cancelled, unless Trident has begun; UserError says why it cannot be."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This restore belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This revert belongs to {row.team}.", "Ask a member of that team."
+            )
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
-                f"<@{row.person}> asked for it.",
-                "They can cancel it, and so can a lead of the team or an admin.",
+                f"<@{row.person}> requested this revert.",
+                "They, a team lead or an admin can cancel it.",
             )
         if not row.is_live:
-            raise ConflictError(f"The restore of {row.claim_name} in place has ended already.")
+            raise ConflictError(f"The revert of {row.claim_name} has already ended.")
         row.cancelled_by = caller.person
         session.add(row)
         facts = {"pvc": row.claim_name, "snapshot": row.snapshot}
@@ -127,20 +129,22 @@ class RevertService:
 
     def _refuse(self, session: Session, caller: Caller, row: Snapshot) -> None:
         if caller.team != row.team:
-            raise NotAllowedError(f"{row.name} belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"{row.name} belongs to {row.team}.", "Ask a member of that team."
+            )
         if not row.is_usable:
             raise ConflictError(
                 f"{row.name} cannot be restored: it is not ready, or is being deleted.",
-                "Its card says how it stands.",
+                "Its card shows its state.",
             )
         other = finding.reverting(session, row.cluster, row.namespace, row.claim_name)
         if other is not None:
             raise ConflictError(
-                f"PVC {row.claim_name} is to be put back already, for <@{other.person}>.",
-                f"Its card in <#{other.channel}> follows it.",
+                f"<@{other.person}> already requested a revert of PVC {row.claim_name}.",
+                f"Its card in <#{other.channel}> shows its progress.",
             )
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
-        refuse_stale(session, place, "put back")
+        refuse_stale(session, place, "reverted")
         cluster = self._clusters[row.cluster]
         target = _target(row, self._words)
         problem = cannot(row.driver, cluster, target) or hindrance(
@@ -156,8 +160,8 @@ class RevertService:
         if kind is not None and kind.volume_binding_mode != _LATE:
             return ""
         return (
-            f"What {row.claim_name} holds cannot be saved first: {row.storage_class} makes volumes"
-            " only for a pod."
+            f"The data of {row.claim_name} cannot be cloned first: {row.storage_class} creates"
+            " volumes only for a pod."
         )
 
     def _row(self, caller: Caller, snapshot: Snapshot, now: datetime) -> Revert:

@@ -17,9 +17,10 @@ def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
     lines = [
         join("Snapshots of ", code(row.claim_name), " are taken at ", code(row.cron),
              plain(f" in {row.time_zone}: next "), when(row.next_at), ", then ", when(then), "."),
-        join(plain(f"Kept: {kept(row.keep, row.most)}. The newest that is ready, and what is pinned"
-             " or used, always stay.")),
-        join("Its card in ", f"<#{row.channel}>", " tells of all of them. ", stop, " ends it."),
+        join(plain(f"Kept: {kept(row.keep, row.most)}. The newest ready snapshot, and those"
+             " that are pinned or in use, always stay.")),
+        join("Its card in ", f"<#{row.channel}>", " shows all of them. ", stop,
+             " stops the schedule."),
     ]  # fmt: skip
     if row.others:
         lines.append(plain(covered(row.others)))
@@ -32,8 +33,8 @@ def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
     return Reply(
         (
             join("No more snapshots of ", code(row.claim_name), " are taken on a schedule."),
-            join("Those there are stay until their time is up or somebody deletes them. ",
-                 again, " begins anew."),
+            join("Existing snapshots stay until they expire or are deleted. ",
+                 again, " starts the schedule again."),
         )
     )  # fmt: skip
 
@@ -45,18 +46,18 @@ def schedules(
     lines: list[Markup] = []
     if not rows:
         begin = code(words('snapshot schedule results "0 2 * * *" --keep 7d'))
-        lines.append(join(plain(f"{team} has no schedules of snapshots. To begin: "), begin))
+        lines.append(join(plain(f"{team} has no snapshot schedules. To create one: "), begin))
     if strangers:
         lines.append(foreign_line(strangers))
-    header = ("PVC", "At", "In", "Next (UTC)", "Kept", "Remarks")
+    header = ("PVC", "Schedule", "Time zone", "Next (UTC)", "Kept", "Remarks")
     table = Table(header, tuple(_cells(row) for row in rows)) if rows else None
-    return Reply(card=Card(f"Snapshots on schedules of {team}", lines=tuple(lines), table=table))
+    return Reply(card=Card(f"Snapshot schedules of {team}", lines=tuple(lines), table=table))
 
 
 def foreign_line(strangers: Sequence[str]) -> Markup:
     """That snapscheduler is at work in the team's namespaces."""
     named = ", ".join(strangers)
-    return plain(f"snapscheduler has schedules here, too, which are left alone: {named}.")
+    return plain(f"snapscheduler also has schedules here, not managed by Quartermaster: {named}.")
 
 
 def _cells(row: SnapshotSchedule) -> tuple[str, ...]:

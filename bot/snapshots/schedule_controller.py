@@ -70,9 +70,12 @@ def _busy(session: Session, row: SnapshotSchedule, claim_uid: str) -> str:
     """What the next snapshot waits for, as a sentence."""
     back = finding.reverting(session, row.cluster, row.namespace, row.claim_name)
     if back is not None:
-        return f"It waits: the PVC is to be put back to {back.snapshot}, its newest by then."
+        return (
+            f"Waiting for the revert of the PVC to {back.snapshot}, which has to stay its newest"
+            " snapshot."
+        )
     other = finding.under_way(session, row.cluster, claim_uid)
-    return f"It waits for {other.name}, which is being taken." if other is not None else ""
+    return f"Waiting for {other.name}, which is being taken." if other is not None else ""
 
 
 def foreign(cluster: Cluster, namespace: str, labels: Mapping[str, str] | None) -> list[str]:

@@ -94,7 +94,7 @@ def newest_slot(row: SnapshotSchedule, now: datetime, within: timedelta) -> date
 def _lateness(row: SnapshotSchedule, slot: datetime, late: timedelta) -> str:
     if late <= USUAL:
         return ""
-    earlier = " Those before it were missed, too." if slot != row.next_at else ""
+    earlier = " Earlier ones were missed too." if slot != row.next_at else ""
     return f"It is taken {format_duration(late)} late. {_why(row)}{earlier}".rstrip()
 
 
@@ -104,4 +104,4 @@ def _too_late(row: SnapshotSchedule, within: timedelta) -> str:
 
 
 def _why(row: SnapshotSchedule) -> str:
-    return row.trouble or row.obstacle or "Nobody looked at the time: Quartermaster was not up."
+    return row.trouble or row.obstacle or "Quartermaster was not running at the time."

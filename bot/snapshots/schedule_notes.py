@@ -42,16 +42,16 @@ def failed(
 
 def missing(session: Session, row: SnapshotSchedule, slot: datetime, now: datetime) -> None:
     """That the PVC is gone, and when the schedule stops."""
-    line = join(person(row.person), " PVC ", code(row.claim_name), plain(" is gone, so no snapshot")
-                , " was taken of it. Unless it is there again ", when(row.next_at),
+    line = join(person(row.person), " PVC ", code(row.claim_name), plain(" no longer exists, so no")
+                , " snapshot was taken. Unless the PVC exists again by ", when(row.next_at),
                 ", its schedule stops then. Its snapshots stay.")  # fmt: skip
     _mention(session, row, f"missing-{slot.isoformat()}", [line], now)
 
 
 def stopped(session: Session, row: SnapshotSchedule, now: datetime) -> None:
     """That the schedule has ended because its PVC is gone."""
-    line = join(person(row.person), " The schedule of ", code(row.claim_name),
-                " has stopped: its PVC is still gone. Its snapshots stay.")  # fmt: skip
+    line = join(person(row.person), " The snapshot schedule of ", code(row.claim_name),
+                " has stopped: its PVC is still missing. Its snapshots stay.")  # fmt: skip
     _mention(session, row, "stopped", [line], now)
 
 

@@ -58,10 +58,10 @@ def _apply(session: Session, row: SnapshotSchedule, found: Findings) -> None:
         case Skip(slot, reason, unblock):
             notes.failed(session, row, slot, (reason, unblock), found.now)
         case Missing(slot):
-            row.missing_since, row.said = found.now, "Its PVC is gone."
+            row.missing_since, row.said = found.now, "Its PVC no longer exists."
             notes.missing(session, row, slot, found.now)
         case Stop():
-            row.ended_at, row.said = found.now, "It has stopped: its PVC is gone."
+            row.ended_at, row.said = found.now, "It has stopped: its PVC no longer exists."
             notes.stopped(session, row, found.now)
             facts = {"pvc": row.claim_name, "why": row.said}
             _audit(session, row, "snapshot.unschedule", (SCHEDULE, row.id), facts, found.now)

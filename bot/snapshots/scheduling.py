@@ -95,13 +95,15 @@ class ScheduleService:
         ]
         if len(found) > 1:
             named = ", ".join(each.cluster for each in found)
-            raise UsageError(f"PVC {claim} has schedules in {named}.", "Say which: --cluster NAME.")
+            raise UsageError(
+                f"PVC {claim} has schedules in {named}.", "Choose one with --cluster NAME."
+            )
         if not found:
             known = ", ".join(each.claim_name for each in there)
             example = self._words(f'snapshot schedule {claim} "{_EXAMPLE}"')
             raise NotFoundError(
-                f"No snapshots of {claim} are taken on a schedule.",
-                f"There are schedules of: {known}." if known else f"To begin: `{example}`",
+                f"PVC {claim} has no snapshot schedule.",
+                f"PVCs with a schedule: {known}." if known else f"To create one: `{example}`",
             )
         return found[0]
 
@@ -109,7 +111,7 @@ class ScheduleService:
         """The schedule of a button; NotFoundError where there is none."""
         row = session.get(SnapshotSchedule, row_id)
         if row is None:
-            raise NotFoundError("This schedule is not known any more.")
+            raise NotFoundError("This schedule no longer exists.")
         return row
 
     def unschedule(
@@ -117,10 +119,12 @@ class ScheduleService:
     ) -> SnapshotSchedule:
         """Has no more snapshots taken on a schedule; what was taken stays."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This schedule belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This schedule belongs to {row.team}.", "Ask a member of that team."
+            )
         self._refuse_others(caller, row)
         if not row.is_live:
-            raise ConflictError(f"The schedule of {row.claim_name} has stopped already.")
+            raise ConflictError(f"The schedule of {row.claim_name} has already stopped.")
         row.ended_at, row.obstacle, row.trouble = now, "", ""
         row.said = f"<@{caller.person}> stopped it."
         session.add(row)
@@ -161,8 +165,8 @@ class ScheduleService:
         gaps = [later - earlier for earlier, later in pairwise(slots)]
         if min(gaps) < _SHORTEST:
             raise UsageError(
-                f"{cron!r} comes every {format_duration(min(gaps))} at times, and"
-                f" {format_duration(_SHORTEST)} apart is the least.",
+                f"{cron!r} is due every {format_duration(min(gaps))} at times. The shortest"
+                f" interval is {format_duration(_SHORTEST)}.",
                 _right(zone, now),
             )
         return slots
@@ -175,7 +179,7 @@ class ScheduleService:
         wanted = most if most is not None else int((keep or apart) / apart)
         if limit is not None and wanted > limit:
             raise UsageError(
-                f"That keeps {wanted} snapshots, and a volume of {plan.driver} takes {limit}.",
+                f"That keeps {wanted} snapshots, but a volume of {plan.driver} can have {limit}.",
                 f"Keep fewer, for example --max {USUAL_MOST}.",
             )
 
@@ -183,7 +187,7 @@ class ScheduleService:
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> set up the schedule of {row.claim_name}.",
-                "They can change or stop it, and so can a lead of the team or an admin.",
+                "They, a team lead or an admin can change or stop it.",
             )
 
     def _write(
@@ -226,7 +230,7 @@ def _right(zone: str, now: datetime) -> str:
     """An example that works, and when it would come."""
     coming = next_slot(_EXAMPLE, zone, now)
     return (
-        f"Five fields are right: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"
+        f"Use five fields: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"
         f" in {zone}, next on {coming:%Y-%m-%d at %H:%M} UTC."
     )
 

@@ -75,15 +75,16 @@ class SnapshotService:
         back = finding.reverting(session, team.cluster, team.namespace, wish.claim)
         if back is not None:
             raise ConflictError(
-                f"PVC {wish.claim} is to be put back to {back.snapshot}, which has to stay its"
+                f"PVC {wish.claim} is to be reverted to {back.snapshot}, which has to stay its"
                 " newest snapshot until then.",
-                f"Its card in <#{back.channel}> follows it, and can cancel it.",
+                f"Its card in <#{back.channel}> shows its progress. It can be cancelled there.",
             )
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:
             raise ConflictError(
-                f"A snapshot of {wish.claim} is being taken at the moment: {other.name}.",
-                f"Its card in <#{other.channel}> follows it; take another one when it is ready.",
+                f"A snapshot of {wish.claim} is already being taken: {other.name}.",
+                f"Its card in <#{other.channel}> shows its progress. Take another one when it"
+                " is ready.",
             )
         row = _row(caller, team, (wish.claim, plan), now)
         row.note, row.keep_until = wish.note, self.until(wish.keep, now)
@@ -100,7 +101,7 @@ class SnapshotService:
         """The snapshot of a button; NotFoundError where there is none."""
         row = session.get(Snapshot, row_id)
         if row is None:
-            raise NotFoundError("This snapshot is not known any more.")
+            raise NotFoundError("This snapshot no longer exists.")
         return row
 
     def listing(self, session: Session, team: str, claim: str | None) -> Sequence[Snapshot]:
@@ -142,7 +143,7 @@ class SnapshotService:
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> took {row.name}.",
-                "They can delete it, and so can a lead of the team or an admin.",
+                "They, a team lead or an admin can delete it.",
             )
         self._refuse_leaving(row)
         keepers = keeping(session, row, now)
@@ -150,7 +151,7 @@ class SnapshotService:
             unpin = self._words(f"snapshot unpin {row.name}")
             raise ConflictError(
                 f"{row.name} cannot be deleted now. {' '.join(keepers)}",
-                f"Wait for those, or end pins: `{unpin}`.",
+                f"Wait until that has ended, or remove pins: `{unpin}`.",
             )
 
     def delete(self, session: Session, caller: Caller, row: Snapshot, now: datetime) -> Snapshot:
@@ -198,7 +199,7 @@ class SnapshotService:
         if not is_mine and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"{row.name} is pinned by {others}.",
-                "They can unpin it, and so can a lead of the team or an admin.",
+                "They, a team lead or an admin can unpin it.",
             )
         for each in mine:
             holds.let_go(session, (SNAPSHOT, row.id), (PIN, each.subject_id))
@@ -214,13 +215,15 @@ class SnapshotService:
 
     def _refuse_other_team(self, caller: Caller, row: Snapshot) -> None:
         if caller.team != row.team:
-            raise NotAllowedError(f"This snapshot belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This snapshot belongs to {row.team}.", "Ask a member of that team."
+            )
 
     def _refuse_leaving(self, row: Snapshot) -> None:
         if not row.is_live:
-            raise ConflictError(f"{row.name} is not there: {_ENDED[Phase(row.phase)]}.")
+            raise ConflictError(f"{row.name} does not exist: {_ENDED[Phase(row.phase)]}.")
         if row.wanted == Wanted.DELETED:
-            raise ConflictError(f"{row.name} is being deleted.", "Its card follows it.")
+            raise ConflictError(f"{row.name} is being deleted.", "Its card shows the progress.")
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]

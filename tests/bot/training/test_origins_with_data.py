@@ -40,8 +40,8 @@ def test_it_waits_for_copy_and_pvc(keeping: SnapshotRig) -> None:
     keeping.do(keeping.controller.step(again).save)
     made, name = keeping.made(again).claim_name, keeping.kept(first).name
     assert keeping.get(again).reason == (
-        "It waits for chest-xray@v3: 0 % copied. "
-        f"It waits for PVC {made}, which is made from {name}."
+        f"It waits for chest-xray@v3: 0 % copied. Waiting for PVC {made}, which is being created"
+        f" from {name}."
     )
     keeping.pass_time(minutes=3)
     assert keeping.get(again).reason == "It waits for chest-xray@v3: 0 % copied."
