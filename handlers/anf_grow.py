@@ -16,16 +16,16 @@ __all__ = ["anf"]
 
 @anf.verb(
     "grow",
-    "Make a PVC on Azure NetApp Files larger, for good; says first what that does and costs",
+    "Grow a PVC on Azure NetApp Files permanently; shows effect and cost first",
     right=Right.ANF_CHANGE,
     mutates=True,
     repeats=True,
     examples=("grow lane-data 2Ti",),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
-@anf.argument("size", MemoryQuantity(), help="How large it is to be")
-@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@anf.option("--team", TeamName(), help="Another team than the channel's")
+@anf.argument("claim", ClaimName(), help="PVC")
+@anf.argument("size", MemoryQuantity(), help="New size")
+@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@anf.option("--team", TeamName(), help="Team, if not the channel's")
 def grow(
     ctx: Context,
     claim: str,
@@ -59,7 +59,7 @@ def click_grow(ctx: Context, value: str) -> Reply:
     team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
     ctx.growing.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
-    return Reply((plain("Asked. Its card in this channel follows it."),))
+    return Reply((plain("Requested. Its card in this channel shows its progress."),))
 
 
 def _of_growth(ctx: Context, row_id: str) -> str:

@@ -15,16 +15,16 @@ __all__ = ["anf"]
 
 @anf.verb(
     "repair",
-    "Tell Trident where a volume is that was moved; shows every write, and somebody else approves",
+    "Tell Trident where a moved volume is; shows every write, and another person approves",
     right=Right.ANF_REPAIR,
     mutates=True,
     repeats=True,
     examples=("repair lane-data", "repair lane-data --dry-run"),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--dry-run", "is_trial", flag=True, help="Only show what would be written")
-@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@anf.option("--team", TeamName(), help="Another team than the channel's")
+@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@anf.option("--team", TeamName(), help="Team, if not the channel's")
 def repair(
     ctx: Context,
     claim: str,
@@ -55,7 +55,7 @@ def _of_plan(_ctx: Context, value: str) -> str:
 def click_repair(ctx: Context, value: str) -> Reply:
     """Asks the approvers; its card in the channel follows it."""
     ctx.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)
-    return Reply((plain("Asked. Its card in this channel follows it."),))
+    return Reply((plain("Requested. Its card in this channel shows its progress."),))
 
 
 def _of_repair(ctx: Context, row_id: str) -> str:

@@ -34,8 +34,8 @@ class Deadline:
         """StorageError once it has passed."""
         if self._monotonic() > self._end:
             raise StorageError(
-                f"Asking Azure took longer than {self._seconds:.0f} s and was given up.",
-                "Azure is slow at the moment; try again later.",
+                f"Azure took longer than {self._seconds:.0f} s. The request was cancelled.",
+                "Azure is slow at the moment. Try again later.",
             )
 
 
@@ -43,8 +43,8 @@ def configured(settings: Settings) -> Anf:
     """What is configured; ConflictError where nothing is."""
     if settings.anf is None:
         raise ConflictError(
-            "Azure NetApp Files is not set up here.",
-            "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how.",
+            "Azure NetApp Files is not configured.",
+            "A platform admin can add `anf` to quartermaster.yaml; see docs/anf.md.",
         )
     return settings.anf
 

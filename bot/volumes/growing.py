@@ -38,8 +38,8 @@ class GrowthService:
         """UserError at once for what needs no look at Azure."""
         if self._files.configured.changes is None:
             raise ConflictError(
-                "Volumes are not changed by the bot here.",
-                "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+                "Changing volumes is not enabled.",
+                "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
             )
         refuse_foreign(of, asked.team)
         claim = of.claim
@@ -51,9 +51,9 @@ class GrowthService:
         other = _live(session, asked.cluster, claim.namespace, claim.name)
         if other is not None:
             raise ConflictError(
-                f"<@{other.person}> asked for {claim.name} to grow to"
-                f" {capacity(other.size_bytes)} already.",
-                f"Its card in <#{other.channel}> follows it.",
+                f"<@{other.person}> already requested growth of {claim.name} to"
+                f" {capacity(other.size_bytes)}.",
+                f"Its card in <#{other.channel}> shows its progress.",
             )
 
     def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
@@ -95,18 +95,20 @@ class GrowthService:
         """The growth of a button; NotFoundError where there is none."""
         row = session.get(Growth, row_id)
         if row is None:
-            raise NotFoundError("This growth is not known any more.")
+            raise NotFoundError("This growth no longer exists.")
         return row
 
     def withdraw(self, session: Session, caller: Caller, row: Growth, now: datetime) -> None:
         """Ends one of which nothing was begun; UserError says why it cannot be."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This growth is of a PVC of {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This growth is for a PVC of {row.team}.", "Ask a member of that team."
+            )
         if not row.is_waiting:
-            stands = "begun" if row.is_live else "ended"
+            stands = "started" if row.is_live else "ended"
             raise ConflictError(
-                f"The growth of {row.claim_name} has {stands} already.",
-                "Nothing was changed by your click.",
+                f"The growth of {row.claim_name} has already {stands}.",
+                "Your click changed nothing.",
             )
         approval = self._approvals.of(session, GROWTH, row.id)
         if approval is not None:

@@ -40,7 +40,7 @@ _ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending"
 _NOTHING = "Nothing was changed."
 _UNBEGUN = {
     Phase.DENIED: "was denied",
-    Phase.EXPIRED: "was decided by nobody in time",
+    Phase.EXPIRED: "was not decided in time",
     Phase.WITHDRAWN: "was withdrawn",
 }
 
@@ -72,10 +72,10 @@ class GrowthController:
             return self._decided(row, now)
         cluster = self._clusters.get(row.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {row.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
         claim = cluster.get(PVCS, row.claim_name, row.namespace)
         if claim is None or claim.uid != row.claim_uid:
-            return _end(row, Phase.FAILED, (f"PVC {row.claim_name} is gone.", ""), now)
+            return _end(row, Phase.FAILED, (f"PVC {row.claim_name} no longer exists.", ""), now)
         if row.phase == Phase.WAITING:
             return _wait(row, claim, now)
         try:
@@ -103,7 +103,7 @@ class GrowthController:
         pv = next(iter(cluster.list(VOLUMES, fields=named)), None)
         told = named_by(pv) if pv is not None else None
         if pv is None or told is None:
-            raise ConflictError(f"PVC {claim.name} has no volume of Azure NetApp Files any more.")
+            raise ConflictError(f"PVC {claim.name} is no longer on Azure NetApp Files.")
         of = Claimed(claim, pv, told)
         kind = cluster.view.get(STORAGE_CLASSES, claim.spec.storage_class_name or "")
         refuse_growing(of, kind, row.size_bytes)
@@ -199,8 +199,8 @@ def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
     if now - row.since > _WITHIN:
         lasted = format_duration(_WITHIN)
         said = f"It did not grow within {lasted}. {row.obstacle}".strip()
-        asks = f"The PVC goes on asking for {capacity(row.size_bytes)}, which nobody can take back."
-        return _end(row, Phase.FAILED, (said, f"{asks} An admin looks at Trident's log."), now)
+        asks = f"The PVC keeps requesting {capacity(row.size_bytes)}, which cannot be undone."
+        return _end(row, Phase.FAILED, (said, f"{asks} An admin has to check Trident's log."), now)
     told = [each for kind in _ERRORS for each in claim.status.conditions if each.type == kind]
     obstacle = next((f"{each.type}: {each.message}" for each in told if each.message), "")
     again = now + min(max(timedelta(seconds=5), (now - row.since) / 10), _LONGEST)
@@ -231,7 +231,7 @@ def _refused(row: Growth, approval: Approval, now: datetime) -> Step:
 def _in_words(error: ClusterError) -> tuple[str, str]:
     if error.reason == "OverQuota":
         return (
-            f"The namespace's ResourceQuota has no room for it. {error.message}",
+            f"The namespace's ResourceQuota does not allow it. {error.message}",
             "Ask for less, or ask a platform admin for more storage in that quota.",
         )
     return error.message, error.hint
@@ -260,12 +260,12 @@ def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: date
     name, size = code(row.claim_name), capacity(row.size_bytes)
     match row.phase:
         case Phase.DONE:
-            said = join(name, plain(f" has {size} now."))
+            said = join(name, plain(f" has grown to {size}."))
         case Phase.DENIED | Phase.EXPIRED | Phase.WITHDRAWN:
-            said = join("more room for ", name, plain(f" {_UNBEGUN[row.phase]}. {_NOTHING}"))
+            said = join("The growth of ", name, plain(f" {_UNBEGUN[row.phase]}. {_NOTHING}"))
         case _:
             nothing = "" if was_asked_for else f" {_NOTHING}"
-            said = join(name, " does not grow. ", sentence(row.reason), plain(nothing))
+            said = join(name, " did not grow. ", sentence(row.reason), plain(nothing))
     lines = (join(person(row.person), " ", said), *([sentence(row.unblock)] if row.unblock else ()))
     say_once(session, row.subject, row.channel, Note("ended", lines, owner=row.person), now)
     refresh_cards(session, row.subject, live=False)

@@ -58,7 +58,7 @@ def read(value: str) -> Asked:
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        again = "Ask again: `/anf grow PVC SIZE`."
+        again = "Request it again: `/anf grow PVC SIZE`."
         raise UsageError("This button is out of date.", again) from None
 
 
@@ -77,27 +77,27 @@ def refuse_growing(of: Claimed, kind: StorageClass | None, size_bytes: int) -> N
     claim, now = of.claim, size_of(of.claim)
     if not of.named.id:
         raise ConflictError(
-            f"The PV of PVC {claim.name} was written by hand, and Kubernetes does not grow those.",
-            "An admin makes the volume larger in Azure; whoever mounts it sees that at once.",
+            f"The PV of PVC {claim.name} was created manually. Kubernetes cannot grow such PVs.",
+            "An admin can grow the volume in Azure. Pods that mount it see the new size at once.",
         )
     if kind is None or not kind.allow_volume_expansion:
         raise ConflictError(
-            f"Storage class {claim.spec.storage_class_name or 'none'} does not let PVCs grow.",
-            "A platform admin sets allowVolumeExpansion: true in it.",
+            f"Storage class {claim.spec.storage_class_name or 'none'} does not allow PVCs to grow.",
+            "A platform admin can set allowVolumeExpansion: true in it.",
         )
     if size_bytes <= now:
         raise UsageError(
-            f"PVC {claim.name} has {capacity(now)}, and PVCs do not shrink.",
-            f"Ask for more, as `/anf grow {claim.name} {_larger(now)}`.",
+            f"PVC {claim.name} has {capacity(now)}, and PVCs cannot shrink.",
+            f"Ask for more, for example `/anf grow {claim.name} {_larger(now)}`.",
         )
     asked = int(claim.spec.resources.requests.get("storage") or 0)
     if asked > now:
         raise ConflictError(
-            f"PVC {claim.name} is growing already, from {capacity(now)} to {capacity(asked)}.",
-            "Ask again when it has that.",
+            f"PVC {claim.name} is already growing from {capacity(now)} to {capacity(asked)}.",
+            "Try again when it has grown.",
         )
     if size_bytes > _LARGEST:
-        raise LimitError(f"A volume has at most {capacity(_LARGEST)}.", "Ask for less.")
+        raise LimitError(f"A volume can have at most {capacity(_LARGEST)}.", "Ask for less.")
 
 
 def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None:
@@ -109,7 +109,8 @@ def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None
     if record.is_stale(found.volume.id):
         raise ConflictError(
             f"The volume of PVC {of.claim.name} was moved to pool {found.volume.place.pool}, and"
-            " Trident does not know: it cannot be grown now. What runs on it goes on.",
+            " Trident does not have its new id: it cannot be grown now. Pods that use it keep"
+            " running.",
             UNBLOCK,
         )
 
@@ -123,8 +124,8 @@ def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
         pool = next((p for p in estate.pools if found.volume in estate.inside(p)), None)
     if found is None or pool is None or changes is None:
         raise ConflictError(
-            f"The volume of PVC {name} is not among those that Azure shows the bot.",
-            "Look with `/anf volumes`.",
+            f"The bot cannot see the volume of PVC {name} in Azure.",
+            "Check `/anf volumes`.",
         )
     volume = found.volume
     wanted = max(size_bytes, SMALLEST)
@@ -132,9 +133,9 @@ def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
     free = pool.size_bytes - estate.taken_bytes(pool)
     if more > free:
         raise LimitError(
-            f"Pool {pool.name} has {capacity(max(free, 0))} free, and {name} would take"
+            f"Pool {pool.name} has {capacity(max(free, 0))} free, but {name} needs"
             f" {capacity(more)} more.",
-            "Ask for less, or have an admin make the pool larger in Azure.",
+            "Ask for less, or ask an admin to grow the pool in Azure.",
         )
     before = volume.throughput_mibps
     is_manual = pool.qos == _MANUAL

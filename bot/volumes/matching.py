@@ -77,7 +77,7 @@ def refuse_foreign(of: Claimed, team: str, *, but_caches: bool = False) -> None:
     foreign = foreign_claim(of.claim, team)
     if foreign is not None:
         raise NotAllowedError(
-            foreign.reason, "Name a PVC of the team's own: `/anf volumes` shows them."
+            foreign.reason, "Name one of the team's own PVCs: `/anf volumes` lists them."
         )
 
 

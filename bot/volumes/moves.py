@@ -70,7 +70,7 @@ class Records:
         if source:
             found = self.get(source)
         if found is None:
-            missing = f"Trident keeps no TridentVolume {source or name} in namespace"
+            missing = f"Trident has no TridentVolume {source or name} in namespace"
             return Record(unread=f"{missing} {self._namespace}.", source=source)
         return Record(found.config.internal_id, source=source)
 

@@ -74,7 +74,7 @@ class Operations:
     def progress(self, address: str) -> Progress:
         """How far an operation is; asked once."""
         return self._files.once(
-            "Asking how far it is", lambda sdk: _progress(*_asked(sdk, address))
+            "Reading the progress of the operation", lambda sdk: _progress(*_asked(sdk, address))
         )
 
     def _begin(

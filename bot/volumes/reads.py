@@ -107,7 +107,7 @@ class VolumeReads:
         if found:
             raise ConflictError(
                 f"PVC {name} is in clusters {' and '.join(where for where, _ in found)}.",
-                f"Say which, as `--cluster {found[0][0]}`.",
+                f"Choose one, for example `--cluster {found[0][0]}`.",
             )
         names = [each.claim.name for mine, _ in there.values() for each in mine]
         if name in {each.name for _, rest in there.values() for each in rest}:
@@ -143,7 +143,7 @@ class VolumeReads:
         cluster = self._clusters[name]
         if not (cluster.view.store(PVCS).synced and cluster.view.store(VOLUMES).synced):
             raise ClusterError(
-                f"The PVCs of cluster {name} were not read yet.", "Try again in a moment."
+                f"The PVCs of cluster {name} have not been read yet.", "Try again in a moment."
             )
         return claimed(cluster, team.namespace)
 
@@ -156,15 +156,15 @@ class VolumeReads:
         elif of.named.id:
             raise StorageError(
                 f"The volume of PVC {of.claim.name} is in another subscription.",
-                "The bot looks at one: anf.subscription of quartermaster.yaml.",
+                "The bot reads only one: anf.subscription in quartermaster.yaml.",
             )
         deadline.check()
         known = self._files.estate(deadline).volumes
         if not is_known(of.named, known):
             raise ConflictError(
-                f"PVC {of.claim.name} is on {of.named.address}:/{of.named.path}, where Azure shows"
-                " the bot no volumes.",
-                "Look with `/anf volumes` which PVCs are on Azure NetApp Files.",
+                f"PVC {of.claim.name} is on {of.named.address}:/{of.named.path}, where the bot can"
+                " see no volumes in Azure.",
+                "`/anf volumes` lists the PVCs on Azure NetApp Files.",
             )
         return match(of.named, known)
 

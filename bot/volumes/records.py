@@ -8,7 +8,7 @@ from bot.errors import ConflictError
 from bot.volumes.resources import same_id
 from bot.volumes.tables import MovedVolume
 
-UNBLOCK = "An admin tells Trident where it is: `/anf repair PVC`."
+UNBLOCK = "An admin can tell Trident where it is: `/anf repair PVC`."
 
 
 class ClaimPlace(NamedTuple):
@@ -45,15 +45,16 @@ def why(found: MovedVolume, doing: str) -> str:
     """What is wrong with a volume, and what cannot be done meanwhile."""
     return (
         f"The volume of PVC {found.claim_name} was moved to pool {pool_of(found.current_id)}, and"
-        f" Trident does not know: it cannot be {doing} now. What runs on it goes on."
+        f" Trident does not have its new id: it cannot be {doing} now. Pods that use it keep"
+        " running."
     )
 
 
 def why_it_stays(found: MovedVolume) -> str:
     """Why a PVC is not deleted, as a sentence."""
     return (
-        f"Its volume was moved to pool {pool_of(found.current_id)}, and Trident does not know: with"
-        f" the PVC gone the volume would stay, billed. {UNBLOCK}"
+        f"Its volume was moved to pool {pool_of(found.current_id)}, and Trident does not have"
+        f" its new id: deleting the PVC would leave the volume behind, billed. {UNBLOCK}"
     )
 
 

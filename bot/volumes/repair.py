@@ -102,7 +102,7 @@ class RepairService:
         """A repair that waits for somebody else's approval; UserError says why it cannot."""
         settings = self._settings()
         if settings.anf is None:
-            raise ConflictError("Azure NetApp Files is not set up here.")
+            raise ConflictError("Azure NetApp Files is not configured.")
         namespace = settings.teams[plan.team].on(plan.cluster).namespace
         asker = Asker(caller.workspace_id, caller.person, caller.channel, namespace)
         row = _add(session, _row(asker, plan, settings.anf, now), now)
@@ -125,18 +125,20 @@ class RepairService:
         """The repair of a button; NotFoundError where there is none."""
         row = session.get(Repair, row_id)
         if row is None:
-            raise NotFoundError("This repair is not known any more.")
+            raise NotFoundError("This repair no longer exists.")
         return row
 
     def withdraw(self, session: Session, caller: Caller, row: Repair, now: datetime) -> None:
         """Ends one that waits for its approval; UserError says why it cannot be."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This repair is of a PVC of {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This repair is for a PVC of {row.team}.", "Ask a member of that team."
+            )
         if not row.is_waiting:
-            stands = "begun" if row.is_live else "ended"
+            stands = "started" if row.is_live else "ended"
             raise ConflictError(
-                f"The repair of {row.claim_name} has {stands} already.",
-                "Nothing was changed by your click.",
+                f"The repair of {row.claim_name} has already {stands}.",
+                "Your click changed nothing.",
             )
         approval = self._approvals.of(session, REPAIR, row.id)
         if approval is not None:
@@ -171,8 +173,8 @@ def _add(session: Session, row: Repair, now: datetime) -> Repair:
     other = live_repair(session, row.cluster, row.volume_name)
     if other is not None:
         raise ConflictError(
-            f"<@{other.person}> asked for the repair of {other.claim_name} already.",
-            f"Its card in <#{other.channel}> follows it.",
+            f"<@{other.person}> already requested the repair of {other.claim_name}.",
+            f"Its card in <#{other.channel}> shows its progress.",
         )
     session.add(row)
     session.flush()

@@ -66,7 +66,7 @@ class RepairController:
             return self._decided(row, now)
         cluster = self._clusters.get(row.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {row.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
         move = self._act(cluster, row, decide(row, self._look(cluster, row), now))
         again = now + (_ROLLOUT if isinstance(move, Wait) else SOON)
         return Step(again, lambda session: recording.record(session, row, move, now))
@@ -83,7 +83,7 @@ class RepairController:
         """Spends the approval, after asking who the approvers are now; or ends."""
         approval = self._world.request(REPAIR, row.id)
         if approval is None:
-            fail = Fail("Its request is not known any more.", NOTHING)
+            fail = Fail("Its approval request no longer exists.", NOTHING)
             return Step(None, lambda session: recording.record(session, row, fail, now))
         if approval.phase in _UNDECIDED:
             return Step(None)
@@ -123,16 +123,16 @@ class RepairController:
         anf = self._settings().anf
         place = volume_place(row.new_id, anf.subscription) if anf is not None else None
         if anf is None or place is None:
-            return "Azure NetApp Files of that subscription is not set up here any more."
+            return "Azure NetApp Files is no longer configured for that subscription."
         named = f"metadata.name={row.volume_name}"
         pv = next(iter(cluster.list(VOLUMES, fields=named)), None)
         told = named_by(pv) if pv is not None else None
         owner = pv.spec.claim_ref if pv is not None else None
         if told is None or owner is None or owner.name != row.claim_name:
-            return f"PV {row.volume_name} is not the one of PVC {row.claim_name} any more."
+            return f"PV {row.volume_name} is no longer the one of PVC {row.claim_name}."
         found = self._files.volume(place)
         if found is None or not same_id(found.id, row.new_id) or told.path not in {"", found.path}:
-            return "Azure has the volume somewhere else by now."
+            return "The volume is now somewhere else in Azure."
         return ""
 
     def _act(self, cluster: Cluster, row: Repair, move: Move) -> Move:

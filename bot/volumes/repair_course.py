@@ -14,7 +14,7 @@ RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 _BACK_WITHIN = timedelta(minutes=15)
 _MOST_ROUNDS = 3
 NOTHING = "Nothing was changed."
-_AGAIN = "Ask again: `/anf repair PVC` shows it anew."
+_AGAIN = "Request it again: `/anf repair PVC` shows the current state."
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,21 @@ def decide(row: Repair, seen: Seen, now: datetime) -> Move:
 
 def stands_of(row: Repair) -> str:
     """What is so when it ends in this phase."""
-    record = f"TridentVolume {row.volume_name} names where the volume is"
+    record = f"TridentVolume {row.volume_name} has the new id of the volume"
     match row.phase:
         case Phase.ASKED:
             return NOTHING
         case Phase.PATCHING:
-            return NOTHING if row.rounds == 0 else "Trident was started anew, and nothing else."
+            return (
+                NOTHING if row.rounds == 0 else "Trident was restarted. Nothing else was changed."
+            )
         case Phase.RESTARTING:
             return (
-                f"{record}, but Trident was not started anew, and goes on with what it knew."
-                f" Start it: `{_kubectl(row)} rollout restart deployment/{row.deployment}`."
+                f"{record}, but Trident was not restarted and still uses the old id."
+                f" Restart it: `{_kubectl(row)} rollout restart deployment/{row.deployment}`."
             )
         case _:
-            return f"{record}, and Trident's controller was told to start anew."
+            return f"{record}, and a restart of Trident's controller was requested."
 
 
 def _record(row: Repair, seen: Seen) -> Move:
@@ -100,19 +102,19 @@ def _record(row: Repair, seen: Seen) -> Move:
     if seen.astray:
         return Fail(seen.astray, stands, _AGAIN)
     if seen.record is None:
-        missing = f"There is no TridentVolume {row.volume_name} any more."
+        missing = f"TridentVolume {row.volume_name} no longer exists."
         return Fail(missing, stands, _AGAIN)
     known = seen.record.config.internal_id
     if same_id(known, row.new_id):
         return Enter(Phase.RESTARTING)
     if not same_id(known, row.old_id):
-        return Fail(f"Somebody has written another id into Trident's record: {known or 'none'}.",
+        return Fail(f"Trident's record was changed outside Quartermaster to id {known or 'none'}.",
                     stands, _AGAIN)  # fmt: skip
     if row.rounds >= _MOST_ROUNDS:
         return Fail(
             f"Trident wrote the old id back {_MOST_ROUNDS} times.",
             stands,
-            "Look at its log, and who else starts or writes it; then ask again.",
+            "Check its log, and what else restarts or writes it. Then request it again.",
         )
     return WriteRecord(seen.record.metadata.resource_version)
 
@@ -136,10 +138,10 @@ def _rollout(row: Repair, seen: Seen, now: datetime) -> Move:
     if is_stuck or now - row.since > _BACK_WITHIN:
         why = f" {progress.message}" if progress is not None and progress.message else ""
         return Fail(
-            f"Trident's controller does not come back.{why}",
-            f"{stands_of(row)} Until it is back nothing is mounted or made on Trident.",
-            f"Look at once: `{_kubectl(row)} describe deployment/{row.deployment}`;"
-            f" `{_kubectl(row)} rollout undo deployment/{row.deployment}` takes the restart back.",
+            f"Trident's controller did not become ready.{why}",
+            f"{stands_of(row)} Until it is ready, no Trident volume is mounted or created.",
+            f"Check it now: `{_kubectl(row)} describe deployment/{row.deployment}`."
+            f" To undo the restart: `{_kubectl(row)} rollout undo deployment/{row.deployment}`.",
         )
     return Wait()
 
@@ -148,18 +150,16 @@ def _check(row: Repair, seen: Seen) -> Move:
     if seen.astray:
         return Fail(seen.astray, stands_of(row), _AGAIN)
     if seen.record is None:
-        return Fail(
-            f"There is no TridentVolume {row.volume_name} any more.", stands_of(row), _AGAIN
-        )
+        return Fail(f"TridentVolume {row.volume_name} no longer exists.", stands_of(row), _AGAIN)
     is_right = same_id(seen.record.config.internal_id, row.new_id)
     return Enter(Phase.DONE) if is_right else Enter(Phase.PATCHING)
 
 
 def _gone(row: Repair) -> Fail:
     return Fail(
-        f"There is no Deployment {row.deployment} in namespace {row.trident_namespace} any more.",
+        f"Deployment {row.deployment} no longer exists in namespace {row.trident_namespace}.",
         stands_of(row),
-        "A platform admin sets anf.trident_deployment, and starts Trident's controller anew.",
+        "A platform admin has to set anf.trident_deployment and restart Trident's controller.",
     )
 
 

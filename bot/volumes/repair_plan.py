@@ -37,7 +37,9 @@ def read(value: str) -> Plan:
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        raise UsageError("This button is out of date.", "Ask again: `/anf repair PVC`.") from None
+        raise UsageError(
+            "This button is out of date.", "Request it again: `/anf repair PVC`."
+        ) from None
 
 
 def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) -> Plan:
@@ -45,18 +47,18 @@ def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) ->
     anf, name = files.configured, of.claim.name
     if not of.named.id:
         raise ConflictError(
-            f"The volume of PVC {name} was not made by Trident, which keeps no record of it.",
+            f"Trident did not create the volume of PVC {name}, and keeps no record of it.",
             "Such volumes need no repair.",
         )
     found = match(of.named, files.estate(Deadline(DEADLINE_SECONDS)).volumes)
     if found is None:
         raise ConflictError(
-            f"The volume of PVC {name} is not among those that Azure shows the bot.",
-            "Look with `/anf volumes`.",
+            f"The bot cannot see the volume of PVC {name} in Azure.",
+            "Check `/anf volumes`.",
         )
     if not found.is_moved:
         raise ConflictError(
-            f"The volume of PVC {name} is where its PV says: there is nothing to repair."
+            f"The volume of PVC {name} is where its PV says. There is nothing to repair."
         )
     old_id = _stale_id(cluster, anf, of, found.volume.id)
     return Plan(
@@ -76,8 +78,8 @@ def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
     _refuse(record, of, anf)
     if not record.is_stale(new_id):
         raise ConflictError(
-            f"Trident's record of PVC {name} names where it is: there is nothing to repair.",
-            "If Trident was not started since somebody wrote that, start it anew:"
+            f"Trident's record of PVC {name} is correct. There is nothing to repair.",
+            "If Trident has not restarted since that was written, restart it:"
             f" `kubectl -n {anf.trident_namespace} rollout restart"
             f" deployment/{anf.trident_deployment}`.",
         )
@@ -85,7 +87,7 @@ def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
         raise ClusterError(
             f"There is no Deployment {anf.trident_deployment} in namespace"
             f" {anf.trident_namespace} on cluster {cluster.name}.",
-            "A platform admin sets anf.trident_deployment and anf.trident_namespace.",
+            "A platform admin has to set anf.trident_deployment and anf.trident_namespace.",
         )
     return record.id
 
@@ -93,8 +95,8 @@ def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
 def _refuse(record: Record, of: Claimed, anf: Anf) -> None:
     if record.source:
         raise ConflictError(
-            f"PVC {of.claim.name} only shows the volume of PV {record.source} again.",
-            "Repair the PVC of that one.",
+            f"PVC {of.claim.name} only shares the volume of PV {record.source}.",
+            "Repair the PVC of that PV.",
         )
     if record.unread:
         raise ClusterError(

@@ -75,14 +75,14 @@ def _said(row: Repair) -> tuple[Markup, ...]:
     name = code(row.claim_name)
     match row.phase:
         case Phase.DONE:
-            words = join("Trident knows again where the volume of ", name, " is.")
+            words = join("Trident's record of ", name, " is repaired.")
         case Phase.DENIED:
-            words = join("the repair of ", name, plain(f" was denied. {NOTHING}"))
+            words = join("The repair of ", name, plain(f" was denied. {NOTHING}"))
         case Phase.EXPIRED:
-            words = join("nobody decided on the repair of ", name, plain(f" in time. {NOTHING}"))
+            words = join("The repair of ", name, plain(f" was not decided in time. {NOTHING}"))
         case Phase.WITHDRAWN:
-            words = join("the repair of ", name, plain(f" was withdrawn. {NOTHING}"))
+            words = join("The repair of ", name, plain(f" was withdrawn. {NOTHING}"))
         case _:
-            words = join("the repair of ", name, " failed. ", sentence(row.reason))
+            words = join("The repair of ", name, " failed. ", sentence(row.reason))
     more = (sentence(row.stands), sentence(row.unblock)) if row.phase == Phase.FAILED else ()
     return (join(person(row.person), " ", words), *(each for each in more if each))

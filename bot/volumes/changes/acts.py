@@ -134,7 +134,7 @@ def state_of_pool(
 ) -> State:
     """How a pool stands that is to be made larger or smaller."""
     if pool is None:
-        return Astray(f"Azure has no pool {act.pool} any more.", "Look with `/anf pools`.")
+        return Astray(f"Pool {act.pool} no longer exists in Azure.", "Check `/anf pools`.")
     if not is_settled(pool):
         return Busy(f"pool {pool.name}: {pool.state}")
     if row.is_begun and row.resize_to is not None:
@@ -156,9 +156,9 @@ def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
         return Reached()
     if needed > grow_to or grow_to - pool.size_bytes > row.grow_by:
         return Astray(
-            f"Pool {pool.name} has changed since it was looked at: it is"
-            f" {capacity(pool.size_bytes)}, of which {capacity(taken)} are taken.",
-            "Ask again: more growth has to be shown first.",
+            f"Pool {pool.name} has changed since it was checked: it has"
+            f" {capacity(pool.size_bytes)}, of which {capacity(taken)} is taken.",
+            "Request it again, to be shown the larger growth first.",
         )
     return Ready(grow_to, pool.size_bytes)
 
@@ -192,19 +192,23 @@ def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volu
         return Reached(mibps=there.throughput_mibps) if is_settled(there) else busy
     if here is not None and _is_same(row, here):
         return Ready() if is_settled(here) else Busy(f"volume {here.place.name}: {here.state}")
-    gone = f"Volume {row.volume_name} is neither in pool {act.source} nor in {act.target}"
+    gone = f"Volume {row.volume_name} is no longer in pool {act.source} or {act.target}"
     if row.leg == Leg.BACK and not row.is_begun:
-        return Reached(f"{gone} any more: somebody moved or deleted it, so it was left alone.")
-    return Astray(f"{gone} any more.", "Look with `/anf show PVC` where it is.", is_gone=True)
+        return Reached(
+            f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
+        )
+    return Astray(f"{gone}.", "Find it with `/anf show PVC`.", is_gone=True)
 
 
 def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None) -> State:
     """How a volume stands whose throughput is to be set."""
     if volume is None or not _is_same(row, volume):
-        gone = f"Volume {row.volume_name} is not in pool {act.pool} any more"
+        gone = f"Volume {row.volume_name} is no longer in pool {act.pool}"
         if row.leg == Leg.BACK:
-            return Reached(f"{gone}: somebody moved or deleted it, so it was left alone.")
-        return Astray(f"{gone}.", "Look with `/anf show PVC` where it is.")
+            return Reached(
+                f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
+            )
+        return Astray(f"{gone}.", "Find it with `/anf show PVC`.")
     if not is_settled(volume):
         return Busy(f"volume {volume.place.name}: {volume.state}")
     if volume.throughput_mibps == act.mibps:
@@ -212,8 +216,8 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None)
     is_of_others = row.kind == Kind.THROUGHPUT and volume.throughput_mibps != row.mibps_seen
     if row.leg == Leg.BACK and not row.is_begun and is_of_others:
         return Reached(
-            f"Somebody set the throughput to {throughput(volume.throughput_mibps)} meanwhile,"
-            " so it was left alone."
+            f"The throughput was set to {throughput(volume.throughput_mibps)} outside"
+            " Quartermaster, so it was not reverted."
         )
     return Ready()
 

@@ -55,7 +55,7 @@ class Beginning:
         """The PV of a change; None where it is gone. ClusterError until the cluster was read."""
         cluster = clusters.get(row.cluster)
         if cluster is None or not cluster.view.store(VOLUMES).synced:
-            raise ClusterError(f"Cluster {row.cluster} was not read yet.", "It is tried again.")
+            raise ClusterError(f"Cluster {row.cluster} has not been read yet.", "Retrying.")
         return cluster.view.get(VOLUMES, row.pv_name)
 
     def record(
@@ -90,7 +90,7 @@ class Beginning:
         approval = self._approvals.of(session, CHANGE, row_id)
         if approval is not None:
             self._approvals.void(session, approval, "what it was for has ended", now)
-        why = "The fill had ended before it began."
+        why = "The fill ended before the boost started."
         recording.not_begun(session, row_id, Phase.WITHDRAWN, why, now)
 
     def spend(self, session: Session, row_id: str, now: datetime) -> None:
@@ -144,8 +144,8 @@ class Beginning:
         found = match(named, estate.volumes) if named is not None else None
         if anf is None or named is None or found is None:
             raise ConflictError(
-                f"The volume of PVC {row.claim_name} is not there any more.",
-                "Look with `/anf volumes`.",
+                f"The volume of PVC {row.claim_name} no longer exists.",
+                "Check `/anf volumes`.",
             )
         other = _other_of(session, row, found.volume.file_system)
         if other is not None:
@@ -155,9 +155,9 @@ class Beginning:
         plan = _planned(row, standing, anf)
         if plan.growth_bytes > row.shown_growth_bytes:
             raise ConflictError(
-                f"Pool {plan.target.name} would have to grow by {capacity(plan.growth_bytes)} now,"
+                f"Pool {plan.target.name} would now have to grow by {capacity(plan.growth_bytes)},"
                 f" more than the {capacity(row.shown_growth_bytes)} that you were shown.",
-                "Ask again: it is shown anew.",
+                "Request it again, to be shown the current figures.",
             )
         return plan
 
@@ -214,14 +214,14 @@ def under_way(other: VolumeChange) -> ConflictError:
     """What somebody is told whose volume is being changed already."""
     if other.boosted_id:
         return ConflictError(
-            f"<@{other.person}> has this volume boosted: {notes.change_of(other)}. It is put back"
-            " when that fill has ended.",
-            f"Ask again then. Its card in <#{other.channel}> follows it, and can end it before.",
+            f"<@{other.person}> requested a boost of this volume: {notes.change_of(other)}. It is"
+            " reverted when that fill has ended.",
+            f"Request it again then. The card in <#{other.channel}> can end the boost earlier.",
         )
     return ConflictError(
-        f"<@{other.person}> asked for another change of this volume:"
+        f"<@{other.person}> requested another change of this volume:"
         f" {notes.change_of(other)}. It has not ended.",
-        f"Its card in <#{other.channel}> follows it; withdraw it there first, or put it back.",
+        f"Withdraw or revert it first, on its card in <#{other.channel}>.",
     )
 
 

@@ -80,8 +80,8 @@ def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Move:
     if told.is_lost:
         said = ": ".join(each for each in (told.code, told.message) if each)
         return Fail(
-            f"Azure ended it as {told.status}{f': {said}' if said else '.'}",
-            "Nothing else was changed. Ask again in a while.",
+            f"Azure ended the operation as {told.status}{f': {said}' if said else '.'}",
+            "Nothing else was changed. Request it again later.",
         )
     asked = timedelta(seconds=told.wait_seconds)
     return Wait(now + max(asked, slower(row.since, now) - now))
@@ -93,7 +93,7 @@ def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
         case Reached(remains, mibps):
             return Advance(remains, mibps)
         case Busy(what):
-            why = "" if row.is_begun else f"Azure is at work on {what}."
+            why = "" if row.is_begun else f"Azure is working on {what}."
             return Wait(slower(row.since, now), why)
         case Astray(why, hint, is_gone):
             may_come = is_gone and row.is_begun and now - row.since < _CONFIRMED_WITHIN
@@ -133,8 +133,8 @@ def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime
         return Wait(slower(sent_at, now))
     if row.is_confirming or row.tries >= _MOST_TRIES:
         return Fail(
-            "Azure took the request, and nothing came of it.",
-            "Look at the volume in Azure, and ask again.",
+            "Azure accepted the request, but nothing changed.",
+            "Check the volume in Azure, then request it again.",
         )
     if sent_at is not None and now - sent_at < _RESENT_AFTER:
         return Wait(sent_at + _RESENT_AFTER)

@@ -41,8 +41,8 @@ def foreseen(
     anf = configured(settings)
     if anf.changes is None:
         raise ConflictError(
-            "Levels and throughput are not changed by the bot here, so nothing can be boosted.",
-            "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+            "Changing levels and throughput is not enabled, so nothing can be boosted.",
+            "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
         )
     maker = _maker(cluster, coming.storage_class)
     room = pool_rooms(session, settings, cluster, now).get(coming.storage_class)
@@ -51,9 +51,9 @@ def foreseen(
     place = pool_place(there.id) if there is not None and there.level else None
     if there is None or place is None:
         raise ConflictError(
-            f"Which capacity pool the volumes of storage class {coming.storage_class} are in is not"
-            " known, so nothing can be boosted there.",
-            "A platform admin names it in anf.classes of quartermaster.yaml; Azure is looked at"
+            f"The capacity pool of storage class {coming.storage_class} is unknown, so its volumes"
+            " cannot be boosted.",
+            "A platform admin can name it in anf.classes in quartermaster.yaml. Azure is checked"
             " every ten minutes.",
         )
     by_size = estimated_throughput(there.level, coming.size_bytes)
@@ -80,9 +80,9 @@ def _maker(cluster: Cluster, storage_class: str) -> str:
     maker = found.provisioner if found is not None else ""
     if maker not in {"", TRIDENT, _NOBODY}:
         raise ConflictError(
-            f"Volumes of storage class {storage_class} are made by {maker}, so they are not known"
-            " to be volumes of Azure NetApp Files, and cannot be boosted.",
-            "Leave out --boost, or take a class of Trident's with --class.",
+            f"Volumes of storage class {storage_class} are created by {maker}. Whether they are on"
+            " Azure NetApp Files is unknown, so they cannot be boosted.",
+            "Omit --boost, or choose a Trident class with --class.",
         )
     return maker
 

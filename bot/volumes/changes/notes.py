@@ -38,7 +38,7 @@ def _change_of(row: VolumeChange) -> str:
 def waiting(rows: Sequence[VolumeChange]) -> tuple[Markup, ...]:
     """Those that wait for a decision."""
     return tuple(
-        join(code(row.number), plain(f" {row.team}: {change_of(row)}, asked by "),
+        join(code(row.number), plain(f" {row.team}: {change_of(row)}, requested by "),
              person(row.person), " ", when(row.asked_at))
         for row in rows
     )  # fmt: skip
@@ -47,7 +47,7 @@ def waiting(rows: Sequence[VolumeChange]) -> tuple[Markup, ...]:
 def approved(session: Session, row: VolumeChange, deciders: Sequence[str], now: datetime) -> None:
     """That it was approved, and by whom: names, as they know it."""
     by = " and ".join(name_of(session, row.workspace_id, each) for each in deciders)
-    said = join(person(row.person), plain(f" approved by {by}."))
+    said = join(person(row.person), plain(f" Approved by {by}."))
     _say(session, row, f"approved-{now.isoformat()}", [said], now)
 
 
@@ -65,16 +65,16 @@ def kept(session: Session, row: VolumeChange, now: datetime) -> None:
     if row.boosted_id:
         return
     until = row.kept_until or now
-    line = join(person(row.person), " ", code(row.claim_name), " stays as it is for now, for ",
-                sentence(row.kept_for), ". It is put back after that, ", when(until),
+    line = join(person(row.person), " ", code(row.claim_name), " stays as it is for ",
+                sentence(row.kept_for), ". It is reverted after that, ", when(until),
                 " at the latest.")  # fmt: skip
     _say(session, row, "kept", [line], now)
 
 
 def not_returned(session: Session, row: VolumeChange, now: datetime) -> None:
     """That it could not be put back yet; once, the card says the rest."""
-    line = join(person(row.person), " ", code(row.claim_name), " cannot be put back yet. ",
-                sentence(row.trouble), " It is tried again every hour.")  # fmt: skip
+    line = join(person(row.person), " ", code(row.claim_name), " cannot be reverted yet. ",
+                sentence(row.trouble), " Retrying every hour.")  # fmt: skip
     _say(session, row, "not-returned", [line], now)
 
 
@@ -93,18 +93,18 @@ def _end(row: VolumeChange) -> Markup:
         case Phase.DONE:
             return join(_is_so(row), ".")
         case Phase.RETURNED:
-            return join(code(row.claim_name), plain(f" is put back: {_origin(row)}."))
+            return join(code(row.claim_name), plain(f" was reverted to {_origin(row)}."))
         case Phase.DENIED:
-            return join("denied: ", what, ". Nothing was changed.")
+            return join("Denied: ", what, ". Nothing was changed.")
         case Phase.EXPIRED:
-            return join("nobody decided in time: ", what, ". Nothing was changed.")
+            return join("Not decided in time: ", what, ". Nothing was changed.")
         case Phase.WITHDRAWN:
-            return join("withdrawn: ", what, ". Nothing was changed.")
+            return join("Withdrawn: ", what, ". Nothing was changed.")
         case Phase.REFUSED:
-            return join("this cannot be done: ", what, ". ", sentence(row.outcome),
+            return join("Rejected: ", what, ". ", sentence(row.outcome),
                         " Nothing was changed.")  # fmt: skip
         case _:
-            return join("this failed: ", what, ". ", sentence(row.outcome))
+            return join("Failed: ", what, ". ", sentence(row.outcome))
 
 
 def _is_so(row: VolumeChange) -> Markup:

@@ -182,7 +182,7 @@ def _in_the_way(session: Session, row: VolumeChange) -> str:
             or_(col(VolumeChange.source_pool).in_(mine), col(VolumeChange.target_pool).in_(mine)),
         )
     ).first()
-    return "" if other is None else f"Change {other.number} is at work on the same pool."
+    return "" if other is None else f"Change {other.number} is using the same pool."
 
 
 def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: datetime) -> None:
@@ -227,7 +227,7 @@ def _tell(session: Session, row: VolumeChange, ids: tuple[str, str], outcome: Ou
     row.repair_id = tell(session, row, ids, outcome.anf, outcome.now) or None
     if row.repair_id is None:
         row.is_begun, row.not_before = False, outcome.now + PATIENCE
-        row.trouble = "Another repair of what Trident keeps of this volume is under way."
+        row.trouble = "Another repair of Trident's record of this volume is in progress."
 
 
 def _fail(
@@ -237,11 +237,11 @@ def _fail(
     _rest_act(row)
     why, hint = said
     if isinstance(act, TellTrident):
-        _advance(session, row, act, f"Trident was not told where the volume is. {why} {hint}", now)
+        _advance(session, row, act, f"Trident's record was not updated. {why} {hint}", now)
     elif isinstance(act, Shrink):
         if row.leg == Leg.THERE:
             row.shrunk_from = None
-        _advance(session, row, act, f"Pool {act.pool} was not made smaller. {why}", now)
+        _advance(session, row, act, f"Pool {act.pool} was not shrunk. {why}", now)
     elif row.leg == Leg.BACK:
         row.trouble, row.not_before, row.since = why, now + _RETRY_RETURN, now
         notes.not_returned(session, row, now)

@@ -68,7 +68,7 @@ def read(value: str) -> Asked:
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        raise UsageError("This button is out of date.", "Ask again.") from None
+        raise UsageError("This button is out of date.", "Request it again.") from None
 
 
 class ChangeService:
@@ -93,12 +93,12 @@ class ChangeService:
         changes = self._changes()
         if asked.seconds is not None and timedelta(seconds=asked.seconds) > changes.longest:
             raise LimitError(
-                "That is longer than anf.changes.longest allows.",
+                "The duration is longer than anf.changes.longest allows.",
                 f"At most {changes.longest.days} days: `--for {changes.longest.days}d`.",
             )
         if len(asked.reason) > _LONGEST_REASON:
             raise UsageError(
-                f"The reason is longer than {_LONGEST_REASON} characters.", "Say it shorter."
+                f"The reason is longer than {_LONGEST_REASON} characters.", "Shorten it."
             )
         # A level or a throughput changes nothing of what a cache holds.
         refuse_foreign(of, asked.team, but_caches=True)
@@ -112,8 +112,8 @@ class ChangeService:
         found = match(of.named, estate.volumes)
         if found is None:
             raise ConflictError(
-                f"The volume of PVC {asked.claim} is not among those that Azure shows the bot.",
-                "Look with `/anf volumes`.",
+                f"The bot cannot see the volume of PVC {asked.claim} in Azure.",
+                "Check `/anf volumes`.",
             )
         file_system = found.volume.file_system
         raised = self._database.read(lambda session: went_up_at(session, file_system))
@@ -168,7 +168,7 @@ class ChangeService:
         """The change of a button; NotFoundError where there is none."""
         row = session.get(VolumeChange, row_id)
         if row is None:
-            raise NotFoundError("This change is not known any more.")
+            raise NotFoundError("This change no longer exists.")
         return row
 
     def undecided(self, session: Session) -> list[VolumeChange]:
@@ -183,7 +183,8 @@ class ChangeService:
         heads = {Role.LEAD, Role.ADMIN}
         if caller.team != row.team or not (row.person == caller.person or caller.roles & heads):
             raise NotAllowedError(
-                f"<@{row.person}> asked for this.", "They can, or a lead of the team or an admin."
+                f"<@{row.person}> requested this change.",
+                "They, a team lead or an admin can end it.",
             )
         match row.phase:
             case Phase.CHECKING | Phase.ASKED | Phase.APPROVED:
@@ -197,7 +198,7 @@ class ChangeService:
                 notes.refresh(session, row, live=True)
             case _:
                 raise ConflictError(
-                    f"Change {row.number} is {row.phase} already.", "Nothing was changed."
+                    f"Change {row.number} is already {row.phase}.", "Nothing was changed."
                 )
         session.add(row)
         actor = _actor(caller, row)
@@ -210,8 +211,8 @@ class ChangeService:
         changes = self._files.configured.changes
         if changes is None:
             raise ConflictError(
-                "Levels and throughput are not changed by the bot here.",
-                "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+                "Changing levels and throughput is not enabled.",
+                "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
             )
         return changes
 
