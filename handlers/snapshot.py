@@ -34,7 +34,7 @@ class ClaimName(Pattern):
 
 
 class SnapshotName(Pattern):
-    """A snapshot, or the newest of a PVC."""
+    """A snapshot, or the newest one of a PVC."""
 
     word = "SNAPSHOT"
     rule = ClaimName.rule
@@ -43,7 +43,7 @@ class SnapshotName(Pattern):
 
 
 class NewClaimName(Pattern):
-    """What a new PVC is to be called."""
+    """The name of a new PVC."""
 
     word = "NAME"
     rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -65,7 +65,7 @@ class KeepTime:
     example = "30d"
 
     def read(self, text: str) -> timedelta | Literal["off"]:
-        """The length of time, or that there is none."""
+        """The duration, or `off` for none."""
         if text == OFF:
             return OFF
         return Duration(minimum=timedelta(hours=1), maximum=timedelta(days=3650)).read(text)
@@ -73,7 +73,7 @@ class KeepTime:
 
 @dataclass(frozen=True)
 class Restoring:
-    """What `/snapshot restore` was told."""
+    """The options of `/snapshot restore`."""
 
     snapshot: str
     name: str | None = None
@@ -88,7 +88,7 @@ class Restoring:
 
 @dataclass(frozen=True)
 class Cloning:
-    """What `/snapshot clone` was told."""
+    """The options of `/snapshot clone`."""
 
     claim: str
     name: str
@@ -119,7 +119,7 @@ snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clon
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def create(ctx: Context, asked: Wish) -> Reply:
-    """Its name; the card follows it."""
+    """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
     return answers.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
 
@@ -133,7 +133,7 @@ def create(ctx: Context, asked: Wish) -> Reply:
 @snapshot.argument("claim", ClaimName(), default=None, help="PVC (default: all)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table; what others made is named below it."""
+    """Answers with a table; snapshots created outside Quartermaster are listed below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.listing(ctx.session, name, claim)
     strangers = ctx.snapshots.strangers(ctx.session, name, claim)
@@ -150,7 +150,7 @@ def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply: 
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its card, with what was made from it and what would be lost with it."""
+    """Answers with its card, the PVCs created from it, and what deleting it would lose."""
     row = _find(ctx, name)
     return answers.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
 
@@ -165,7 +165,7 @@ def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - 
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What that would do, with a button."""
+    """Answers with what that would lose, and a button."""
     row = _find(ctx, name)
     ctx.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
     return answers.question(row, ctx.snapshots.lost(ctx.session, row))
@@ -196,7 +196,7 @@ def click_delete(ctx: Context, row_id: str) -> Reply:
                  help="How long (default: 30d)")  # fmt: skip
 @snapshot.option("--team", TeamName(), help=TEAM)
 def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Until when it stays."""
+    """Answers until when it is pinned."""
     asked = Pinning(reason, ctx.now + time)
     row = ctx.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
     return answers.pinned(row, asked.until, ctx.words)
@@ -213,7 +213,7 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None)
 @snapshot.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Whose pins ended."""
+    """Answers whose pins were removed."""
     row = _find(ctx, name)
     service = ctx.snapshots
     people = service.unpin(ctx.session, ctx.caller, row, everybody=everybody, now=ctx.now)
@@ -242,7 +242,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 @snapshot.option("--to", TeamName(), help="For another team of yours (Trident only)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
-    """The PVC's name, whose card follows it; in place, what would be lost, with buttons."""
+    """Answers with the PVC's name; in place, with what would be lost, and buttons."""
     if asked.is_in_place:
         _refuse_mixed(asked)
         row = _find(ctx, asked.snapshot)
@@ -257,7 +257,7 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
 
 @snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
 def click_restore(ctx: Context, row_id: str) -> Reply:
-    """Makes a PVC from the snapshot of a card."""
+    """Restores the snapshot of a card to a new PVC."""
     row = ctx.snapshots.get(ctx.session, row_id)
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.Wish(), ctx.now)
     return answers.restoring(made)
@@ -278,7 +278,7 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def clone(ctx: Context, asked: Cloning) -> Reply:
-    """The PVC's name; its card follows it."""
+    """Answers with the PVC's name; its card shows the progress."""
     ctx.team()
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class)
     made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
@@ -295,7 +295,7 @@ def _refuse_mixed(asked: Restoring) -> None:
 
 
 def _member(ctx: Context, team: str) -> Caller:
-    """The person as who they are to another team, whose right to restore is checked."""
+    """The person as a member of another team, after checking their right to restore there."""
     access, caller = ctx.services.access, ctx.caller
     theirs = access.caller(ctx.session, caller.person, caller.channel, team=team)
     access.require(theirs, Right.SNAPSHOT_RESTORE)

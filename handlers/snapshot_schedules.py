@@ -1,4 +1,4 @@
-"""/snapshot schedule: snapshots of PVCs that are taken by the clock."""
+"""/snapshot schedule: take snapshots of PVCs on a schedule."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -13,7 +13,7 @@ __all__ = ["snapshot"]
 
 
 class Cron(Words):
-    """When something is done, as a pattern of cron."""
+    """A cron pattern."""
 
     word = "CRON"
     form = 'a cron pattern in quotes such as `"0 2 * * *"`'
@@ -39,7 +39,7 @@ class Cron(Words):
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def schedule(ctx: Context, asked: Wish) -> Reply:
-    """When they are taken; one card follows all of them."""
+    """Answers when they are taken; one card shows all of them."""
     ctx.team()
     row = ctx.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)
     return answers.scheduled(row, following(row), ctx.words)
@@ -57,7 +57,7 @@ def schedule(ctx: Context, asked: Wish) -> Reply:
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def unschedule(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What stays, and how to begin again."""
+    """Answers what stays, and how to start the schedule again."""
     ctx.team()
     row = ctx.schedules.find(ctx.session, ctx.caller, claim, cluster)
     return answers.unscheduled(
@@ -86,7 +86,7 @@ def click_unschedule(ctx: Context, row_id: str) -> Reply:
 )
 @snapshot.option("--team", TeamName(), help=TEAM)
 def schedules(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table; schedules of snapscheduler are named below it."""
+    """Answers with a table; schedules of snapscheduler are listed below it."""
     name, _ = ctx.team()
     rows = ctx.schedules.listing(ctx.session, name)
     return answers.schedules(name, rows, ctx.schedules.strangers(name), ctx.words)

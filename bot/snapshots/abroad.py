@@ -1,4 +1,4 @@
-"""Whether a snapshot can be restored in another team's namespace: from what the watches show."""
+"""Checks whether a snapshot can be restored in another team's namespace, from the watches."""
 
 from bot.cluster import labels
 from bot.cluster.claims import TRIDENT
@@ -12,7 +12,10 @@ from bot.snapshots.tables import Snapshot
 def other_namespace(
     cluster: Cluster, snapshot: Snapshot, team: Team, *, is_read_only: bool
 ) -> str | None:
-    """The other team's namespace, None where it is the same; UserError says why it cannot be."""
+    """The other team's namespace, or None if it is the snapshot's own.
+
+    Raises UserError if the snapshot cannot be restored there.
+    """
     if snapshot.cluster not in team.reach:
         raise ConflictError(
             f"{snapshot.name} is in cluster {snapshot.cluster}, which that team does not use.",

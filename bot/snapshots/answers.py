@@ -1,4 +1,4 @@
-"""What is answered to those who ask about snapshots: pure."""
+"""Ephemeral answers of the snapshot commands. Pure: no I/O."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ _STATES = {
 
 
 def taking(row: Snapshot, words: Words) -> Reply:
-    """That a snapshot is being taken."""
+    """The answer to `snapshot create`: the snapshot's name, and how long it is kept."""
     kept = (
         join("It is kept until ", when(row.keep_until), ", or longer while it is the newest.")
         if row.keep_until is not None
@@ -44,7 +44,10 @@ def listed(
     of_others: tuple[Sequence[str], Sequence[str]],
     words: Words,
 ) -> Reply:
-    """A team's snapshots; `of_others` are snapshots that others made, and their schedules."""
+    """A table of a team's snapshots.
+
+    `of_others` are snapshots and schedules created outside Quartermaster.
+    """
     strangers, schedules = of_others
     lines: list[Markup] = []
     if not rows:
@@ -68,14 +71,14 @@ def listed(
 
 
 def shown(card: Card, row: Snapshot, made: Sequence[Restore], lost: Sequence[str]) -> Reply:
-    """One snapshot with what was made from it."""
+    """One snapshot, with the PVCs created from it."""
     more = tuple(("Restored", _made(each)) for each in made)
     lines = tuple(sentence(each) for each in lost if row.is_live)
     return Reply(card=replace(card, facts=(*card.facts, *more), lines=(*card.lines, *lines)))
 
 
 def question(row: Snapshot, lost: Sequence[str]) -> Reply:
-    """What deleting a snapshot would do, with the button that does it."""
+    """What deleting a snapshot would lose, with the button that deletes it."""
     stays = row.deletion_policy == "Retain"
     store = (
         "The storage snapshot is kept and billed: the deletion policy of its class is Retain."
@@ -92,12 +95,12 @@ def question(row: Snapshot, lost: Sequence[str]) -> Reply:
 
 
 def leaving(row: Snapshot) -> Reply:
-    """That a snapshot is being deleted."""
+    """The answer to a click on Delete."""
     return Reply((join("Deleting ", code(row.name), ". Its card shows the progress."),))
 
 
 def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
-    """Until when it stays now."""
+    """The answer to `snapshot pin`: until when the snapshot is pinned."""
     undo = code(words(f"snapshot unpin {row.name}"))
     return Reply(
         (
@@ -109,13 +112,13 @@ def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
 
 
 def unpinned(row: Snapshot, people: Sequence[str]) -> Reply:
-    """Whose pins ended."""
+    """The answer to `snapshot unpin`: whose pins were removed."""
     whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
     return Reply((join(code(row.name), " is no longer pinned by ", *whose, "."),))
 
 
 def restoring(row: Restore) -> Reply:
-    """That a PVC is being made."""
+    """The answer to `snapshot restore` and `snapshot clone`."""
     option = code(mounting(row.claim_name, is_read_only=row.is_read_only))
     return Reply(
         (

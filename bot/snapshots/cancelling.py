@@ -1,4 +1,4 @@
-"""Ends restores and clones before they are there: checked and written; nothing is called."""
+"""Cancels restores and clones in progress. Only writes rows; controllers do the rest."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from bot.snapshots.tables import RESTORE, Restore, lane
 
 
 def waiting(session: Session, team: str, name: str) -> Restore | Revert:
-    """The team's restore to a PVC of that name that has not ended; NotFoundError names others."""
+    """The team's restore or revert of a PVC that has not ended; NotFoundError lists others."""
     live = session.exec(
         select(Restore)
         .where(col(Restore.team) == team, col(Restore.ended_at).is_(None))
@@ -59,14 +59,14 @@ def refuse(caller: Caller, row: Restore) -> None:
 
 
 def cancel(session: Session, caller: Caller, row: Restore, now: datetime) -> Restore:
-    """Has a PVC not made that is being made; what has its volume already stays."""
+    """Cancels the creation of a PVC; a PVC that already has its volume stays."""
     refuse(caller, row)
     actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
     return _cancel(session, row, caller.person, actor, now)
 
 
 def cancel_for_run(session: Session, row: Restore, person: str, now: datetime) -> Restore:
-    """Has the PVC not made that a run waited for which has ended; `person` ended it."""
+    """Cancels the creation of the PVC of a run that has ended; `person` ended the run."""
     actor = Actor(row.workspace_id, person, row.channel, row.team)
     return _cancel(session, row, person, actor, now)
 

@@ -1,4 +1,4 @@
-"""What is answered to those who cancel a restore: pure."""
+"""Ephemeral answers of `snapshot cancel`. Pure: no I/O."""
 
 from bot.slack.card import Button, Reply
 from bot.slack.markup import code, join, plain
@@ -9,7 +9,7 @@ from bot.snapshots.tables import Restore
 
 
 def question(row: Restore) -> Reply:
-    """What cancelling would do, with the button that does it."""
+    """What cancelling would do, with the button that cancels it."""
     lines = (
         join("PVC ", code(row.claim_name), plain(f" is being created from {row.source}. Cancelling"
              " deletes it before it has a volume. If it gets a volume first, it stays.")),
@@ -18,7 +18,7 @@ def question(row: Restore) -> Reply:
 
 
 def question_in_place(row: Revert) -> Reply:
-    """What cancelling would do, with the button that does it."""
+    """What cancelling would do, with the button that cancels it."""
     lines = (
         join("PVC ", code(row.claim_name), " is to be reverted to ", code(row.snapshot),
              ". Cancelling leaves it unchanged, unless Trident has started."),
@@ -28,5 +28,5 @@ def question_in_place(row: Revert) -> Reply:
 
 
 def cancelled(row: Restore) -> Reply:
-    """That it is being cancelled."""
+    """The answer to a click on Cancel."""
     return Reply((join("Cancelling PVC ", code(row.claim_name), ". Its card shows the progress."),))

@@ -1,4 +1,4 @@
-"""Snapshots as their cards: pure."""
+"""Cards of snapshots. Pure: no I/O."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -21,9 +21,9 @@ _TONES = {
 
 
 def snapshot_card(row: Snapshot, person: str, held: Sequence[str], now: datetime) -> Card:
-    """What the card of a snapshot says at this moment.
+    """The card of a snapshot.
 
-    `person` is the name of who took it, `held` are sentences on what keeps it.
+    `person` is the requester's name, `held` are sentences on what keeps the snapshot.
     """
     phase = Phase(row.phase)
     is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)
@@ -98,7 +98,7 @@ def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
 
 
 def _origin(row: Snapshot) -> Iterator[tuple[str, Markup]]:
-    """What had it taken."""
+    """The run or the schedule that had it taken."""
     if row.run:
         yield "Run", code(row.run)
     if row.slot is not None:

@@ -1,4 +1,4 @@
-"""Which snapshot class a PVC's driver has, and which access mode a storage class gives."""
+"""Chooses the snapshot class of a driver, and the access mode of a storage class."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ READ_WRITE_MANY, READ_WRITE_ONCE, READ_ONLY_MANY = (
 
 
 class Problem(NamedTuple):
-    """Why something cannot be, and who can mend it how."""
+    """Why something is impossible, and what to do about it."""
 
     reason: str
     unblock: str
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 def class_for(
     driver: str, there: Iterable[VolumeSnapshotClass], settings: Snapshots
 ) -> VolumeSnapshotClass | Problem:
-    """The class that snapshots of a driver's volumes are taken by, or why there is none."""
+    """The snapshot class for a driver's volumes, or why there is none."""
     found = {each.name: each for each in there}
     told = settings.classes.get(driver)
     if told is not None:
@@ -55,7 +55,7 @@ def class_for(
 
 
 def access_mode(kind: StorageClass, told: dict[str, str]) -> str:
-    """The widest access mode that a storage class can; `told` is what the settings say of some."""
+    """The widest access mode that a storage class supports; `told` are those in the settings."""
     mode = told.get(kind.name)
     return mode or (READ_WRITE_ONCE if kind.makes_disks else READ_WRITE_MANY)
 

@@ -1,4 +1,4 @@
-"""What to do next for a snapshot. Pure: no I/O."""
+"""Decides the next step for a snapshot. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,16 +11,16 @@ from bot.snapshots.tables import Phase, Snapshot, Wanted
 
 # Most drivers take seconds; those that copy into an object store take longer and say nothing.
 LATE_AFTER = timedelta(minutes=10)
-# So long it takes most drivers to delete one.
+# Most drivers delete a snapshot within this time.
 SLOW_AFTER = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the cluster shows.
+    """What the cluster shows of a snapshot.
 
-    `plan` is how it would be taken, where that was asked; `content` what it is bound to, once it
-    is ready; `users` why it has to stay, where it is to go.
+    `plan` is how it would be taken, if that was examined; `content` its VolumeSnapshotContent,
+    once it is ready; `users` why it has to stay, if it is to be deleted.
     """
 
     snapshot: VolumeSnapshot | None = None
@@ -37,14 +37,14 @@ class Rest:
 
 @dataclass(frozen=True)
 class Create:
-    """Make the VolumeSnapshot."""
+    """Create the VolumeSnapshot."""
 
     plan: Plan
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on, or stays."""
+    """Record the phase, and what is in the way."""
 
     phase: Phase
     obstacle: str = ""
@@ -52,7 +52,7 @@ class Follow:
 
 @dataclass(frozen=True)
 class Ready:
-    """PVCs can be made from it."""
+    """The snapshot is ready: PVCs can be created from it."""
 
     taken_at: datetime | None
     size_bytes: int | None
@@ -60,7 +60,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Fail:
-    """It was not taken; sentences say why, and what to do then."""
+    """The snapshot failed; sentences give the reason and what to do."""
 
     reason: str
     unblock: str = ""
@@ -75,28 +75,28 @@ class Delete:
 
 @dataclass(frozen=True)
 class Stay:
-    """It is needed, so it is not deleted; a sentence says why."""
+    """The snapshot is needed and is not deleted; a sentence gives the reason."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Gone:
-    """It is deleted; `why` where that was somebody else."""
+    """The snapshot is deleted; `why` is set if that happened outside Quartermaster."""
 
     why: str = ""
 
 
 @dataclass(frozen=True)
 class Linger:
-    """It is being deleted; a sentence says what that waits for."""
+    """The snapshot is being deleted; a sentence says what that waits for."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing of it is left."""
+    """Nothing of the snapshot is left in the cluster."""
 
 
 Decision = Rest | Create | Follow | Ready | Fail | Delete | Stay | Gone | Linger | Cleared
@@ -124,12 +124,12 @@ def decide(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decis
 
 
 def is_late(row: Snapshot, now: datetime) -> bool:
-    """Whether it should have been taken by now."""
+    """Whether the snapshot should be ready by now."""
     return row.phase in {Phase.ASKED, Phase.TAKING} and now - row.asked_at > LATE_AFTER
 
 
 def waits_for(found: VolumeSnapshot) -> str:
-    """What keeps it from going, as a sentence."""
+    """What delays the deletion of a VolumeSnapshot, as a sentence."""
     kept = ", ".join(each.rpartition("/")[2] for each in found.metadata.finalizers)
     return f"{_STAYS} (finalizers: {kept})." if kept else ""
 
@@ -202,7 +202,7 @@ def _present(
     return Follow(Phase.TAKING, error)
 
 
-# Without our wish to delete it, only what was ready is followed while it is being deleted.
+# If the deletion was not requested here, it is followed only for snapshots that were ready.
 _WERE_READY = {Phase.READY, Phase.DELETING}
 _STAYS = (
     "It stays until its driver has deleted the storage snapshot and no PVC is being created from it"

@@ -1,4 +1,4 @@
-"""What keeps a snapshot, as sentences that people read: pins, restores, and what it alone shows."""
+"""Sentences on what keeps a snapshot (pins, restores), and on what deleting it would lose."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ PIN = "pin"
 
 
 def keeping(session: Session, row: Snapshot, now: datetime) -> list[str]:
-    """Who holds it: nobody and nothing deletes it meanwhile."""
+    """Who holds the snapshot, as sentences; a held snapshot is not deleted."""
     found = holds.on(session, SNAPSHOT, row.id, now)
     order = sorted(found, key=lambda each: (each.subject_kind == PIN, each.subject_id))
     return [said_of(each, now) for each in order]
@@ -30,7 +30,7 @@ def said_of(hold: Hold, now: datetime) -> str:
 
 
 def lost_with(session: Session, row: Snapshot) -> Iterator[str]:
-    """What is lost with it, or was made from it, as sentences."""
+    """What is lost if the snapshot is deleted, and what was created from it, as sentences."""
     newest = finding.newest_ready(session, row)
     if newest is not None and newest.id == row.id:
         yield f"It is the newest snapshot of {row.claim_name}."
@@ -42,6 +42,6 @@ def lost_with(session: Session, row: Snapshot) -> Iterator[str]:
 
 
 def release(session: Session, restore: Restore) -> None:
-    """Lets go of the snapshot that a PVC was made from."""
+    """Releases the hold of a restore on its snapshot."""
     if restore.snapshot_id is not None:
         holds.let_go(session, (SNAPSHOT, restore.snapshot_id), (RESTORE, restore.id))

@@ -1,4 +1,4 @@
-"""PVCs that are made from snapshots, as their cards: pure."""
+"""Cards of restores and clones. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,9 +22,9 @@ _TONES = {
 
 
 def restore_card(row: Restore, person: str, shows: datetime | None, now: datetime) -> Card:
-    """What the card of a PVC says at this moment.
+    """The card of a restore.
 
-    `person` is the name of who asked for it, `shows` the moment that its snapshot shows.
+    `person` is the requester's name, `shows` when its snapshot was taken.
     """
     phase = RestorePhase(row.phase)
     is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)

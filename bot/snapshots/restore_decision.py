@@ -1,4 +1,4 @@
-"""What to do next for a PVC that is made from a snapshot. Pure: no I/O."""
+"""Decides the next step for a restore. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,11 +12,11 @@ LATE_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Look:
-    """What the cluster shows.
+    """What the cluster shows of a restore.
 
-    `has_source` says whether it is there what the PVC is made from, `is_for_a_pod` whether its
-    class makes a volume only for a pod, and `warning` is what Kubernetes warned of last. `users`
-    are the pods that wait for it, looked for where it is cancelled.
+    `has_source` says whether the snapshot or PVC it is created from exists, `is_for_a_pod`
+    whether its class creates a volume only for a pod. `warning` is the last event of type Warning.
+    `users` are the pods that wait for the PVC, read only if the restore is cancelled.
     """
 
     claim: PersistentVolumeClaim | None = None
@@ -34,12 +34,12 @@ class Rest:
 
 @dataclass(frozen=True)
 class Create:
-    """Make the PVC."""
+    """Create the PVC."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on."""
+    """Record the phase, and what is in the way."""
 
     phase: RestorePhase
     obstacle: str = ""
@@ -47,12 +47,12 @@ class Follow:
 
 @dataclass(frozen=True)
 class Ready:
-    """It has its volume."""
+    """The PVC has its volume."""
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It was not made; sentences say why, and what to do then."""
+    """The restore failed; sentences give the reason and what to do."""
 
     reason: str
     unblock: str = ""
@@ -60,38 +60,38 @@ class Fail:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the PVC, which holds nothing."""
+    """Delete the PVC, which has no volume yet."""
 
     uid: str
 
 
 @dataclass(frozen=True)
 class Cancelled:
-    """It is not made any more, and nothing of it is there."""
+    """The restore is cancelled, and its PVC does not exist."""
 
 
 @dataclass(frozen=True)
 class Keep:
-    """It is made all the same; a sentence says why it is not cancelled."""
+    """The restore continues; a sentence says why it is not cancelled."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Linger:
-    """It is being deleted, or shows a snapshot for as long as it is there."""
+    """The PVC is being deleted, or is read-only and holds its snapshot while it exists."""
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing is left to be done; what it was made from is let go of."""
+    """Nothing is left to do; the hold on the source is released."""
 
 
 Decision = Rest | Create | Follow | Ready | Fail | Delete | Cancelled | Keep | Linger | Cleared
 
 
 def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
-    """The next step for a PVC that has to be made `within` that time."""
+    """The next step for a restore, whose PVC has to be ready `within` that time."""
     if not row.is_live:
         return _after_the_end(row, look)
     if row.cancelled_by is not None:
@@ -149,7 +149,7 @@ def _present(
 
 
 def is_late(row: Restore, now: datetime) -> bool:
-    """Whether it should be there by now."""
+    """Whether the PVC should be ready by now."""
     return row.phase in {RestorePhase.ASKED, RestorePhase.MAKING} and now - row.since > LATE_AFTER
 
 
@@ -159,7 +159,7 @@ def _after_the_end(row: Restore, look: Look) -> Decision:
     claim = None if look.is_taken else look.claim
     if row.phase == RestorePhase.READY:
         return Linger() if row.is_read_only and claim is not None else Cleared()
-    # Bound at the last moment: it holds what was asked for, and is left to its owner.
+    # Bound at the last moment: it holds the requested data, and is left to its owner.
     if claim is None or claim.status.phase == "Bound":
         return Cleared()
     return Delete(claim.uid) if claim.metadata.deletion_timestamp is None else Linger()
@@ -167,4 +167,4 @@ def _after_the_end(row: Restore, look: Look) -> Decision:
 
 _AGAIN = "Restore it again."
 _ADMIN = "A platform admin has to check the driver. Then restore it again."
-"""What to do where a driver does not make it."""
+"""The hint if the driver does not create the volume."""

@@ -1,4 +1,4 @@
-"""Has PVCs made from snapshots, or from other PVCs: checked and written; nothing is called."""
+"""Begins restores and clones. Only checks and writes rows; controllers do the rest."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Wish:
-    """A PVC as somebody asks for it; what is None is as it was."""
+    """The requested PVC of a restore; None keeps the value of the source."""
 
     name: str | None = None
     size_bytes: int | None = None
@@ -39,7 +39,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a PVC is made from, `into` which other namespace; an unknown `driver` is empty."""
+    """The source of a restore; `into` is the target namespace if it is another one."""
 
     snapshot_id: str | None
     name: str
@@ -54,10 +54,9 @@ class _Source:
 
 
 class RestoreService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before.
+    The right of a `Caller` to use the verb was checked before.
     """
 
     def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
@@ -73,9 +72,9 @@ class RestoreService:
         now: datetime,
         target: Caller | None = None,
     ) -> Restore:
-        """Has a PVC made from a snapshot, which is held for it; UserError says why not.
+        """Begins the restore of a snapshot, which it holds; raises UserError if impossible.
 
-        `target` is the same person as who they are to another team, where it is made for that.
+        `target` is the caller as a member of the other team that the PVC is created for.
         """
         if caller.team != snapshot.team:
             raise NotAllowedError(
@@ -114,7 +113,7 @@ class RestoreService:
         now: datetime,
         cluster: str | None = None,
     ) -> Restore:
-        """Has a PVC made that holds what another one holds now; UserError says why not."""
+        """Begins a clone of a PVC; raises UserError if impossible."""
         team = self._settings().teams[caller.team or ""]
         team = bound(caller.team or "", team, cluster)
         around = in_view(self._clusters[team.cluster], team.namespace, claim)
@@ -200,7 +199,7 @@ class RestoreService:
             )
 
     def _class(self, source: _Source, wish: Wish) -> StorageClass:
-        """The storage class of the new PVC, which the same driver has to make volumes of."""
+        """The storage class of the new PVC, which has to use the driver of the source."""
         view = self._clusters[source.cluster].view
         name = wish.storage_class or source.storage_class
         kind = view.get(STORAGE_CLASSES, name)
@@ -231,7 +230,7 @@ class RestoreService:
 
 
 def unusable(row: Snapshot) -> ConflictError:
-    """That no PVC can be made from a snapshot at present."""
+    """The error that a snapshot cannot be restored at present."""
     return ConflictError(
         f"{row.name} cannot be restored: it is not ready, or is being deleted.",
         "Its card shows its state.",
@@ -239,7 +238,7 @@ def unusable(row: Snapshot) -> ConflictError:
 
 
 def _size(source: _Source, wish: Wish) -> int:
-    """How large it is to be, in bytes; UsageError where that is too small."""
+    """The size of the new PVC in bytes; raises UsageError if it is too small."""
     size = wish.size_bytes or source.least_bytes
     if size < source.least_bytes:
         raise UsageError(
@@ -251,7 +250,7 @@ def _size(source: _Source, wish: Wish) -> int:
 
 
 def _begin(session: Session, caller: Caller, row: Restore, now: datetime) -> None:
-    """Has a PVC made that was written down, with its card."""
+    """Stores a new restore with its card, and wakes its controller."""
     session.add(row)
     session.flush()
     verb = "restore" if row.snapshot_id is not None else "clone"

@@ -1,4 +1,4 @@
-"""What is answered to those who have a PVC put back in place: pure."""
+"""Ephemeral answers of `snapshot restore --in-place`. Pure: no I/O."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ SAVE, NO_CLONE = "snapshot.revert-saved", "snapshot.revert-unsaved"
 
 
 def offered(offer: Offer, now: datetime) -> Reply:
-    """What it would do, with a button that saves first, and one that does not."""
+    """What a revert would do, with a button that clones first and one that does not."""
     row = offer.snapshot
     shows = row.taken_at or row.asked_at
     lasted = format_duration(max(now - shows, timedelta()))
@@ -45,7 +45,7 @@ def offered(offer: Offer, now: datetime) -> Reply:
 
 
 def asked(row: Revert) -> Reply:
-    """That it waits for somebody's approval."""
+    """The answer to a request for a revert."""
     return Reply(
         (
             join("Requested to revert ", code(row.claim_name), " to ", code(row.snapshot), "."),
@@ -56,13 +56,13 @@ def asked(row: Revert) -> Reply:
 
 
 def cancelling(row: Revert) -> Reply:
-    """That it is cancelled, as far as it can be."""
+    """The answer to a click on Cancel."""
     return Reply((join("Cancelling the revert of ", code(row.claim_name), ", unless Trident has"
                        " started. Its card shows the progress."),))  # fmt: skip
 
 
 def waiting(rows: Sequence[Revert]) -> tuple[Markup, ...]:
-    """Those that wait for a decision."""
+    """Lines of the reverts that wait for a decision."""
     return tuple(
         join(code(row.claim_name), plain(f" of {row.team}: revert to "), code(row.snapshot),
              ", requested ", when(row.asked_at))

@@ -1,4 +1,4 @@
-"""PVCs that are put back in place, as their cards: pure."""
+"""Cards of reverts in place. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ _STATES = {
 
 
 def revert_card(row: Revert, asker: str, deciding: Deciding, now: datetime) -> Card:
-    """What the card says at this moment; those who decide have the buttons for it."""
+    """The card of a revert; the approvers' copy has the buttons to decide."""
     state, tone = _STATES[RevertPhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
     return Card(
@@ -37,7 +37,7 @@ def revert_card(row: Revert, asker: str, deciding: Deciding, now: datetime) -> C
 
 
 def lost(row: Revert, now: datetime) -> str:
-    """What is lost with it, as a sentence."""
+    """What the PVC loses by the revert, as a sentence."""
     lasted = format_duration(max(now - row.shows_at, timedelta()))
     return f"{row.claim_name} loses what was written in the last {lasted}."
 

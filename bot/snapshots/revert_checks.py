@@ -1,4 +1,4 @@
-"""Whether a PVC can be put back to what a snapshot shows, and who or what is in the way."""
+"""Checks whether a PVC can be reverted to a snapshot, and what is in the way."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _OVER = {"Succeeded", "Failed"}
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be put back, to what."""
+    """The PVC to revert, and the snapshot to revert it to."""
 
     team: str
     claim: str
@@ -25,11 +25,11 @@ class Target:
     snapshot: str
     snapshot_uid: str
     restore: str
-    """How the same is had as a new PVC: a command."""
+    """The command that restores the same snapshot to a new PVC."""
 
 
 def cannot(driver: str, cluster: Cluster, target: Target) -> Problem | None:
-    """Why nobody could put it back in place, whatever is done: no Trident, or one without it."""
+    """Why the cluster cannot revert the PVC at all: no Trident, or a Trident without reverts."""
     instead = f"Restoring to a new PVC always works, and the old PVC stays: `{target.restore}`."
     if driver != TRIDENT:
         return Problem(
@@ -45,7 +45,7 @@ def cannot(driver: str, cluster: Cluster, target: Target) -> Problem | None:
 
 
 def hindrance(around: Around, pods: Iterable[Pod], target: Target) -> Problem | None:
-    """What is in the way now, as Trident sees it; None where nothing is."""
+    """What blocks the revert now, by Trident's rules; None if nothing does."""
     claim = around.claim
     if claim is None or claim.metadata.deletion_timestamp is not None:
         return Problem(f"PVC {target.claim} no longer exists.", _AS_NEW.format(target.restore))
@@ -81,7 +81,7 @@ def _of_snapshots(there: Iterable[VolumeSnapshot], target: Target) -> Problem | 
 
 
 def _is_older(other: VolumeSnapshot, own: VolumeSnapshot) -> bool:
-    """Whether it shows an earlier moment; one that is still being taken shows a later one."""
+    """Whether it was taken earlier; one that is still being taken counts as later."""
     theirs, ours = other.status.creation_time, own.status.creation_time
     return theirs is not None and ours is not None and theirs <= ours
 

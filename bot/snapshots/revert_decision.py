@@ -1,4 +1,4 @@
-"""What to do next for a PVC that is put back in place. Pure: no I/O."""
+"""Decides the next step for a revert in place. Pure: no I/O."""
 
 import re
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ _DEPENDENT = re.compile(r"clone|busy|split|in use|depend", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Look:
-    """What the rows and the cluster show.
+    """What the rows and the cluster show of a revert.
 
-    `approval` and `clone` are how far those are, `because` why the clone was not made; `problem`
-    is looked for where the next step is one that it would hinder, and `stands` says whether the
-    approval would still be given today.
+    `approval` and `clone` are the phases of those, `because` is why the clone failed. `problem` is
+    checked only before steps that it would block. `stands` says whether the people who approved
+    may still do so.
     """
 
     approval: ApprovalPhase = ApprovalPhase.ASKED
@@ -36,34 +36,34 @@ class Look:
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is to be done until it is woken."""
+    """Nothing to do until the row is woken."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on; a sentence says what Trident says."""
+    """The revert is in progress; a sentence gives Trident's message."""
 
     obstacle: str = ""
 
 
 @dataclass(frozen=True)
 class Approved:
-    """It was approved: the approval is used, and the next phase begins."""
+    """The revert was approved: use the approval and begin the next phase."""
 
 
 @dataclass(frozen=True)
 class Begin:
-    """What it holds now is saved: it can be put back."""
+    """The clone is ready: the PVC can be reverted."""
 
 
 @dataclass(frozen=True)
 class Create:
-    """Ask Trident."""
+    """Create the request to Trident."""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """The store refuses it as long as the clone that saves it is not split off."""
+    """The storage refuses the revert until the clone is split off: try again."""
 
     uid: str
     obstacle: str
@@ -71,14 +71,14 @@ class Retry:
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove what asks Trident."""
+    """Delete the request to Trident."""
 
     uid: str
 
 
 @dataclass(frozen=True)
 class End:
-    """It has ended; sentences say why, and what to do then."""
+    """The revert has ended; sentences give the reason and what to do."""
 
     phase: RevertPhase
     reason: str = ""
@@ -87,14 +87,14 @@ class End:
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing of it is left."""
+    """Nothing of the revert is left in the cluster."""
 
 
 Decision = Rest | Follow | Approved | Begin | Create | Retry | Delete | End | Cleared
 
 
 def decide(row: Revert, look: Look, now: datetime) -> Decision:
-    """The next step for a PVC that is put back in place."""
+    """The next step for a revert."""
     if not row.is_live:
         return _after_the_end(row, look)
     match RevertPhase(row.phase):
@@ -107,7 +107,7 @@ def decide(row: Revert, look: Look, now: datetime) -> Decision:
 
 
 def is_late(row: Revert, now: datetime) -> bool:
-    """Whether Trident should have done it by now."""
+    """Whether Trident should have finished by now."""
     is_waiting = row.refused_uid is not None  # for the store, which may take hours
     is_long = row.phase == RevertPhase.REVERTING and now - row.since > LATE_AFTER
     return is_long and not is_waiting
@@ -184,7 +184,7 @@ def _begun(row: Revert, action: SnapshotAction, now: datetime) -> Decision:
 
 
 def _refused(row: Revert, action: SnapshotAction, said: str, now: datetime) -> Decision:
-    """What is asked for again later; each refusal is written down before it is removed."""
+    """Ends or retries a revert that Trident refused; a refusal is recorded before its deletion."""
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     is_of_clones = _DEPENDENT.search(said) is not None

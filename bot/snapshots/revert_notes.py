@@ -1,4 +1,4 @@
-"""What is said in the thread of a PVC that is put back in place, to who asked for it."""
+"""Thread replies of reverts, which mention the requester."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ _ENDS = {
 
 
 def ended(session: Session, row: Revert, now: datetime) -> None:
-    """That it is done, or why not, once; whoever asked for it is mentioned."""
+    """Replies once that the revert is done, or why it is not."""
     phase, of = RevertPhase(row.phase), code(row.claim_name)
     if phase is RevertPhase.DONE:
         said = [join("PVC ", of, " was reverted to ", code(row.snapshot), ", as of ",
@@ -35,7 +35,7 @@ def ended(session: Session, row: Revert, now: datetime) -> None:
 
 
 def late(session: Session, row: Revert, now: datetime) -> None:
-    """That Trident takes longer than it should."""
+    """Replies that Trident takes longer than it should."""
     said = [join("PVC ", code(row.claim_name), " should have been reverted by now. ",
                  sentence(row.obstacle), " A platform admin has to check Trident.")]  # fmt: skip
     _say(session, row, "late", said, now, is_bad=True)

@@ -1,4 +1,4 @@
-"""What is answered to those who ask about schedules of snapshots: pure."""
+"""Ephemeral answers about snapshot schedules. Pure: no I/O."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ Words = Callable[[str], str]
 
 
 def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
-    """When snapshots are taken from now on; `then` is the slot after the next."""
+    """The answer to `snapshot schedule`; `then` is the slot after the next."""
     stop = code(words(f"snapshot unschedule {row.claim_name}"))
     lines = [
         join("Snapshots of ", code(row.claim_name), " are taken at ", code(row.cron),
@@ -28,7 +28,7 @@ def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
 
 
 def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
-    """That no more are taken, and how to begin again."""
+    """The answer to `snapshot unschedule`, with the command that starts the schedule again."""
     again = code(words(f'snapshot schedule {row.claim_name} "{row.cron}"'))
     return Reply(
         (
@@ -42,7 +42,7 @@ def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
 def schedules(
     team: str, rows: Sequence[SnapshotSchedule], strangers: Sequence[str], words: Words
 ) -> Reply:
-    """A team's schedules, and those of snapscheduler."""
+    """A table of a team's schedules; those of snapscheduler are listed below it."""
     lines: list[Markup] = []
     if not rows:
         begin = code(words('snapshot schedule results "0 2 * * *" --keep 7d'))
@@ -55,7 +55,7 @@ def schedules(
 
 
 def foreign_line(strangers: Sequence[str]) -> Markup:
-    """That snapscheduler is at work in the team's namespaces."""
+    """A line that lists snapscheduler's schedules in the team's namespaces."""
     named = ", ".join(strangers)
     return plain(f"snapscheduler also has schedules here, not managed by Quartermaster: {named}.")
 

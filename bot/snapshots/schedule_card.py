@@ -1,4 +1,4 @@
-"""Schedules of snapshots as their cards: pure."""
+"""Cards of snapshot schedules. Pure: no I/O."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -23,7 +23,7 @@ _STANDS = {
 def schedule_card(
     row: SnapshotSchedule, person: str, last: Snapshot | None, ready: Sequence[Snapshot]
 ) -> Card:
-    """What the card of a schedule says; `ready` are its snapshots that are there."""
+    """The card of a schedule; `ready` are its snapshots that are ready."""
     is_hindered = bool(row.obstacle or row.trouble or row.failures or row.missing_since)
     tone = Tone.WARNING if is_hindered else Tone.GOOD
     return Card(
@@ -37,14 +37,14 @@ def schedule_card(
 
 
 def kept(keep: timedelta | None, most: int | None) -> str:
-    """How many are kept, for how long."""
+    """How many snapshots are kept, and how long."""
     parts = [] if keep is None else [format_duration(keep)]
     parts += [] if most is None else [f"at most {most}"]
     return ", ".join(parts)
 
 
 def covered(others: Sequence[str]) -> str:
-    """That snapscheduler takes snapshots of the PVC, too."""
+    """A sentence that snapscheduler takes snapshots of the PVC too."""
     return (
         f"snapscheduler also takes snapshots of it: {', '.join(others)}. Quartermaster does not"
         " manage those, and they count towards the limit of the volume."

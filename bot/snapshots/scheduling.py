@@ -1,4 +1,4 @@
-"""The verbs of schedules of snapshots: what people want is checked and written."""
+"""Creates, changes and stops snapshot schedules. Only checks and writes rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _SAMPLES = 24
 
 @dataclass(frozen=True)
 class Wish:
-    """A schedule as somebody asks for it; `keep` None and `most` None are without that limit."""
+    """A requested schedule; None for `keep` or `most` means no such limit."""
 
     claim: str
     cron: str
@@ -43,10 +43,10 @@ class Wish:
 
 
 class ScheduleService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    The right of a `Caller` to use the verb was checked before. `words` formats a command as it is
+    typed.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class ScheduleService:
     def schedule(
         self, session: Session, caller: Caller, wish: Wish, now: datetime
     ) -> SnapshotSchedule:
-        """Has snapshots of a PVC taken on a cron pattern, or changes when; UserError says why not.
+        """Creates or changes the schedule of a PVC; raises UserError if impossible.
 
-        The pattern is read in the team's zone.
+        The cron pattern is in the team's time zone.
         """
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         slots = self._slots(wish.cron, team.time_zone, now)
@@ -88,7 +88,7 @@ class ScheduleService:
     def find(
         self, session: Session, caller: Caller, claim: str, cluster: str | None
     ) -> SnapshotSchedule:
-        """The team's schedule of a PVC; NotFoundError names those there are."""
+        """The team's schedule of a PVC; NotFoundError lists the others."""
         there = self.listing(session, caller.team or "")
         found = [
             each for each in there if each.claim_name == claim and cluster in {None, each.cluster}
@@ -117,7 +117,7 @@ class ScheduleService:
     def unschedule(
         self, session: Session, caller: Caller, row: SnapshotSchedule, now: datetime
     ) -> SnapshotSchedule:
-        """Has no more snapshots taken on a schedule; what was taken stays."""
+        """Stops a schedule; its snapshots stay."""
         if caller.team != row.team:
             raise NotAllowedError(
                 f"This schedule belongs to {row.team}.", "Ask a member of that team."
@@ -157,7 +157,7 @@ class ScheduleService:
         ]
 
     def _slots(self, cron: str, zone: str, now: datetime) -> list[datetime]:
-        """The next moments of a pattern; UsageError says what would be right, and when that is."""
+        """The next slots of a pattern; UsageError explains the format, with an example."""
         try:
             slots = _next_slots(cron, zone, now)
         except UsageError as error:
@@ -227,7 +227,7 @@ def _next_slots(cron: str, zone: str, now: datetime) -> list[datetime]:
 
 
 def _right(zone: str, now: datetime) -> str:
-    """An example that works, and when it would come."""
+    """An example of a pattern, with its next slot."""
     coming = next_slot(_EXAMPLE, zone, now)
     return (
         f"Use five fields: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"

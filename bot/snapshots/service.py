@@ -1,4 +1,4 @@
-"""The verbs of snapshots: what people want is checked and written; nothing is called."""
+"""Takes, deletes and pins snapshots. Only checks and writes rows; controllers do the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Wish:
-    """A snapshot as somebody asks for it; `keep` None is as long as the settings say."""
+    """A requested snapshot; with `keep` None it is kept as long as the settings say."""
 
     claim: str
     note: str = ""
@@ -43,17 +43,17 @@ class Wish:
 
 @dataclass(frozen=True)
 class Pinning:
-    """A pin as somebody asks for it."""
+    """A requested pin."""
 
     reason: str
     until: datetime
 
 
 class SnapshotService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    The right of a `Caller` to use the verb was checked before. `words` formats a command as it is
+    typed.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class SnapshotService:
         self._words = words
 
     def take(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Snapshot:
-        """Has a snapshot of a PVC taken; UserError says why that cannot be."""
+        """Begins a snapshot of a PVC; raises UserError if impossible."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
@@ -94,7 +94,7 @@ class SnapshotService:
         return row
 
     def find(self, session: Session, team: str, name: str) -> Snapshot:
-        """The snapshot that a name means, or the newest of the PVC of that name."""
+        """The snapshot of that name, or the newest of the PVC of that name."""
         return finding.named(session, team, name, self._words)
 
     def get(self, session: Session, row_id: str) -> Snapshot:
@@ -138,7 +138,7 @@ class SnapshotService:
     def refuse_deleting(
         self, session: Session, caller: Caller, row: Snapshot, now: datetime
     ) -> None:
-        """UserError unless the caller may delete the snapshot and nobody needs it."""
+        """Raises UserError if the caller may not delete the snapshot, or it is held."""
         self._refuse_other_team(caller, row)
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
@@ -155,7 +155,7 @@ class SnapshotService:
             )
 
     def delete(self, session: Session, caller: Caller, row: Snapshot, now: datetime) -> Snapshot:
-        """Has a snapshot deleted, unless anybody needs it; the cluster is looked at afterwards."""
+        """Marks a snapshot for deletion, unless it is held; its controller checks the cluster."""
         self.refuse_deleting(session, caller, row, now)
         mark_deleted(session, row, _actor(caller), now)
         return row
@@ -163,7 +163,7 @@ class SnapshotService:
     def pin(
         self, session: Session, caller: Caller, row: Snapshot, asked: Pinning, now: datetime
     ) -> Snapshot:
-        """Keeps a snapshot until a moment; renews an earlier pin of the same person."""
+        """Pins a snapshot until a time; replaces an earlier pin of the same person."""
         self._refuse_other_team(caller, row)
         self._refuse_leaving(row)
         why = asked.reason.rstrip(".")
@@ -186,7 +186,7 @@ class SnapshotService:
     def unpin(
         self, session: Session, caller: Caller, row: Snapshot, *, everybody: bool, now: datetime
     ) -> list[str]:
-        """Ends one's own pin, or those of all; the people whose pins they were."""
+        """Removes the caller's pin, or all pins; returns the people whose pins were removed."""
         self._refuse_other_team(caller, row)
         held = holds.on(session, SNAPSHOT, row.id, now)
         pins = [each for each in held if each.subject_kind == PIN]
@@ -210,7 +210,7 @@ class SnapshotService:
         return people
 
     def until(self, keep: timedelta | Literal["off"] | None, now: datetime) -> datetime | None:
-        """Until when a snapshot is kept; None for as long as nobody deletes it."""
+        """When a snapshot expires; None if it is kept until it is deleted."""
         return kept_until(keep, self._settings().snapshots, now)
 
     def _refuse_other_team(self, caller: Caller, row: Snapshot) -> None:
@@ -230,7 +230,7 @@ class SnapshotService:
 
 
 def begin(session: Session, row: Snapshot, now: datetime) -> None:
-    """Has a snapshot taken that was written down, with its card."""
+    """Stores a new snapshot with its card, and wakes its controller."""
     session.add(row)
     session.flush()
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
@@ -238,7 +238,7 @@ def begin(session: Session, row: Snapshot, now: datetime) -> None:
 
 
 def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -> None:
-    """Has a snapshot deleted of which it is known that nobody holds it."""
+    """Marks a snapshot that is not held for deletion, and wakes its controller."""
     row.wanted, row.deleted_by = Wanted.DELETED, actor.person
     session.add(row)
     facts = {"name": row.name, "pvc": row.claim_name}
@@ -272,7 +272,7 @@ def _actor(caller: Caller) -> Actor:
     return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
 
 
-# The label that snapscheduler gives to what it makes.
+# The label of snapshots that snapscheduler creates.
 _SCHEDULED = "snapscheduler.backube/schedule"
 _ENDED = {
     Phase.DELETED: "it was deleted",

@@ -1,4 +1,4 @@
-"""How far a PVC is that a run waits for."""
+"""The state of the PVC that a run waits for."""
 
 from sqlmodel import Session
 
@@ -8,7 +8,7 @@ from bot.snapshots.tables import RestorePhase
 
 
 def standing(session: Session, run_id: str) -> Standing:
-    """What a run waits for that starts on a snapshot, or why its PVC will not come."""
+    """What a run that starts on a snapshot waits for, or why its PVC failed."""
     row = finding.for_run(session, run_id)
     if row is None:
         return Standing(failed="The PVC that the run should start on no longer exists.")
@@ -18,7 +18,7 @@ def standing(session: Session, run_id: str) -> Standing:
     if row.phase == RestorePhase.CANCELLED:
         said = f"PVC {row.claim_name} was not created from {row.source}: it was cancelled."
         return Standing(failed=said)
-    # One whose class makes volumes only for a pod is there once the run mounts it.
+    # If its class creates volumes only for a pod, the volume appears when the run mounts it.
     if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
         return THERE
     trouble = f"{row.trouble} Retrying." if row.trouble else ""
