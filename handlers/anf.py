@@ -31,7 +31,7 @@ anf = Command("anf", "Azure NetApp Files: volumes, pools and their service level
 )
 @anf.option("--team", TeamName(), help="Team, if not the channel's")
 def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table of the team's own PVCs, asked of Azure after the acknowledgement."""
+    """A table of the team's own PVCs, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volume_reads
     reads.configured()
@@ -49,7 +49,7 @@ def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the call
     examples=("pools",),
 )
 def pools(ctx: Context) -> Reply:
-    """A table of all pools, asked of Azure after the acknowledgement."""
+    """A table of all pools, read from Azure after the acknowledgement."""
     reads = ctx.volume_reads
     configured = reads.configured()
     return Reply(
@@ -68,7 +68,7 @@ def pools(ctx: Context) -> Reply:
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @anf.option("--team", TeamName(), help="Team, if not the channel's")
 def show(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its card, asked of Azure after the acknowledgement."""
+    """Its card, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volume_reads
     configured = reads.configured()

@@ -1,4 +1,4 @@
-"""/anf level and /anf throughput: what a volume can do is changed, for good or for a while."""
+"""/anf level and /anf throughput: change a volume, permanently or for a while."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -45,7 +45,7 @@ class PoolName(Pattern):
 
 @dataclass(frozen=True)
 class LevelOptions:
-    """What `/anf level` takes."""
+    """The options of `/anf level`."""
 
     claim: str
     level: str
@@ -60,7 +60,7 @@ class LevelOptions:
 
 @dataclass(frozen=True)
 class ThroughputOptions:
-    """What `/anf throughput` takes."""
+    """The options of `/anf throughput`."""
 
     claim: str
     mibps: int
@@ -93,7 +93,7 @@ class ThroughputOptions:
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def level(ctx: Context, asked: LevelOptions) -> Reply:
-    """What it would do and cost, with a button, once Azure has answered."""
+    """Answers with what it does and costs, and a button, once Azure has answered."""
     name, team = ctx.team()
     wish = Asked(
         team=name,
@@ -126,7 +126,7 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
-    """What it would do, with a button, once Azure has answered."""
+    """Answers with what it does, and a button, once Azure has answered."""
     name, team = ctx.team()
     wish = Asked(
         team=name,
@@ -146,7 +146,7 @@ def _of_asked(_ctx: Context, value: str) -> str:
 
 @anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked, once=True)
 def click_go(ctx: Context, value: str) -> Reply:
-    """Has it done; its card in the channel follows it."""
+    """Requests the change; its card in the channel shows the progress."""
     return _begin(ctx, read(value))
 
 
@@ -156,7 +156,7 @@ def _of_change(ctx: Context, row_id: str) -> str:
 
 @anf.button(GIVE_BACK, right=Right.ANF_CHANGE, team=_of_change)
 def click_give_back(ctx: Context, row_id: str) -> Reply:
-    """Withdraws a change, or has it put back."""
+    """Withdraws a change, or reverts it early."""
     row = ctx.changes.get(ctx.session, row_id)
     done = ctx.changes.give_back(ctx.session, ctx.caller, row, ctx.now)
     if done.phase == Phase.WITHDRAWN:
@@ -167,7 +167,7 @@ def click_give_back(ctx: Context, row_id: str) -> Reply:
 
 
 def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
-    """Refuses at once what can be; the rest is asked of Azure after the acknowledgement."""
+    """Refuses at once what can be; the rest is read from Azure after the acknowledgement."""
     changes, of = ctx.changes, _claimed(ctx, asked)
     changes.check(ctx.session, asked, of)
     if is_meant:

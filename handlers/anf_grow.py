@@ -1,4 +1,4 @@
-"""/anf grow: a PVC on Azure NetApp Files gets more room, for good."""
+"""/anf grow: grow a PVC on Azure NetApp Files permanently."""
 
 from bot.access import Right, bound
 from bot.slack.card import Reply
@@ -33,7 +33,7 @@ def grow(
     cluster: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """What it does and costs, with a button, once Azure has answered."""
+    """Answers with what it does and costs, and a button, once Azure has answered."""
     name, found = ctx.team()
     ctx.volume_reads.configured()
     where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
@@ -54,7 +54,7 @@ def _of_asked(_ctx: Context, value: str) -> str:
 
 @anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked, once=True)
 def click_grow(ctx: Context, value: str) -> Reply:
-    """Has it done, or asks for it; its card in the channel follows it."""
+    """Requests the growth; its card in the channel shows the progress."""
     asked = read(value)
     team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
@@ -68,7 +68,7 @@ def _of_growth(ctx: Context, row_id: str) -> str:
 
 @anf.button(WITHDRAW, right=Right.ANF_CHANGE, team=_of_growth)
 def click_withdraw_growth(ctx: Context, row_id: str) -> Reply:
-    """Ends a growth of which nothing was begun."""
+    """Withdraws a growth that has not started."""
     row = ctx.growing.get(ctx.session, row_id)
     ctx.growing.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

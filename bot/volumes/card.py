@@ -1,4 +1,4 @@
-"""What volumes and pools are, as cards: pure."""
+"""Cards of volumes and capacity pools. Pure: no I/O."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ _MEANWHILE = (
 
 
 def volumes_card(team: str, found: TeamVolumes, *, is_wide: bool) -> Card:
-    """The volumes of a team; `is_wide` where it has several clusters, which are named then."""
+    """The volumes of a team; `is_wide` adds the clusters, if it has several."""
     rows = tuple(_volume_row(each, is_wide=is_wide) for each in found.rows[:_MOST])
     return Card(
         f"Volumes of {team} on Azure NetApp Files",
@@ -31,7 +31,7 @@ def volumes_card(team: str, found: TeamVolumes, *, is_wide: bool) -> Card:
 
 
 def pools_card(estate: Estate, anf: Anf) -> Card:
-    """The pools, how full they are and what they cost."""
+    """The capacity pools: size, free space and cost."""
     rows = tuple(_pool_row(estate, each, anf) for each in estate.pools[:_MOST])
     prices = [pool_price(anf, each) for each in estate.pools]
     known = [each for each in prices if each is not None]
@@ -52,7 +52,7 @@ def pools_card(estate: Estate, anf: Anf) -> Card:
 
 
 def volume_card(shown: Shown, anf: Anf) -> Card:
-    """One PVC: what it is on, what that does, and what it would do on other levels."""
+    """One PVC: its volume and pool, its throughput, and that at other levels."""
     claim, found = shown.row.claimed.claim, shown.row.found
     title = f"{claim.namespace}/{claim.name}"
     if found is None:

@@ -1,4 +1,4 @@
-"""Whether Azure NetApp Files can be asked as it is set up: for `quartermaster doctor`."""
+"""Doctor checks of Azure NetApp Files: access to Azure, permissions and Trident's records."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ _ROLE = "Give the bot's Azure identity the role in docs/anf.md for that resource
 
 
 def checks(files: NetAppFiles) -> Findings:
-    """Whether pools can be listed, and which permissions are missing where."""
+    """Findings on whether pools can be listed, and on missing permissions."""
     about, deadline = "azure netapp files", Deadline(_PATIENCE_SECONDS)
     try:
         pools = list(files.pools(deadline))
@@ -48,9 +48,9 @@ def checks(files: NetAppFiles) -> Findings:
 
 
 def records(settings: Settings, cluster: Cluster) -> Findings:
-    """Whether the bot may read and repair what Trident keeps, and have PVCs grow, where it is.
+    """Findings on the rights to repair Trident's records and to grow PVCs, if Trident is served.
 
-    ClusterError when the cluster cannot be asked.
+    Raises ClusterError if the cluster cannot be reached.
     """
     if settings.anf is None or not cluster.served(TRIDENT_VOLUMES.group):
         return
@@ -80,7 +80,7 @@ def _growing(settings: Settings, cluster: Cluster) -> Finding:
 
 
 def ungiven(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The actions that none of the roles gives, as Azure counts: one role has to give it whole."""
+    """The actions that no role grants; as in Azure, a single role has to grant each one."""
     known = list(roles)
     return [each for each in needed if not any(_gives(role, each) for role in known)]
 

@@ -1,4 +1,4 @@
-"""What Azure's library raises, as sentences: its code and message as they stand, and what to do."""
+"""Turns errors of Azure's library into StorageError: Azure's code and message, and a hint."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _HINTS = {
 
 @contextmanager
 def failing(doing: str) -> Iterator[None]:
-    """Turns what the library raises into StorageError; `doing` begins its sentence."""
+    """Turns the library's errors into StorageError, whose message begins with `doing`."""
     from azure.core import exceptions  # noqa: PLC0415 - only who asks Azure pays for the import
 
     try:
@@ -37,7 +37,7 @@ def failing(doing: str) -> Iterator[None]:
 
 
 def _refusal(doing: str, error: "HttpResponseError") -> StorageError:
-    """401 and a missing identity are the same kind to the library: the latter has no answer."""
+    """The StorageError of an HTTP error; without a status the bot has no working identity."""
     status, told = error.status_code, error.error
     code = str(told.code) if told is not None and told.code else ""
     words = str(told.message) if told is not None and told.message else ""

@@ -1,4 +1,4 @@
-"""Has PVCs made larger: checked, shown, and written down; nothing is changed here."""
+"""Requests growths of PVCs: checks, plans and writes rows; controllers do the rest."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -25,7 +25,7 @@ from bot.volumes.wording import capacity
 
 
 class GrowthService:
-    """What handlers call; only `plan` looks outside, and it changes nothing."""
+    """The service that handlers call; only `plan` calls Azure, and it changes nothing."""
 
     def __init__(
         self, files: NetAppFiles, clusters: Mapping[str, Cluster], approvals: Approvals
@@ -35,7 +35,7 @@ class GrowthService:
         self._approvals = approvals
 
     def check(self, session: Session, asked: Asked, of: Claimed) -> None:
-        """UserError at once for what needs no look at Azure."""
+        """Raises UserError for what can be refused without asking Azure."""
         if self._files.configured.changes is None:
             raise ConflictError(
                 "Changing volumes is not enabled.",
@@ -57,7 +57,7 @@ class GrowthService:
             )
 
     def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
-        """What it would do, asked of Azure now; UserError says why it cannot be."""
+        """What the growth would do, from Azure's state now; raises UserError if impossible."""
         anf = self._files.configured
         estate = self._files.estate(Deadline(DEADLINE_SECONDS))
         refuse_lost(self._clusters[asked.cluster], estate, of, anf)
@@ -66,7 +66,7 @@ class GrowthService:
     def begin(
         self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
     ) -> Growth:
-        """Has it checked once more and done; its card follows it."""
+        """Begins a growth, which its controller checks again and applies."""
         self.check(session, asked, of)
         row = Growth(
             workspace_id=caller.workspace_id,
@@ -92,14 +92,14 @@ class GrowthService:
         return row
 
     def get(self, session: Session, row_id: str) -> Growth:
-        """The growth of a button; NotFoundError where there is none."""
+        """The growth of a button; raises NotFoundError if there is none."""
         row = session.get(Growth, row_id)
         if row is None:
             raise NotFoundError("This growth no longer exists.")
         return row
 
     def withdraw(self, session: Session, caller: Caller, row: Growth, now: datetime) -> None:
-        """Ends one of which nothing was begun; UserError says why it cannot be."""
+        """Withdraws a growth that has not started; raises UserError if impossible."""
         if caller.team != row.team:
             raise NotAllowedError(
                 f"This growth is for a PVC of {row.team}.", "Ask a member of that team."

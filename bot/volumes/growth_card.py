@@ -1,4 +1,4 @@
-"""What growing a volume does, and how far it is, as cards."""
+"""Cards of growths: the question before one, and its progress."""
 
 from collections.abc import Callable, Iterator
 
@@ -31,7 +31,7 @@ _STATES = {
 
 
 def question(asked: Asked, plan: Plan) -> Reply:
-    """What it does and costs, with the button that has it done."""
+    """What a growth does and costs, with the button that requests it."""
     lines = [plain(_FOR_GOOD)]
     if asked.size_bytes < SMALLEST:
         lines.append(plain(f"Azure creates and bills at least {capacity(SMALLEST)}."))
@@ -52,7 +52,7 @@ def question(asked: Asked, plan: Plan) -> Reply:
 
 
 def growth_card(row: Growth, asker: str, deciding: Deciding, shown_in: str) -> Card:
-    """How a growth stands; where it was asked for it can be withdrawn."""
+    """The card of a growth; in the channel of the request it can be withdrawn."""
     state, tone = _STATES[Phase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
     return Card(
@@ -110,7 +110,7 @@ def _bill(cost: float | None) -> str:
 
 
 class GrowthRenderer:
-    """Renders growths; they have buttons only where they are decided."""
+    """Renders growths; the buttons to decide are only on the approvers' card."""
 
     kind = GROWTH
 
@@ -119,7 +119,7 @@ class GrowthRenderer:
         self._approvals = approvals
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """What the card says now in this channel; None when there is no such growth."""
+        """The card of a growth in this channel; None if there is no such growth."""
         row = session.get(Growth, subject_id)
         if row is None:
             return None

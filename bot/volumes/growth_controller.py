@@ -1,4 +1,4 @@
-"""Makes growths so: looks once more, waits for the approval, asks the PVC for more, and waits."""
+"""The controller of growths: checks again, awaits approval, patches the PVC and waits."""
 
 import hashlib
 import json
@@ -46,7 +46,7 @@ _UNBEGUN = {
 
 
 class GrowthController:
-    """Keeps growths."""
+    """Reconciles growths."""
 
     kind = GROWTH
 
@@ -63,7 +63,7 @@ class GrowthController:
         self._settings = settings
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step of a growth; OutsideError when the world did not let it."""
+        """Takes the next step of a growth; raises OutsideError if that fails outside."""
         row = self._world.database.read(lambda session: session.get(Growth, row_id))
         if row is None or not row.is_live:
             return Step(None)
@@ -87,7 +87,7 @@ class GrowthController:
         return self._patch(cluster, row, claim, now)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what goes wrong again and again."""
+        """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Growth, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
             row.trouble = trouble.sentence
@@ -95,7 +95,7 @@ class GrowthController:
             refresh_cards(session, row.subject, live=True)
 
     def _plan(self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim) -> Plan | None:
-        """What it does as things are now; UserError where it cannot be. None: it is asked for."""
+        """The plan as things are now; None if the PVC requests the size already."""
         if _wants(claim) >= row.size_bytes:
             return None
         anf = self._files.configured
@@ -129,7 +129,7 @@ class GrowthController:
         refresh_cards(session, row.subject, live=True)
 
     def _ask(self, session: Session, row: Growth, now: datetime) -> None:
-        """Asks the approvers, as who somebody is now; a request that is hopeless ends it."""
+        """Requests approval, with the requester's current rights; ends a hopeless growth."""
         world = self._world
         try:
             caller = world.access.member(session, row.person, row.channel, row.team)
@@ -146,7 +146,7 @@ class GrowthController:
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
     def _decided(self, row: Growth, now: datetime) -> Step:
-        """Spends the approval, after asking who the approvers are now; or ends."""
+        """Uses the approval, after reading the approvers again; or ends the growth."""
         approval = self._world.request(GROWTH, row.id)
         if approval is None or approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.USED}:
             return Step(None)
@@ -168,7 +168,7 @@ class GrowthController:
     def _patch(
         self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim, now: datetime
     ) -> Step:
-        """Asks for more storage, unless anybody changes the PVC meanwhile."""
+        """Patches the PVC's requested storage, unless the PVC has changed since the read."""
         if _wants(claim) < row.size_bytes:
             wanted = {"storage": format_quantity(Decimal(row.size_bytes), binary=True)}
             body = {
@@ -187,13 +187,13 @@ class GrowthController:
 
 
 def digest_of(row: Growth) -> str:
-    """A digest of what the deciders are shown."""
+    """A digest of what approvers are shown."""
     shown = [row.cluster, row.namespace, row.claim_name, row.claim_uid, row.size_bytes, row.pool]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
 def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
-    """Looks whether the PVC has what it asks for, and what keeps it."""
+    """Checks whether the PVC has the requested size, and what delays it."""
     if size_of(claim) >= row.size_bytes:
         return _end(row, Phase.DONE, ("", ""), now)
     if now - row.since > _WITHIN:
@@ -247,7 +247,7 @@ def _end(row: Growth, phase: Phase, why_: tuple[str, str], now: datetime) -> Ste
 
 
 def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: datetime) -> None:
-    """Ends a growth as a phase, with why and what to do, and tells who asked for it."""
+    """Ends a growth in a phase, with the reason and a hint, and notifies the requester."""
     was_asked_for = row.phase == Phase.WAITING
     row.phase, row.reason, row.unblock = end
     row.since = row.ended_at = now
@@ -272,7 +272,7 @@ def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: date
 
 
 def _same(session: Session, seen: Growth) -> Growth | None:
-    """The row, unless somebody else took it on since it was seen."""
+    """The row, unless it has changed its phase since it was read."""
     row = session.get(Growth, seen.id)
     return row if row is not None and row.is_live and row.phase == seen.phase else None
 

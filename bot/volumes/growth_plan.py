@@ -1,4 +1,4 @@
-"""What growing a volume would do, from what the cluster, Trident and Azure show now."""
+"""Plans a growth from the current state of the cluster, Trident and Azure."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ _LARGEST, SMALLEST = 100 * 1024 * GIB, 50 * GIB
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A growth as somebody asks for it: the value of a button, so its keys are short."""
+    """A requested growth. It is the value of a button, so its keys are short."""
 
     team: str = msgspec.field(name="t")
     cluster: str = msgspec.field(name="c")
@@ -32,7 +32,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Plan:
-    """What it does: `cost` is what the added size is of the pool's bill a month."""
+    """What a growth does; `cost` is the added size's share of the pool's monthly bill."""
 
     from_bytes: int
     size_bytes: int
@@ -44,7 +44,7 @@ class Plan:
     needs_approval: bool
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
 _DECODER = msgspec.json.Decoder(Asked)
 
 
@@ -54,7 +54,7 @@ def written(asked: Asked) -> str:
 
 
 def read(value: str) -> Asked:
-    """What a button says; UsageError when it is of another time."""
+    """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
@@ -63,17 +63,17 @@ def read(value: str) -> Asked:
 
 
 def bytes_of(size: str) -> int:
-    """How many bytes a size like 2Ti is."""
+    """The bytes of a size such as 2Ti."""
     return int(parse_quantity(size))
 
 
 def size_of(claim: PersistentVolumeClaim) -> int:
-    """What a PVC has."""
+    """The capacity of a PVC in bytes."""
     return int(claim.status.capacity.get("storage") or 0)
 
 
 def refuse_growing(of: Claimed, kind: StorageClass | None, size_bytes: int) -> None:
-    """UserError for what the cluster alone tells; nothing is asked."""
+    """Raises UserError for what the cluster alone shows to be impossible."""
     claim, now = of.claim, size_of(of.claim)
     if not of.named.id:
         raise ConflictError(
@@ -101,7 +101,7 @@ def refuse_growing(of: Claimed, kind: StorageClass | None, size_bytes: int) -> N
 
 
 def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None:
-    """ConflictError where it was moved since anybody looked, and Trident does not know."""
+    """Raises ConflictError if the volume was moved and Trident does not have its new id."""
     found = match(of.named, estate.volumes)
     if found is None or not found.is_moved:
         return
@@ -116,7 +116,7 @@ def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None
 
 
 def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
-    """What it would do; UserError says why it cannot be."""
+    """The plan of a growth; raises UserError if impossible."""
     name, changes = of.claim.name, anf.changes
     found = match(of.named, estate.volumes)
     pool = None

@@ -1,4 +1,4 @@
-"""What a repair would change, and how far it is, as cards."""
+"""Cards of repairs: the question before one, and its progress."""
 
 from collections.abc import Callable, Iterator
 
@@ -36,7 +36,7 @@ _STATES = {
 
 
 def question(plan: Plan, anf: Anf, *, is_trial: bool) -> Reply:
-    """What would be written where, with the button that asks for it."""
+    """What a repair would write, with the button that requests it."""
     trial = "Dry run: nothing was changed, and no approval was requested."
     asks = "An approver other than you has to approve it. Everything is then checked again."
     card = Card(
@@ -54,7 +54,7 @@ def question(plan: Plan, anf: Anf, *, is_trial: bool) -> Reply:
 
 
 def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
-    """The two patches, to the letter."""
+    """The two patches, verbatim."""
     moment = "the time of the restart"
     if isinstance(what, Repair) and what.restart_at is not None:
         moment = what.restart_at.isoformat()
@@ -72,7 +72,7 @@ def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
 
 
 def repair_card(row: Repair, asker: str, deciding: Deciding, shown_in: str) -> Card:
-    """How a repair stands; where it was asked for it can be withdrawn."""
+    """The card of a repair; in the channel of the request it can be withdrawn."""
     state, tone = _STATES[Phase(row.phase)]
     is_open = row.phase in {Phase.ASKED, Phase.FAILED} or row.is_live
     return Card(
@@ -117,7 +117,7 @@ def _facts(row: Repair, asker: str) -> Iterator[tuple[str, Markup]]:
 
 
 class RepairRenderer:
-    """Renders repairs; they have buttons only where they are decided."""
+    """Renders repairs; the buttons to decide are only on the approvers' card."""
 
     kind = REPAIR
 
@@ -126,7 +126,7 @@ class RepairRenderer:
         self._approvals = approvals
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """What the card says now in this channel; None when there is no such repair."""
+        """The card of a repair in this channel; None if there is no such repair."""
         row = session.get(Repair, subject_id)
         if row is None:
             return None

@@ -1,4 +1,4 @@
-"""What to do next for a repair. Pure: no I/O."""
+"""Decides the next step for a repair. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from bot.volumes.repair_tables import Phase, Repair
 from bot.volumes.resources import same_id
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
-# Trident's controller is there again within a minute or two.
+# Trident's controller restarts within a minute or two.
 _BACK_WITHIN = timedelta(minutes=15)
 _MOST_ROUNDS = 3
 NOTHING = "Nothing was changed."
@@ -19,9 +19,9 @@ _AGAIN = "Request it again: `/anf repair PVC` shows the current state."
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is: Trident's record, its Deployment, and whether all else is as it was shown.
+    """The state of a repair: Trident's record, its Deployment, and what else has changed.
 
-    `astray` says what is not, as a sentence.
+    `astray` says what has changed since the approval, as a sentence.
     """
 
     record: TridentVolume | None = None
@@ -31,31 +31,31 @@ class Seen:
 
 @dataclass(frozen=True)
 class WriteRecord:
-    """Write the new id into the record, unless anybody changes it meanwhile."""
+    """Write the new id into the record, unless the record has changed since the read."""
 
     version: str
 
 
 @dataclass(frozen=True)
 class Restart:
-    """Have the controller's pods started anew."""
+    """Restart the pods of Trident's controller."""
 
 
 @dataclass(frozen=True)
 class Enter:
-    """Nothing is to be done for this phase any more."""
+    """The phase is done: enter the next one."""
 
     phase: Phase
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Look again soon."""
+    """Check again soon."""
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It cannot be done: why, what stands, and what to do."""
+    """The repair fails: the reason, the state it leaves, and what to do."""
 
     reason: str
     stands: str
@@ -79,7 +79,7 @@ def decide(row: Repair, seen: Seen, now: datetime) -> Move:
 
 
 def stands_of(row: Repair) -> str:
-    """What is so when it ends in this phase."""
+    """The state that a repair leaves if it ends in this phase, as a sentence."""
     record = f"TridentVolume {row.volume_name} has the new id of the volume"
     match row.phase:
         case Phase.ASKED:
@@ -164,7 +164,7 @@ def _gone(row: Repair) -> Fail:
 
 
 def _is_at_least(mark: str, moment: datetime | None) -> bool:
-    """Whether pods are marked as started then or later."""
+    """Whether the restart annotation is of that time or later."""
     try:
         return moment is not None and datetime.fromisoformat(mark) >= moment
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What a repair would change, from what Azure, the PV and Trident say now."""
+"""Plans a repair from the current state of Azure, the PV and Trident."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from bot.volumes.reads import DEADLINE_SECONDS
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be written where; also the value of the button that asks for it."""
+    """What a repair would write. It is also the value of the button that requests it."""
 
     team: str = msgspec.field(name="t")
     cluster: str = msgspec.field(name="c")
@@ -23,7 +23,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     new_id: str = msgspec.field(name="n")
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
 _DECODER = msgspec.json.Decoder(Plan)
 
 
@@ -33,7 +33,7 @@ def written(plan: Plan) -> str:
 
 
 def read(value: str) -> Plan:
-    """What a button says; UsageError when it is of another time."""
+    """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
@@ -43,7 +43,7 @@ def read(value: str) -> Plan:
 
 
 def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) -> Plan:
-    """What a repair of a PVC would do, asked now; ConflictError where there is nothing to do."""
+    """What a repair of a PVC would write; raises ConflictError if there is nothing to repair."""
     anf, name = files.configured, of.claim.name
     if not of.named.id:
         raise ConflictError(
@@ -72,7 +72,7 @@ def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) ->
 
 
 def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
-    """What Trident has written down; ConflictError where that needs no repair, or can have none."""
+    """The id in Trident's record; raises ConflictError if it needs no repair or cannot have one."""
     name = of.claim.name
     record = Records(cluster, anf.trident_namespace).of(of.volume.name)
     _refuse(record, of, anf)

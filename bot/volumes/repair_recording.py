@@ -1,4 +1,4 @@
-"""Writes down what a step of a repair came to, and says what people must know."""
+"""Records the outcome of a step of a repair in its row, and posts replies."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ _ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED, Phase.WITHDRAWN}
 
 
 def record(session: Session, seen: Repair, move: Move, now: datetime) -> None:
-    """Brings the row up to date, unless somebody else did since it was `seen`."""
+    """Updates the row, unless its phase has changed since it was `seen`."""
     row = session.get(Repair, seen.id)
     if row is None or not row.is_live or row.phase != seen.phase:
         return
@@ -49,7 +49,7 @@ def _enter(session: Session, row: Repair, phase: Phase, now: datetime) -> None:
 
 
 def _mend(session: Session, row: Repair, now: datetime) -> None:
-    """Trident knows: of the volume itself, and of those that only show it again."""
+    """Records that Trident has the new id, of the volume and of PVs that share it."""
     names = (col(MovedVolume.volume_name), col(MovedVolume.source))
     mine = or_(*(name == row.volume_name for name in names))
     known = select(MovedVolume).where(col(MovedVolume.cluster) == row.cluster, mine)

@@ -1,4 +1,4 @@
-"""What is done to a volume and its pools, one act after another. Pure: no I/O."""
+"""The acts of a change, in order, and the state of each in Azure. Pure: no I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _MANUAL = "Manual"
 
 @dataclass(frozen=True)
 class Grow:
-    """The target pool gets room for the volume, or the source pool what was taken from it."""
+    """Grow the target pool for the volume, or the source pool by what was taken from it."""
 
     pool: str
 
 
 @dataclass(frozen=True)
 class Move:
-    """The volume goes from one pool to another."""
+    """Move the volume from one pool to another."""
 
     source: str
     target: str
@@ -29,7 +29,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Throttle:
-    """The volume gets a throughput, in the pool that it is in."""
+    """Set the throughput of the volume, in its current pool."""
 
     pool: str
     mibps: float
@@ -37,14 +37,14 @@ class Throttle:
 
 @dataclass(frozen=True)
 class Shrink:
-    """A pool is made smaller by what the volume, or its growth, took."""
+    """Shrink a pool by the size of the volume, or by the pool's own earlier growth."""
 
     pool: str
 
 
 @dataclass(frozen=True)
 class TellTrident:
-    """Trident, which has the first id of the volume, is told the second."""
+    """Replace the first id by the second in Trident's record of the volume."""
 
     ids: tuple[str, str]
 
@@ -53,7 +53,7 @@ Act = Grow | Move | Throttle | Shrink | TellTrident
 
 
 def acts(row: VolumeChange) -> tuple[Act, ...]:
-    """The acts of the way that a change is on."""
+    """The acts of the current leg of a change."""
     return _of_level(row) if row.kind == Kind.LEVEL else _of_throughput(row)
 
 
@@ -96,7 +96,7 @@ def _of_throughput(row: VolumeChange) -> tuple[Act, ...]:
 
 @dataclass(frozen=True)
 class Reached:
-    """It is as wanted; `remains` says what is not, and stays so; `mibps` is what Azure tells."""
+    """The act is done; `remains` says what it left undone, `mibps` is the throughput in Azure."""
 
     remains: str = ""
     mibps: float | None = None
@@ -104,14 +104,14 @@ class Reached:
 
 @dataclass(frozen=True)
 class Busy:
-    """Azure is at work there."""
+    """Azure has an operation in progress on it."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class Ready:
-    """The request can be sent; for pools with the size to ask for and the one there is."""
+    """The request can be sent; for pools with the requested and the current size."""
 
     size_bytes: int | None = None
     size_now: int | None = None
@@ -119,7 +119,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Astray:
-    """It cannot be done as things are; `is_gone` where the volume may be under way."""
+    """The act is impossible now; `is_gone` if the volume may be in the middle of a move."""
 
     why: str
     hint: str = ""
@@ -132,7 +132,7 @@ State = Reached | Busy | Ready | Astray
 def state_of_pool(
     row: VolumeChange, act: Grow | Shrink, pool: Pool | None, inside: Iterable[Volume]
 ) -> State:
-    """How a pool stands that is to be made larger or smaller."""
+    """The state of the resize of a pool."""
     if pool is None:
         return Astray(f"Pool {act.pool} no longer exists in Azure.", "Check `/anf pools`.")
     if not is_settled(pool):
@@ -186,7 +186,7 @@ def _stays(pool: Pool, taken: int) -> str:
 
 
 def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volume | None) -> State:
-    """How a volume stands that is to be moved, from what is at its new and at its old place."""
+    """The state of a move, from the volumes at its target and its source."""
     if there is not None and _is_same(row, there):
         busy = Busy(f"volume {there.place.name}: {there.state}")
         return Reached(mibps=there.throughput_mibps) if is_settled(there) else busy
@@ -201,7 +201,7 @@ def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volu
 
 
 def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None) -> State:
-    """How a volume stands whose throughput is to be set."""
+    """The state of setting the throughput of a volume."""
     if volume is None or not _is_same(row, volume):
         gone = f"Volume {row.volume_name} is no longer in pool {act.pool}"
         if row.leg == Leg.BACK:
@@ -223,5 +223,5 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None)
 
 
 def _is_same(row: VolumeChange, volume: Volume) -> bool:
-    """Whether it is the volume of the change, and not another one that got its name since."""
+    """Whether it is the volume of the change, not a later one of the same name."""
     return not row.file_system or volume.file_system == row.file_system

@@ -1,4 +1,4 @@
-"""What a volume gets while it is being filled, from what there is. Pure: no I/O."""
+"""Plans the boost of a volume during a fill. Pure: no I/O."""
 
 import math
 
@@ -15,12 +15,11 @@ _WITHOUT = "Without --boost it is filled at its current throughput."
 
 
 def boosted(standing: Standing, anf: Anf) -> tuple[Wish, Plan]:
-    """The most that a volume can have for a while, and the plan of it.
+    """The best boost of a volume, and its plan.
 
-    With manual QoS that is half of what its pool has left, so that there is something for others,
-    in the pool that it is in. With automatic QoS it is the fastest of the higher levels that a pool
-    has room on, else the lowest of those whose pools have to grow least. UserError says why there
-    is none.
+    With manual QoS it is half of the throughput left in the volume's pool, so that some is left for
+    others. With automatic QoS it is the fastest higher level with free capacity in a pool, else the
+    lowest of the levels whose pools have to grow least. Raises UserError if there is none.
     """
     estate, volume = standing.estate, standing.found.volume
     source = next((each for each in estate.pools if volume in estate.inside(each)), None)

@@ -1,4 +1,4 @@
-"""Boosts: a volume gets more while somebody fills it, and is put back when the fill has ended."""
+"""Boosts: a volume gets more throughput during a fill, and is reverted when that has ended."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,9 +20,9 @@ from bot.volumes.wording import throughput
 
 @dataclass(frozen=True)
 class Boost:
-    """Who wants which volume boosted, for what: `name` is what that fill is called.
+    """A requested boost of a volume for a fill; `name` is the name of the fill.
 
-    The pool that it may be moved to may grow by `growth_bytes`, as somebody was shown.
+    The target pool may grow by `growth_bytes`, as the requester was shown.
     """
 
     subject: Subject
@@ -36,9 +36,9 @@ class Boost:
 
 
 def begin(session: Session, boost: Boost, now: datetime) -> str:
-    """Has it checked and done, in the transaction of who fills; the id of the change.
+    """Begins a boost in the caller's transaction; returns the id of the change.
 
-    It has ended at once where somebody else's change of the volume goes on.
+    The boost ends at once if another change of the volume is in progress.
     """
     subject, claim = boost.subject, boost.claim
     other = live_of(session, claim.cluster, boost.pv_name)
@@ -84,7 +84,7 @@ def is_over(session: Session, row_id: str) -> bool:
 
 
 def told(session: Session, row_id: str) -> Markup:
-    """How far a boost is, in a few words."""
+    """The progress of a boost, in a few words."""
     row = session.get(VolumeChange, row_id)
     if row is None:
         return plain("no longer exists")
@@ -115,7 +115,7 @@ def _far(row: VolumeChange) -> Markup:
 
 
 def _none(row: VolumeChange) -> Markup:
-    """Why there is none."""
+    """Why there is no boost."""
     words = {
         Phase.DENIED: "It was denied.",
         Phase.EXPIRED: "It was not approved in time.",

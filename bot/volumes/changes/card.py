@@ -1,4 +1,4 @@
-"""A change of a volume as its card. Pure."""
+"""Cards of changes. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ _STATES = {
 
 
 def change_card(row: VolumeChange, asker: str, deciding: Deciding) -> Card:
-    """The card of a change; `asker` is a name, so that nobody is notified."""
+    """The card of a change; `asker` is a name, which notifies no one."""
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
     left = row.phase in {Phase.DONE, Phase.RETURNED, Phase.HELD} and bool(row.remains)
     state, tone = _STATES.get(Phase(row.phase), (_work(row), Tone.WORKING))
@@ -46,7 +46,7 @@ def change_card(row: VolumeChange, asker: str, deciding: Deciding) -> Card:
 
 
 def _work(row: VolumeChange) -> str:
-    """What is done now, in words."""
+    """The current act, in words."""
     way = acts(row)
     act = way[row.position] if row.position < len(way) else None
     prefix = {Leg.BACK: "Reverting: ", Leg.UNDO: "Undoing: "}.get(Leg(row.leg), "Applying: ")
@@ -141,7 +141,7 @@ def _times(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
 
 
 def _after_use(row: VolumeChange) -> Markup:
-    """When what somebody uses is put back."""
+    """When a change that is kept for a run or a fill is reverted."""
     latest = join(", ", when(row.kept_until), " at the latest") if row.kept_until else Markup("")
     return join("after ", sentence(row.kept_for), latest)
 

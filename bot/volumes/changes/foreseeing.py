@@ -1,4 +1,4 @@
-"""What a boost would do to a volume that is not there yet, by what Azure said last."""
+"""Plans the boost of a volume that does not exist yet, from the last read from Azure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from bot.volumes.pools import fresh_pools, pool_rooms
 from bot.volumes.resources import Estate, Pool, Volume, VolumePlace, pool_place
 from bot.volumes.tables import SeenPool
 
-# Volumes of such a class are made by hand.
+# Volumes of such a class are created manually.
 _NOBODY = "kubernetes.io/no-provisioner"
 _NEW = "new"
 
 
 @dataclass(frozen=True)
 class Coming:
-    """A volume that is to be made: its class, its size, and its throughput where that is known."""
+    """A volume that is to be created: its class, its size, and its throughput if known."""
 
     storage_class: str
     size_bytes: int
@@ -37,7 +37,7 @@ class Coming:
 def foreseen(
     session: Session, settings: Settings, cluster: Cluster, coming: Coming, now: datetime
 ) -> Plan:
-    """What a boost would do; UserError says why there can be none. Of rows and the view alone."""
+    """The plan of a boost, from rows and watches alone; raises UserError if impossible."""
     anf = configured(settings)
     if anf.changes is None:
         raise ConflictError(
@@ -72,9 +72,9 @@ def foreseen(
 
 
 def _maker(cluster: Cluster, storage_class: str) -> str:
-    """Which driver makes the volumes of a class; ConflictError for one of which nothing is known.
+    """The driver of a storage class; raises ConflictError if it is not known to use ANF.
 
-    Other drivers may put many volumes of theirs on one of Azure's.
+    Other drivers may put many of their volumes on one of Azure's.
     """
     found = cluster.view.get(STORAGE_CLASSES, storage_class)
     maker = found.provisioner if found is not None else ""
@@ -104,7 +104,7 @@ def _pools(seen: dict[str, SeenPool]) -> Iterator[Pool]:
 
 
 def _others(seen: dict[str, SeenPool]) -> Iterator[Volume]:
-    """What is in each pool, as if it were one volume."""
+    """One volume for each pool that stands for all of its volumes."""
     for pool in _pools(seen):
         yield Volume(
             id=f"{pool.id}/volumes/others",

@@ -1,4 +1,4 @@
-"""What a change would do, from what Azure shows now. Pure: no I/O."""
+"""Plans a change from the current state in Azure. Pure: no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _LEAST_MIBPS, MOST_MIBPS = 1, 4500
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody asks for: a level, perhaps with a pool, or a throughput."""
+    """A requested level, optionally with a pool, or a requested throughput."""
 
     kind: str
     level: str = ""
@@ -31,7 +31,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Plan:
-    """What would be done, and what follows; `cost_delta` is of a month, None where unknown."""
+    """What a change does; `cost_delta` is the monthly cost difference, None if unknown."""
 
     volume: Volume
     source: Pool
@@ -45,15 +45,15 @@ class Plan:
 
     @property
     def growth_bytes(self) -> int:
-        """By how much the target pool grows."""
+        """The bytes that the target pool grows by."""
         return 0 if self.grow_to is None else self.grow_to - self.target.size_bytes
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How things are: what Azure shows, how the PV names the volume, when it last went up.
+    """The current state: Azure, the PV's name of the volume, and when it last went up.
 
-    `record` is what Trident keeps of a volume of its own.
+    `record` is Trident's record, if Trident created the volume.
     """
 
     estate: Estate
@@ -65,7 +65,7 @@ class Standing:
 
 
 def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
-    """The plan; UserError says what does not fit, and what would."""
+    """The plan of a change; raises UserError if impossible."""
     estate, volume, changes = standing.estate, standing.found.volume, _allowed(anf)
     source = next((p for p in estate.pools if volume in estate.inside(p)), None)
     if source is None:
@@ -87,7 +87,7 @@ def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
 
 
 def may_go_down(went_up_at: datetime | None, changes: AnfChanges) -> datetime | None:
-    """From when on a volume may go down again; None where nobody waits."""
+    """When a volume may go to a lower level again; None if there is no wait."""
     return None if went_up_at is None else went_up_at + changes.wait_before_down
 
 
@@ -159,7 +159,7 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
 
 
 def smaller(estate: Estate, volume: Volume, source: Pool) -> int | None:
-    """What the pool can be made without the volume, by no more than the volume took."""
+    """The size that the pool can shrink to without the volume, by at most the volume's size."""
     rest = estate.taken_bytes(source) - volume.quota_bytes
     size = max(whole(rest), source.size_bytes - whole(volume.quota_bytes))
     return size if size < source.size_bytes else None
@@ -178,7 +178,7 @@ def _cost(anf: Anf, sizes: Mapping[Pool, int | None]) -> float | None:
 
 
 def _refuse_trident(standing: Standing) -> None:
-    """A move gives a volume another Azure id: where Trident has the old one it has to be told."""
+    """Raises ConflictError if a move needs an update of Trident's record that is impossible."""
     record, volume = standing.record, standing.found.volume
     if not standing.named.id and not volume.maker:
         return

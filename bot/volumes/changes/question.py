@@ -1,4 +1,4 @@
-"""A change of a volume as the question before it: what it would do and cost. Pure."""
+"""The question before a change: what it does and costs. Pure: no I/O."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ TRIDENT = (
 
 @dataclass(frozen=True)
 class Fill:
-    """What is being filled on a volume, and how much of it is missing."""
+    """A fill of a volume, and the bytes that are left to write."""
 
     what: str
     left_bytes: int
 
 
 def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> Card:
-    """What a change would do, before anybody does it; the button has it done."""
+    """What a change does and costs, with the button that requests it."""
     changes = anf.changes
     lines = [*_consequences(asked, plan), *(_rest(each, plan) for each in fills)]
     if changes is not None and asked.seconds is not None:
@@ -80,7 +80,7 @@ def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
 
 
 def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Markup]:
-    """What may put off its end."""
+    """Lines on what may delay the revert."""
     wait, is_down = changes.wait_before_down, goes_down(plan.target.level, plan.source.level)
     if is_down and length < wait:
         yield plain(f"Azure allows a lower level no sooner than {format_duration(wait)} after a"
@@ -91,14 +91,14 @@ def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Ma
 
 
 def _fill(plan: Plan) -> str:
-    """What it means for a fill: writing is bound by the throughput."""
+    """How long filling the whole volume takes, before and after."""
     size = plan.volume.quota_bytes
     times = _times_to_write(size, plan)
     return f"Filling all of its {capacity(size)} takes at least {times}." if times else ""
 
 
 def _rest(fill: Fill, plan: Plan) -> Markup:
-    """What it means for a fill that goes on."""
+    """How long the rest of a running fill takes, before and after."""
     times = _times_to_write(fill.left_bytes, plan)
     takes = f", which takes at least {times}" if times else ""
     return plain(f"{fill.what} is being filled on it: {capacity(fill.left_bytes)} is left"
@@ -106,7 +106,7 @@ def _rest(fill: Fill, plan: Plan) -> Markup:
 
 
 def _times_to_write(size: int, plan: Plan) -> str:
-    """`4h now, and 1h then`; empty where a throughput is unknown."""
+    """`4h now and 1h afterwards`; empty if a throughput is unknown."""
     both = plan.volume.throughput_mibps, plan.mibps_after
     if not both[0] or not both[1]:
         return ""
@@ -125,7 +125,7 @@ def _plan_facts(plan: Plan) -> Iterator[tuple[str, Markup]]:
 
 
 def bill(delta: float | None) -> str:
-    """What it does to the bill of a month, in words."""
+    """The effect on the monthly cost, in words."""
     if delta is None:
         return f"{UNKNOWN}: a price is missing in anf.price_per_gib_month"
     if not delta:

@@ -1,4 +1,4 @@
-"""Which pool a volume can move to, and how large that has to be. Pure: no I/O."""
+"""Chooses the pool that a volume moves to, and the size it has to have. Pure: no I/O."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,12 @@ _FLEXIBLE, _MANUAL = "Flexible", "Manual"
 
 
 def whole(count: int) -> int:
-    """The least size of a pool that holds so much: pools are of whole TiB."""
+    """The smallest pool size for that many bytes: pools are sized in whole TiB."""
     return max(-(-count // TIB), 1) * TIB
 
 
 def beside(estate: Estate, source: Pool) -> list[Pool]:
-    """The other pools of a pool's account, where its volumes can move."""
+    """The other pools of a pool's account, which its volumes can move to."""
     account = [each.lower() for each in source.place[:2]]
     return [
         each
@@ -31,10 +31,10 @@ def beside(estate: Estate, source: Pool) -> list[Pool]:
 def choose(
     estate: Estate, volume: Volume, source: Pool, wanted: tuple[str, str]
 ) -> tuple[Pool, int | None]:
-    """The pool of a level, or of a name, and the size it has to grow to; None where it has room.
+    """The pool of a level or a name, and the size it has to grow to, or None if it need not grow.
 
-    Of several one with automatic QoS, where the level counts, then the one that has to grow least,
-    then the one with most room. UserError says why there is none.
+    Prefers pools with automatic QoS, where the level counts, then the one that has to grow least,
+    then the one with the most free space. Raises UserError if there is none.
     """
     level, name = wanted
     candidates = _named(beside(estate, source), source, level, name)
@@ -56,7 +56,7 @@ def choose(
 
 
 def room(estate: Estate, volume: Volume, source: Pool, target: Pool) -> int | None:
-    """The size that a pool has to grow to for a volume, None where it has room."""
+    """The size that a pool has to grow to for a volume; None if the volume fits."""
     if _FLEXIBLE in {source.level, target.level} and source.level != target.level:
         raise ConflictError(
             f"Pool {target.name} is {target.level} and {source.name} is {source.level}: volumes"
@@ -85,7 +85,7 @@ def room(estate: Estate, volume: Volume, source: Pool, target: Pool) -> int | No
 
 
 def throughput_left(estate: Estate, pool: Pool, volume: Volume) -> float | None:
-    """What a pool with manual QoS has left for a volume, its own included; None where unknown."""
+    """The throughput that a pool has left for a volume, including its own; None if unknown."""
     if pool.throughput_mibps is None:
         return None
     others = [each for each in estate.inside(pool) if each.id.lower() != volume.id.lower()]
@@ -93,7 +93,7 @@ def throughput_left(estate: Estate, pool: Pool, volume: Volume) -> float | None:
 
 
 def _refuse_slow(estate: Estate, volume: Volume, target: Pool, size_bytes: int) -> None:
-    """In a pool with manual QoS the volume keeps what it has, and the pool has to have that."""
+    """Raises LimitError if a pool with manual QoS has too little throughput for the volume."""
     left = throughput_left(estate, target, volume)
     if target.qos != _MANUAL or left is None or volume.throughput_mibps is None:
         return
