@@ -184,7 +184,7 @@ def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
 def _begin(ctx: Context, asked: Asked) -> Reply:
     row = ctx.changes.begin(ctx.session, ctx.caller, asked, _claimed(ctx, asked), ctx.now)
     return Reply((join("Requested as change ", code(row.number), "."),
-                  plain("Its card in this channel shows its progress.")))  # fmt: skip
+                  plain("Its card in this channel shows the progress.")))  # fmt: skip
 
 
 def _claimed(ctx: Context, asked: Asked) -> Claimed:

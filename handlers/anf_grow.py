@@ -59,7 +59,7 @@ def click_grow(ctx: Context, value: str) -> Reply:
     team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
     ctx.growing.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
-    return Reply((plain("Requested. Its card in this channel shows its progress."),))
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 
 def _of_growth(ctx: Context, row_id: str) -> str:

@@ -55,7 +55,7 @@ def _of_plan(_ctx: Context, value: str) -> str:
 def click_repair(ctx: Context, value: str) -> Reply:
     """Requests the repair; its card in the channel shows the progress."""
     ctx.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)
-    return Reply((plain("Requested. Its card in this channel shows its progress."),))
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 
 def _of_repair(ctx: Context, row_id: str) -> str:

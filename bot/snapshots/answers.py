@@ -33,7 +33,7 @@ def taking(row: Snapshot, words: Words) -> Reply:
     return Reply(
         (
             join("Taking a snapshot of ", code(row.claim_name), ": ", code(row.name), "."),
-            join("Its card in this channel and ", show, " show its progress. ", kept),
+            join("Its card in this channel and ", show, " show the progress. ", kept),
         )
     )
 
@@ -123,7 +123,7 @@ def restoring(row: Restore) -> Reply:
     return Reply(
         (
             join("Creating PVC ", code(row.claim_name), " from ", code(row.source), "."),
-            join("Its card in this channel shows its progress. Then mount it with ", option, "."),
+            join("Its card in this channel shows the progress. Then mount it with ", option, "."),
         )
     )
 

@@ -48,7 +48,7 @@ def refuse(caller: Caller, row: Restore) -> None:
     if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
         raise NotAllowedError(
             f"<@{row.person}> requested this restore.",
-            "They, a team lead or an admin can cancel it.",
+            "They, a lead of the team or an admin can cancel it.",
         )
     if not row.is_live:
         raise ConflictError(f"The restore to PVC {row.claim_name} has already ended: {row.phase}.")

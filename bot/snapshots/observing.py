@@ -55,9 +55,9 @@ def users_of(name: str, claims: Collection[PersistentVolumeClaim]) -> Iterator[s
                    for each in sources):  # fmt: skip
             continue
         if claim.metadata.annotations.get(labels.READ_ONLY_CLONE) == "true":
-            yield f"PVC {claim.name} shows it and has no copy."
+            yield f"PVC {claim.name} shows it without a copy."
         elif claim.status.phase != "Bound":
-            yield f"PVC {claim.name} is being made from it."
+            yield f"PVC {claim.name} is being created from it."
 
 
 def _last(cluster: Cluster, row: Snapshot) -> Iterator[str]:

@@ -190,7 +190,7 @@ class RestoreService:
         if live is not None:
             raise ConflictError(
                 f"PVC {name} is already being created for <@{live.person}>.",
-                f"Its card in <#{live.channel}> shows its progress. For another PVC: --as NAME.",
+                f"Its card in <#{live.channel}> shows the progress. For another PVC: --as NAME.",
             )
         if self._clusters[cluster].view.get(PVCS, name, namespace) is not None:
             raise ConflictError(

@@ -49,7 +49,7 @@ def asked(row: Revert) -> Reply:
     return Reply(
         (
             join("Requested to revert ", code(row.claim_name), " to ", code(row.snapshot), "."),
-            join("Its card in this channel shows its progress. Until the revert is done, no"
+            join("Its card in this channel shows the progress. Until the revert is done, no"
                  " snapshot of the PVC is taken, because Trident can revert only to the newest."),
         )
     )  # fmt: skip

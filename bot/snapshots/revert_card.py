@@ -47,7 +47,7 @@ def _lines(row: Revert, deciding: Deciding, now: datetime) -> Iterator[Markup]:
         yield plain(lost(row, now))
     yield from deciding.lines
     if row.is_live and deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
     for line in (row.reason, row.unblock, row.obstacle):
         if line:
             yield sentence(line)

@@ -110,7 +110,7 @@ class RevertService:
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> requested this revert.",
-                "They, a team lead or an admin can cancel it.",
+                "They, a lead of the team or an admin can cancel it.",
             )
         if not row.is_live:
             raise ConflictError(f"The revert of {row.claim_name} has already ended.")
@@ -141,7 +141,7 @@ class RevertService:
         if other is not None:
             raise ConflictError(
                 f"<@{other.person}> already requested a revert of PVC {row.claim_name}.",
-                f"Its card in <#{other.channel}> shows its progress.",
+                f"Its card in <#{other.channel}> shows the progress.",
             )
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
         refuse_stale(session, place, "reverted")

@@ -187,7 +187,7 @@ class ScheduleService:
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> set up the schedule of {row.claim_name}.",
-                "They, a team lead or an admin can change or stop it.",
+                "They, a lead of the team or an admin can change or stop it.",
             )
 
     def _write(

@@ -77,13 +77,13 @@ class SnapshotService:
             raise ConflictError(
                 f"PVC {wish.claim} is to be reverted to {back.snapshot}, which has to stay its"
                 " newest snapshot until then.",
-                f"Its card in <#{back.channel}> shows its progress. It can be cancelled there.",
+                f"Its card in <#{back.channel}> shows the progress. It can be cancelled there.",
             )
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:
             raise ConflictError(
                 f"A snapshot of {wish.claim} is already being taken: {other.name}.",
-                f"Its card in <#{other.channel}> shows its progress. Take another one when it"
+                f"Its card in <#{other.channel}> shows the progress. Take another one when it"
                 " is ready.",
             )
         row = _row(caller, team, (wish.claim, plan), now)
@@ -143,7 +143,7 @@ class SnapshotService:
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> took {row.name}.",
-                "They, a team lead or an admin can delete it.",
+                "They, a lead of the team or an admin can delete it.",
             )
         self._refuse_leaving(row)
         keepers = keeping(session, row, now)
@@ -199,7 +199,7 @@ class SnapshotService:
         if not is_mine and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"{row.name} is pinned by {others}.",
-                "They, a team lead or an admin can unpin it.",
+                "They, a lead of the team or an admin can unpin it.",
             )
         for each in mine:
             holds.let_go(session, (SNAPSHOT, row.id), (PIN, each.subject_id))

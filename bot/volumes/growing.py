@@ -53,7 +53,7 @@ class GrowthService:
             raise ConflictError(
                 f"<@{other.person}> already requested growth of {claim.name} to"
                 f" {capacity(other.size_bytes)}.",
-                f"Its card in <#{other.channel}> shows its progress.",
+                f"Its card in <#{other.channel}> shows the progress.",
             )
 
     def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:

@@ -73,7 +73,7 @@ def _buttons(row: Growth, shown_in: str) -> Iterator[Button]:
 def _lines(row: Growth, deciding: Deciding) -> Iterator[Markup]:
     yield from deciding.lines
     if deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
     if row.phase == Phase.ASKED:
         yield plain(_FOR_GOOD)
     if row.is_live and row.obstacle:

@@ -174,7 +174,7 @@ def _add(session: Session, row: Repair, now: datetime) -> Repair:
     if other is not None:
         raise ConflictError(
             f"<@{other.person}> already requested the repair of {other.claim_name}.",
-            f"Its card in <#{other.channel}> shows its progress.",
+            f"Its card in <#{other.channel}> shows the progress.",
         )
     session.add(row)
     session.flush()

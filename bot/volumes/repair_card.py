@@ -94,7 +94,7 @@ def _buttons(row: Repair, shown_in: str) -> Iterator[Button]:
 def _lines(row: Repair, deciding: Deciding) -> Iterator[Markup]:
     yield from deciding.lines
     if deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
     if row.phase == Phase.ASKED:
         yield plain(_MEANS)
     if row.trouble and row.is_live:

@@ -72,7 +72,7 @@ async def _is_asked(story: Story, erin: Person, words: str, button: str, *says: 
     offer = await erin.is_told(*says)
     if offer is not None:
         await erin.clicks(offer, button)
-    await erin.is_told("Its card in this channel shows its progress.")
+    await erin.is_told("Its card in this channel shows the progress.")
 
 
 async def _throughput_for_a_while(story: Story, erin: Person) -> None:

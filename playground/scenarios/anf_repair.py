@@ -66,7 +66,7 @@ async def _grows(story: Story, erin: Person) -> None:
     offer = await erin.is_told(*says)
     if offer is not None:
         await erin.clicks(offer, "Grow it")
-    await erin.is_told("Requested. Its card in this channel shows its progress.")
+    await erin.is_told("Requested. Its card in this channel shows the progress.")
     card = await story.card("#team-a", "lane-data to 1.5 TiB")
     await card.shows("Grown", "1 TiB → 1.5 TiB")
     await erin.is_mentioned("#team-a", "lane-data has grown to 1.5 TiB.", thread=card)
@@ -81,7 +81,7 @@ async def _is_repaired(story: Story, erin: Person, carol: Person) -> None:
     offer = await erin.is_told("lane-data was moved to pool premium-1", "has to approve it")
     if offer is not None:
         await erin.clicks(offer, "Request approval")
-    await erin.is_told("Requested. Its card in this channel shows its progress.")
+    await erin.is_told("Requested. Its card in this channel shows the progress.")
     card = await story.card("#team-a", "Repair of PVC lane-data")
     request = await story.card("#gpu-approvals", "Repair of PVC lane-data", "config.internalID")
     await carol.clicks(request, "Approve")

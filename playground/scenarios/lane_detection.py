@@ -193,7 +193,7 @@ async def moves(story: Story, claim: str) -> None:
     offer = await erin.is_told(f"{claim}: Premium for 12h?", *says)
     if offer is not None:
         await erin.clicks(offer, "Request it")
-    await erin.is_told("Its card in this channel shows its progress.")
+    await erin.is_told("Its card in this channel shows the progress.")
     card = await story.card("#team-a", f"team-a/{claim} to Premium")
     request = await story.card("#gpu-approvals", "its controller restarts")
     await carol.clicks(request, "Approve")

@@ -87,7 +87,7 @@ def test_click_begins_it_once(desk: Desk) -> None:
     value = button(desk, "throughput models 100 --for 12h --reason fill")
     assert "anf.change" in desk.office.clicks(ALICE, TEAM_A, GO, value)
     told = desk.office.clicks(ERIN, TEAM_A, GO, value)
-    assert told.endswith("Its card in this channel shows its progress.")
+    assert told.endswith("Its card in this channel shows the progress.")
     number = told.split("`")[1]
     for again in (
         desk.office.clicks(ERIN, TEAM_A, GO, value),
@@ -101,5 +101,7 @@ def test_click_begins_it_once(desk: Desk) -> None:
 
 
 def test_buttons_of_another_time_are_refused(desk: Desk) -> None:
-    assert desk.office.clicks(ERIN, TEAM_A, GO, "{}") == ("This button is out of date.\nAsk again.")
+    assert desk.office.clicks(ERIN, TEAM_A, GO, "{}") == (
+        "This button is out of date.\nRequest it again."
+    )
     assert desk.office.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == ("This change no longer exists.")

@@ -26,7 +26,7 @@ def test_others_may_not_grow_anything(desk: Desk, person: str, channel: str) -> 
     told = desk.says(person, channel, "/anf grow lane-data 2Ti")
     assert told != OFF
     assert "Asking Azure" not in told
-    assert "Asked." not in desk.office.clicks(person, channel, "anf.grow", "{}")
+    assert "Requested." not in desk.office.clicks(person, channel, "anf.grow", "{}")
 
 
 def test_size_without_a_unit_is_explained(desk: Desk) -> None:

@@ -42,10 +42,10 @@ def test_click_asks_an_approver(desk: Desk) -> None:
     desk.arm.estate.volumes[0].pool = desk.arm.ultra
     value = desk.button(CAROL, TEAM_A, "repair lane-data")
     assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
-        "Requested. Its card in this channel shows its progress."
+        "Requested. Its card in this channel shows the progress."
     )
     assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
-        "@U0CAROL already requested the repair of lane-data.\nIts card in #C0TEAMA shows its"
+        "@U0CAROL already requested the repair of lane-data.\nIts card in #C0TEAMA shows the"
         " progress."
     )
 
@@ -97,7 +97,7 @@ def test_others_may_not_repair_anything(desk: Desk, person: str, channel: str) -
     told = desk.says(person, channel, "/anf repair lane-data")
     assert "Asking Azure" not in told
     clicked = desk.office.clicks(person, channel, "anf.repair", "{}")
-    assert "Asked." not in clicked
+    assert "Requested." not in clicked
     assert desk.arm.asked() == []
 
 

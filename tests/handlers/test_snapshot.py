@@ -95,7 +95,7 @@ def test_taking_says_how_it_is_followed(desk: Office) -> None:
     assert said.splitlines() == [
         f"Taking a snapshot of `imagenet`: `{row.name}`.",
         (
-            f"Its card in this channel and `/snapshot show {row.name}` show its progress. It is"
+            f"Its card in this channel and `/snapshot show {row.name}` show the progress. It is"
             " kept until it is deleted manually."
         ),
     ]
@@ -150,12 +150,14 @@ def test_restoring_and_cloning_name_the_mount(desk: Office) -> None:
     said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --as again --size 2Ti")
     assert said.splitlines() == [
         f"Creating PVC `again` from `{row.name}`.",
-        "Its card in this channel shows its progress. Then mount it with `--pvc again:/mnt`.",
+        "Its card in this channel shows the progress. Then mount it with `--pvc again:/mnt`.",
     ]
     assert desk.says(ALICE, TEAM_A, "/snapshot delete imagenet").splitlines()[0] == (
         f"{row.name} cannot be deleted now. The restore to PVC again needs it."
     )
-    assert desk.clicks(ALICE, TEAM_A, "snapshot.restore", row.id).startswith("PVC `imagenet-")
+    assert desk.clicks(ALICE, TEAM_A, "snapshot.restore", row.id).startswith(
+        "Creating PVC `imagenet-"
+    )
     assert desk.says(ALICE, TEAM_A, "/snapshot clone imagenet --as mine").splitlines()[0] == (
         "Creating PVC `mine` from `imagenet`."
     )
@@ -165,7 +167,7 @@ def test_restoring_and_cloning_name_the_mount(desk: Office) -> None:
 def test_pins_are_ended_by_their_owners(desk: Office) -> None:
     row = ready(desk)
     said = desk.says(ALICE, TEAM_A, '/snapshot pin imagenet --reason "paper" --for 90d')
-    assert said.splitlines()[1] == f"`/snapshot unpin {row.name}` ends that."
+    assert said.splitlines()[1] == f"`/snapshot unpin {row.name}` removes the pin."
     assert desk.says(ERIN, TEAM_A, "/snapshot unpin imagenet").splitlines() == [
         f"You have not pinned {row.name}.",
         f"It is pinned by @{ALICE}; a lead can add --all.",

@@ -67,7 +67,7 @@ def _work(row: VolumeChange) -> str:
 
 def _called(deciding: Deciding) -> Iterator[Markup]:
     if deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
 
 
 def _lines(row: VolumeChange) -> Iterator[Markup]:

@@ -184,7 +184,7 @@ class ChangeService:
         if caller.team != row.team or not (row.person == caller.person or caller.roles & heads):
             raise NotAllowedError(
                 f"<@{row.person}> requested this change.",
-                "They, a team lead or an admin can end it.",
+                "They, a lead of the team or an admin can end it.",
             )
         match row.phase:
             case Phase.CHECKING | Phase.ASKED | Phase.APPROVED:

@@ -34,7 +34,7 @@ def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
         f"⏳ Revert PVC results to {row.name} · Waiting for approval",
         "results loses what was written in the last 3h 5m.",
         "Waits for 1 approval until 2026-11-22 15:01 UTC.",
-        f"@{CAROL} can decide it.",
+        f"@{CAROL} can decide.",
         "  PVC           `team-a/results`",
         f"  Revert to     `{row.name}`, as of 2026-11-21 12:00 UTC",
         "  Old data      not saved: no clone was requested",
@@ -249,7 +249,7 @@ def test_all_is_looked_at_again_after_saving(in_place: InPlace) -> None:
     in_place.world.create("volumesnapshots", {"metadata": {"name": "mine"}, "spec": spec}, "team-a")
     in_place.pass_time(minutes=2)
     assert in_place.revert(row_id).phase == RevertPhase.FAILED
-    assert "newest only: mine." in in_place.notes(row_id)["ended"]
+    assert "only to the newest. Newer: mine." in in_place.notes(row_id)["ended"]
     assert in_place.effects().count(f"create {ACTIONS}") == 0
 
 

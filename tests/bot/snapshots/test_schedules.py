@@ -117,7 +117,7 @@ def test_the_next_waits_for_the_last(rig: Rig) -> None:
         NOON + timedelta(minutes=30),
         NOON + timedelta(minutes=60),
     ]
-    assert "It waits for" not in rig.card(row_id)
+    assert "Waiting for" not in rig.card(row_id)
 
 
 def test_a_missed_slot_is_taken_late(rig: Rig) -> None:
@@ -205,7 +205,7 @@ def test_a_schedule_without_its_pvc_stops(rig: Rig) -> None:
         " Its snapshots stay."
     )
     assert rig.card(row_id).splitlines()[:2] == [
-        "⏹️ Snapshots of imagenet · Stopped",
+        "⏹️ Snapshot schedule of imagenet · Stopped",
         "It has stopped: its PVC no longer exists.",
     ]
     assert rig.objects(TAKEN) == kept

@@ -256,7 +256,7 @@ def test_a_pin_keeps_it_from_everybody(rig: Rig) -> None:
         ),
         f"Wait until that has ended, or remove pins: `/snapshot unpin {row.name}`.",
     )
-    assert f"@{ALICE} has pinned it for another 90d: paper under review." in rig.card(row.id)
+    assert f"Pinned by @{ALICE} for another 90d: paper under review." in rig.card(row.id)
 
 
 def test_a_policy_that_denies_ends_it(rig: Rig) -> None:

@@ -29,7 +29,7 @@ def refusal(growing: Growing, size: str = "2Ti", claim: str = CLAIM) -> tuple[st
 
 def test_what_it_does_is_said_first(growing: Growing) -> None:
     assert [" ".join(each.split()) for each in growing.offer().splitlines()] == [
-        "lane-data to 2 TiB?",
+        "Grow lane-data to 2 TiB?",
         "This is permanent: PVCs cannot shrink.",
         "Size 1 TiB → 2 TiB",
         "Pool standard: 2 TiB free afterwards",
@@ -87,7 +87,7 @@ def test_growth_above_the_threshold_is_approved(growing: Growing) -> None:
     row_id = growing.grow("3Ti")
     growing.later(minutes=1)
     assert (growing.growth(row_id).phase, growing.effects()) == (Phase.ASKED, [])
-    assert "@U0CAROL can decide it." in growing.card_of(row_id, APPROVE)
+    assert "@U0CAROL can decide." in growing.card_of(row_id, APPROVE)
     growing.say(row_id)
     growing.later(minutes=1)
     assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 3 * TIB)
@@ -196,7 +196,7 @@ def test_growth_that_never_comes_ends_with_words(growing: Growing) -> None:
     growing.world.inside.claims.growers["csi.trident.netapp.io"] = lambda _name, _size: "no room"
     row_id = growing.grow()
     growing.later(minutes=2)
-    assert "Kubernetes says: ControllerResizeError: no room" in growing.card_of(row_id)
+    assert "Kubernetes reports: ControllerResizeError: no room" in growing.card_of(row_id)
     growing.outside.clock.moment += timedelta(hours=25)
     growing.later(minutes=1)
     row = growing.growth(row_id)

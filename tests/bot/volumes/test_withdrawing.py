@@ -32,7 +32,7 @@ def test_withdrawn_growth_asks_for_nothing(growing: Growing) -> None:
         "ended": f"<@{ERIN}> The growth of `lane-data` was withdrawn. Nothing was changed."
     }
     card = growing.card_of(row_id, APPROVE).splitlines()
-    assert card[:2] == ["⏹️ lane-data to 3 TiB · withdrawn", "Void: it was withdrawn."]
+    assert card[:2] == ["⏹️ Grow lane-data to 3 TiB · Withdrawn", "Void: it was withdrawn."]
     assert f"  Withdrawn by  @{ERIN}" in card
     assert not card[-1].endswith("[Deny]")
     lines = growing.do(lambda session: lines_about(session, row_id))

@@ -140,7 +140,7 @@ def test_fill_waits_for_no_approval(boosting: Boosting) -> None:
     assert boosting.change_card(cache_id).splitlines()[:2] == [
         (
             f"⏹️ datasets/{boosting.found(cache_id).claim_name} to 73 MiB/s for the fill of"
-            " chest-xray@v3 · withdrawn"
+            " chest-xray@v3 · Withdrawn"
         ),
         "Void: what it was for has ended.",
     ]

@@ -60,7 +60,7 @@ def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
     assert rig.card(row_id, APPROVE).splitlines() == [
         "⏳ team-a/data to Premium (pool premium) · Waiting for approval",
         "Waits for 1 approval until 2026-11-22 12:00 UTC.",
-        "@U0BOB or @U0CAROL can decide it.",
+        "@U0BOB or @U0CAROL can decide.",
         "  From          Standard, pool standard",
         "  To            Premium, pool premium",
         "  Throughput    16.4 MiB/s → about 65.5 MiB/s",

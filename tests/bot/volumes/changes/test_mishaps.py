@@ -68,9 +68,9 @@ def test_pool_that_stays_grown_is_told(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     assert rig.arm.premium.size == 3 * TIB
     told = rig.card(row_id)
-    assert told.startswith("❌ team-a/data to Premium (pool premium) · failed")
+    assert told.startswith("❌ team-a/data to Premium (pool premium) · Failed")
     assert "Pool premium was not shrunk. Azure ended the operation as Failed" in told
-    assert "Target pool  premium: 2 TiB → 3 TiB (grown)" in told
+    assert "Target pool   premium: 2 TiB → 3 TiB (grown)" in told
 
 
 def test_refusal_is_told_as_azure_words_it(rig: Rig) -> None:

@@ -133,5 +133,5 @@ def test_target_that_stays_grown_is_told(rig: Rig, outcome: Outcome, said: str) 
     told = rig.card(row_id)
     assert told.startswith("⚠️ team-a/data to Premium (pool premium) · Reverted")
     assert f"Pool premium was not shrunk. {said}" in told
-    assert "Target pool  premium: 2 TiB → 3 TiB (grown)" in told
+    assert "Target pool   premium: 2 TiB → 3 TiB (grown)" in told
     assert "Pool premium was not shrunk." in rig.notes(row_id)["ended"]
