@@ -81,6 +81,6 @@ def _is_newer(other: VolumeSnapshot, row: Snapshot, installation: str) -> bool:
 
 
 def _is_ours(found: VolumeSnapshot, row: Snapshot, installation: str) -> bool:
-    """Whether a VolumeSnapshot was made for this row by this installation."""
+    """Whether this installation created the VolumeSnapshot for this row."""
     marks = {labels.SNAPSHOT: row.id, labels.INSTALLATION: installation}
     return marks.items() <= found.labels.items() and row.uid in {None, found.uid}

@@ -61,6 +61,6 @@ def _waits_for_a_pod(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_ours(claim: PersistentVolumeClaim, row: Restore, installation: str) -> bool:
-    """Whether a PVC was made for this row by this installation."""
+    """Whether this installation created the PVC for this row."""
     marks = {labels.RESTORE: row.id, labels.INSTALLATION: installation}
     return marks.items() <= claim.labels.items() and row.uid in {None, claim.uid}

@@ -44,14 +44,14 @@ _RARELY = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Deciders:
-    """Requests, and who asks Slack anew about people before their word is acted upon."""
+    """Approvals, and what reads people from Slack again before an approval is used."""
 
     approvals: Approvals
     read_anew: ReadAnew
 
 
 class RevertController:
-    """Keeps PVCs that are put back in place."""
+    """Reconciles reverts."""
 
     kind = REVERT
 

@@ -115,7 +115,7 @@ class SnapshotService:
     def details(
         self, session: Session, row: Snapshot, now: datetime
     ) -> tuple[Card, Snapshot, Sequence[Restore], list[str]]:
-        """A snapshot's card and row, what was made from it, and what would be lost with it."""
+        """A snapshot's card and row, the PVCs created from it, and what deleting it would lose."""
         person = name_of(session, row.workspace_id, row.person)
         card = snapshot_card(row, person, keeping(session, row, now), now)
         return card, row, finding.made_from(session, row.id), self.lost(session, row)
@@ -123,7 +123,7 @@ class SnapshotService:
     def strangers(self, session: Session, team: str, claim: str | None) -> list[str]:
         """VolumeSnapshots in the team's namespaces that are not ours, as the watches show them.
 
-        Each is its name, with what made it where that is known.
+        Each is its name, with what created it if that is known.
         """
         ours = {each.name for each in finding.of_team(session, team)}
         found = self._settings().teams[team]

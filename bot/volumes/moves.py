@@ -13,7 +13,7 @@ from bot.volumes.matching import is_of, match, named_by
 from bot.volumes.resources import Volume, same_id
 from bot.volumes.tables import MovedVolume
 
-# No PVC is on these any more, and another one may have its name.
+# These are no longer bound to a PVC, and another PVC may have its name.
 _LEFT = frozenset({"Released", "Failed"})
 
 
