@@ -29,9 +29,9 @@ anf = Command("anf", "Azure NetApp Files: volumes, pools and their service level
     right=Right.ANF_READ,
     examples=("volumes",),
 )
-@anf.option("--team", TeamName(), help="Another team than the channel's")
+@anf.option("--team", TeamName(), help="Team, if not the channel's")
 def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table of the team's own PVCs, asked of Azure after the acknowledgement."""
+    """A table of the team's own PVCs, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volume_reads
     reads.configured()
@@ -49,7 +49,7 @@ def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the call
     examples=("pools",),
 )
 def pools(ctx: Context) -> Reply:
-    """A table of all pools, asked of Azure after the acknowledgement."""
+    """A table of all pools, read from Azure after the acknowledgement."""
     reads = ctx.volume_reads
     configured = reads.configured()
     return Reply(
@@ -60,15 +60,15 @@ def pools(ctx: Context) -> Reply:
 
 @anf.verb(
     "show",
-    "One PVC: what it is on, what that does, what other levels would do",
+    "One PVC: its volume, its throughput, and that of other levels",
     right=Right.ANF_READ,
     examples=("show lane-data",),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
-@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@anf.option("--team", TeamName(), help="Another team than the channel's")
+@anf.argument("claim", ClaimName(), help="PVC")
+@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@anf.option("--team", TeamName(), help="Team, if not the channel's")
 def show(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its card, asked of Azure after the acknowledgement."""
+    """Its card, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volume_reads
     configured = reads.configured()

@@ -1,4 +1,4 @@
-"""/anf level and /anf throughput: what a volume can do is changed, for good or for a while."""
+"""/anf level and /anf throughput: change a volume, permanently or for a while."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,11 +27,11 @@ from handlers.context import Context
 __all__ = ["anf"]
 
 _SHORTEST = timedelta(minutes=10)
-_TEAM = "Another team than the channel's"
+_TEAM = "Team, if not the channel's"
 _LEVELS = ("standard", "premium", "ultra", "flexible")
-_CLUSTER = "Which of the team's clusters, where it has several"
-_YES = "Have it done without being asked first; what has to be approved still is"
-_FOR = "Put back after so long; without it, it stays"
+_CLUSTER = "Cluster, if the team has more than one"
+_YES = "Skip the confirmation; required approvals still apply"
+_FOR = "Revert it after this time (default: keep it)"
 
 
 class PoolName(Pattern):
@@ -45,7 +45,7 @@ class PoolName(Pattern):
 
 @dataclass(frozen=True)
 class LevelOptions:
-    """What `/anf level` takes."""
+    """The options of `/anf level`."""
 
     claim: str
     level: str
@@ -60,7 +60,7 @@ class LevelOptions:
 
 @dataclass(frozen=True)
 class ThroughputOptions:
-    """What `/anf throughput` takes."""
+    """The options of `/anf throughput`."""
 
     claim: str
     mibps: int
@@ -73,7 +73,7 @@ class ThroughputOptions:
 
 @anf.verb(
     "level",
-    "Move a PVC's volume to a pool of another level; says first what that costs",
+    "Move a PVC's volume to a pool of another level; shows the cost first",
     right=Right.ANF_CHANGE,
     mutates=True,
     repeats=True,
@@ -83,17 +83,17 @@ class ThroughputOptions:
         'level lane-data premium --pool premium-1 --for 12h --reason "fill before the deadline"',
     ),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
-@anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Which level")
-@anf.option("--pool", PoolName(), help="Into which pool; the one with most room otherwise")
+@anf.argument("claim", ClaimName(), help="PVC")
+@anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Service level")
+@anf.option("--pool", PoolName(), help="Target pool (default: the one with the most free space)")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
-@anf.option("--reason", Words(), default="", help="Why, for those who approve")
-@anf.option("--shrink", "is_shrinking", flag=True, help="Make the pool smaller that it leaves")
+@anf.option("--reason", Words(), default="", help="Reason, for the approvers")
+@anf.option("--shrink", "is_shrinking", flag=True, help="Shrink the source pool afterwards")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def level(ctx: Context, asked: LevelOptions) -> Reply:
-    """What it would do and cost, with a button, once Azure has answered."""
+    """Answers with what it does and costs, and a button, once Azure has answered."""
     name, team = ctx.team()
     wish = Asked(
         team=name,
@@ -118,15 +118,15 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
     into=ThroughputOptions,
     examples=("throughput lane-data 200 --for 12h",),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
-@anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="MiB/s")
+@anf.argument("claim", ClaimName(), help="PVC")
+@anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="Throughput in MiB/s")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
-@anf.option("--reason", Words(), default="", help="Why")
+@anf.option("--reason", Words(), default="", help="Reason")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
-    """What it would do, with a button, once Azure has answered."""
+    """Answers with what it does, and a button, once Azure has answered."""
     name, team = ctx.team()
     wish = Asked(
         team=name,
@@ -146,7 +146,7 @@ def _of_asked(_ctx: Context, value: str) -> str:
 
 @anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked, once=True)
 def click_go(ctx: Context, value: str) -> Reply:
-    """Has it done; its card in the channel follows it."""
+    """Requests the change; its card in the channel shows the progress."""
     return _begin(ctx, read(value))
 
 
@@ -156,16 +156,18 @@ def _of_change(ctx: Context, row_id: str) -> str:
 
 @anf.button(GIVE_BACK, right=Right.ANF_CHANGE, team=_of_change)
 def click_give_back(ctx: Context, row_id: str) -> Reply:
-    """Withdraws a change, or has it put back."""
+    """Withdraws a change, or reverts it early."""
     row = ctx.changes.get(ctx.session, row_id)
     done = ctx.changes.give_back(ctx.session, ctx.caller, row, ctx.now)
     if done.phase == Phase.WITHDRAWN:
         return Reply((plain("Withdrawn. Nothing was changed."),))
-    return Reply((plain("It is put back as soon as Azure lets it; its card follows that."),))
+    return Reply(
+        (plain("It is reverted as soon as Azure allows it. Its card shows the progress."),)
+    )
 
 
 def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
-    """Refuses at once what can be; the rest is asked of Azure after the acknowledgement."""
+    """Refuses at once what can be; the rest is read from Azure after the acknowledgement."""
     changes, of = ctx.changes, _claimed(ctx, asked)
     changes.check(ctx.session, asked, of)
     if is_meant:
@@ -181,8 +183,8 @@ def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
 
 def _begin(ctx: Context, asked: Asked) -> Reply:
     row = ctx.changes.begin(ctx.session, ctx.caller, asked, _claimed(ctx, asked), ctx.now)
-    return Reply((join("Asked, as change ", code(row.number), "."),
-                  plain("Its card in this channel follows it.")))  # fmt: skip
+    return Reply((join("Requested as change ", code(row.number), "."),
+                  plain("Its card in this channel shows the progress.")))  # fmt: skip
 
 
 def _claimed(ctx: Context, asked: Asked) -> Claimed:

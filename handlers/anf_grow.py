@@ -1,4 +1,4 @@
-"""/anf grow: a PVC on Azure NetApp Files gets more room, for good."""
+"""/anf grow: grow a PVC on Azure NetApp Files permanently."""
 
 from bot.access import Right, bound
 from bot.slack.card import Reply
@@ -16,16 +16,16 @@ __all__ = ["anf"]
 
 @anf.verb(
     "grow",
-    "Make a PVC on Azure NetApp Files larger, for good; says first what that does and costs",
+    "Grow a PVC on Azure NetApp Files permanently; shows effect and cost first",
     right=Right.ANF_CHANGE,
     mutates=True,
     repeats=True,
     examples=("grow lane-data 2Ti",),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
-@anf.argument("size", MemoryQuantity(), help="How large it is to be")
-@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@anf.option("--team", TeamName(), help="Another team than the channel's")
+@anf.argument("claim", ClaimName(), help="PVC")
+@anf.argument("size", MemoryQuantity(), help="New size")
+@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@anf.option("--team", TeamName(), help="Team, if not the channel's")
 def grow(
     ctx: Context,
     claim: str,
@@ -33,7 +33,7 @@ def grow(
     cluster: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """What it does and costs, with a button, once Azure has answered."""
+    """Answers with what it does and costs, and a button, once Azure has answered."""
     name, found = ctx.team()
     ctx.volume_reads.configured()
     where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
@@ -54,12 +54,12 @@ def _of_asked(_ctx: Context, value: str) -> str:
 
 @anf.button(GO, right=Right.ANF_CHANGE, team=_of_asked, once=True)
 def click_grow(ctx: Context, value: str) -> Reply:
-    """Has it done, or asks for it; its card in the channel follows it."""
+    """Requests the growth; its card in the channel shows the progress."""
     asked = read(value)
     team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
     ctx.growing.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
-    return Reply((plain("Asked. Its card in this channel follows it."),))
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 
 def _of_growth(ctx: Context, row_id: str) -> str:
@@ -68,7 +68,7 @@ def _of_growth(ctx: Context, row_id: str) -> str:
 
 @anf.button(WITHDRAW, right=Right.ANF_CHANGE, team=_of_growth)
 def click_withdraw_growth(ctx: Context, row_id: str) -> Reply:
-    """Ends a growth of which nothing was begun."""
+    """Withdraws a growth that has not started."""
     row = ctx.growing.get(ctx.session, row_id)
     ctx.growing.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

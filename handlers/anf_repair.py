@@ -1,4 +1,4 @@
-"""/anf repair: Trident is told where a volume is that somebody moved."""
+"""/anf repair: update Trident's record of a moved volume."""
 
 from bot.access import Right, bound
 from bot.slack.card import Reply
@@ -15,16 +15,16 @@ __all__ = ["anf"]
 
 @anf.verb(
     "repair",
-    "Tell Trident where a volume is that was moved; shows every write, and somebody else approves",
+    "Tell Trident where a moved volume is; shows every write, and another person approves",
     right=Right.ANF_REPAIR,
     mutates=True,
     repeats=True,
     examples=("repair lane-data", "repair lane-data --dry-run"),
 )
-@anf.argument("claim", ClaimName(), help="Which PVC")
+@anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--dry-run", "is_trial", flag=True, help="Only show what would be written")
-@anf.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@anf.option("--team", TeamName(), help="Another team than the channel's")
+@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@anf.option("--team", TeamName(), help="Team, if not the channel's")
 def repair(
     ctx: Context,
     claim: str,
@@ -33,7 +33,7 @@ def repair(
     cluster: str | None,
     team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
-    """The two writes, with a button, once Azure and Trident have answered."""
+    """Answers with the two writes and a button, once Azure and Trident have answered."""
     name, found = ctx.team()
     anf_settings = ctx.volume_reads.configured()
     where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
@@ -53,9 +53,9 @@ def _of_plan(_ctx: Context, value: str) -> str:
 
 @anf.button(GO, right=Right.ANF_REPAIR, team=_of_plan, once=True)
 def click_repair(ctx: Context, value: str) -> Reply:
-    """Asks the approvers; its card in the channel follows it."""
+    """Requests the repair; its card in the channel shows the progress."""
     ctx.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)
-    return Reply((plain("Asked. Its card in this channel follows it."),))
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 
 def _of_repair(ctx: Context, row_id: str) -> str:
@@ -64,7 +64,7 @@ def _of_repair(ctx: Context, row_id: str) -> str:
 
 @anf.button(WITHDRAW, right=Right.ANF_REPAIR, team=_of_repair)
 def click_withdraw_repair(ctx: Context, row_id: str) -> Reply:
-    """Ends a repair that nobody has approved yet."""
+    """Withdraws a repair that has not been approved yet."""
     row = ctx.repairs.get(ctx.session, row_id)
     ctx.repairs.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

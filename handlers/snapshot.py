@@ -20,7 +20,7 @@ from handlers.dataset_caches import ClassName
 from handlers.dataset_caches import VolumeSize as AnySize
 
 OFF: Final = "off"
-TEAM = "Another team than the channel's"
+TEAM = "Team, if not the channel's"
 _LONGEST_PIN = timedelta(days=365)
 
 
@@ -34,7 +34,7 @@ class ClaimName(Pattern):
 
 
 class SnapshotName(Pattern):
-    """A snapshot, or the newest of a PVC."""
+    """A snapshot, or the newest one of a PVC."""
 
     word = "SNAPSHOT"
     rule = ClaimName.rule
@@ -43,7 +43,7 @@ class SnapshotName(Pattern):
 
 
 class NewClaimName(Pattern):
-    """What a new PVC is to be called."""
+    """The name of a new PVC."""
 
     word = "NAME"
     rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -61,11 +61,11 @@ class KeepTime:
     """How long a snapshot is kept."""
 
     word = "TIME"
-    form = f"a length of time such as `7d` or `30d`, or `{OFF}` until somebody deletes it"
+    form = f"a duration such as `7d` or `30d`, or `{OFF}` to keep it until it is deleted"
     example = "30d"
 
     def read(self, text: str) -> timedelta | Literal["off"]:
-        """The length of time, or that there is none."""
+        """The duration, or `off` for none."""
         if text == OFF:
             return OFF
         return Duration(minimum=timedelta(hours=1), maximum=timedelta(days=3650)).read(text)
@@ -73,7 +73,7 @@ class KeepTime:
 
 @dataclass(frozen=True)
 class Restoring:
-    """What `/snapshot restore` was told."""
+    """The options of `/snapshot restore`."""
 
     snapshot: str
     name: str | None = None
@@ -88,7 +88,7 @@ class Restoring:
 
 @dataclass(frozen=True)
 class Cloning:
-    """What `/snapshot clone` was told."""
+    """The options of `/snapshot clone`."""
 
     claim: str
     name: str
@@ -113,13 +113,13 @@ snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clon
         'create imagenet --note "before cleaning" --keep 30d',
     ),
 )
-@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
-@snapshot.option("--note", default="", help="What it shows")
-@snapshot.option("--keep", KeepTime(), help="How long it is kept, or off")
-@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.argument("claim", ClaimName(), help="PVC of the team")
+@snapshot.option("--note", default="", help="What the snapshot shows")
+@snapshot.option("--keep", KeepTime(), help="How long to keep it, or off")
+@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def create(ctx: Context, asked: Wish) -> Reply:
-    """Its name; the card follows it."""
+    """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
     return answers.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
 
@@ -130,10 +130,10 @@ def create(ctx: Context, asked: Wish) -> Reply:
     right=Right.SNAPSHOT_READ,
     examples=("list", "list imagenet"),
 )
-@snapshot.argument("claim", ClaimName(), default=None, help="Of which PVC; of all otherwise")
+@snapshot.argument("claim", ClaimName(), default=None, help="PVC (default: all)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table; what others made is named below it."""
+    """Answers with a table; snapshots created outside Quartermaster are listed below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.listing(ctx.session, name, claim)
     strangers = ctx.snapshots.strangers(ctx.session, name, claim)
@@ -143,29 +143,29 @@ def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply: 
 
 @snapshot.verb(
     "show",
-    "One snapshot: what it shows, what it is of, and what needs it",
+    "Show a snapshot: its PVC, its time and what needs it",
     right=Right.SNAPSHOT_READ,
     examples=("show imagenet",),
 )
-@snapshot.argument("name", SnapshotName(), help="Which")
+@snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its card, with what was made from it and what would be lost with it."""
+    """Answers with its card, the PVCs created from it, and what deleting it would lose."""
     row = _find(ctx, name)
     return answers.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
 
 
 @snapshot.verb(
     "delete",
-    "Delete a snapshot; says first what is lost",
+    "Delete a snapshot; shows first what is lost",
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     examples=("delete imagenet",),
 )
-@snapshot.argument("name", SnapshotName(), help="Which")
+@snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What that would do, with a button."""
+    """Answers with what that would lose, and a button."""
     row = _find(ctx, name)
     ctx.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
     return answers.question(row, ctx.snapshots.lost(ctx.session, row))
@@ -185,18 +185,18 @@ def click_delete(ctx: Context, row_id: str) -> Reply:
 
 @snapshot.verb(
     "pin",
-    "Keep a snapshot for a while, whatever happens",
+    "Protect a snapshot from deletion for a while",
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     examples=('pin imagenet --reason "paper under review" --for 90d',),
 )
-@snapshot.argument("name", SnapshotName(), help="Which")
-@snapshot.option("--reason", Words(), required=True, help="Why it is to stay")
+@snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
+@snapshot.option("--reason", Words(), required=True, help="Why it has to stay")
 @snapshot.option("--for", "time", Duration(maximum=_LONGEST_PIN), default=timedelta(days=30),
-                 help="How long; 30d otherwise")  # fmt: skip
+                 help="How long (default: 30d)")  # fmt: skip
 @snapshot.option("--team", TeamName(), help=TEAM)
 def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Until when it stays."""
+    """Answers until when it is pinned."""
     asked = Pinning(reason, ctx.now + time)
     row = ctx.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
     return answers.pinned(row, asked.until, ctx.words)
@@ -204,16 +204,16 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None)
 
 @snapshot.verb(
     "unpin",
-    "End your pin of a snapshot, or everybody's",
+    "Remove your pin from a snapshot, or all pins",
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     examples=("unpin imagenet", "unpin imagenet --all"),
 )
-@snapshot.argument("name", SnapshotName(), help="Which")
-@snapshot.option("--all", "everybody", flag=True, help="Other people's pins, too: leads and admins")
+@snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
+@snapshot.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Whose pins ended."""
+    """Answers whose pins were removed."""
     row = _find(ctx, name)
     service = ctx.snapshots
     people = service.unpin(ctx.session, ctx.caller, row, everybody=everybody, now=ctx.now)
@@ -222,7 +222,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 
 @snapshot.verb(
     "restore",
-    "Make a new PVC from a snapshot, or put the PVC itself back",
+    "Restore a snapshot to a new PVC, or revert the PVC itself",
     right=Right.SNAPSHOT_RESTORE,
     mutates=True,
     into=Restoring,
@@ -232,17 +232,17 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
         'restore imagenet --in-place --reason "a bad clean-up"',
     ),
 )
-@snapshot.argument("snapshot", SnapshotName(), help="Which")
-@snapshot.option("--as", "name", NewClaimName(), help="What the PVC is to be called")
-@snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
-@snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
-@snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy, on Trident only")
-@snapshot.option("--in-place", "is_in_place", flag=True, help="The PVC itself, on Trident only")
-@snapshot.option("--reason", Words(), default="", help="With --in-place: why, for who approves it")
-@snapshot.option("--to", TeamName(), help="For another team of yours, on Trident only")
+@snapshot.argument("snapshot", SnapshotName(), help="Snapshot, or a PVC for its newest one")
+@snapshot.option("--as", "name", NewClaimName(), help="Name of the new PVC")
+@snapshot.option("--size", "size_bytes", VolumeSize(), help="Size (default: that of the volume)")
+@snapshot.option("--class", "storage_class", ClassName(), help="Storage class")
+@snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy (Trident only)")
+@snapshot.option("--in-place", "is_in_place", flag=True, help="Revert the PVC (Trident only)")
+@snapshot.option("--reason", Words(), default="", help="With --in-place: why, for the approvers")
+@snapshot.option("--to", TeamName(), help="For another team of yours (Trident only)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
-    """The PVC's name, whose card follows it; in place, what would be lost, with buttons."""
+    """Answers with the PVC's name; in place, with what would be lost, and buttons."""
     if asked.is_in_place:
         _refuse_mixed(asked)
         row = _find(ctx, asked.snapshot)
@@ -257,7 +257,7 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
 
 @snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
 def click_restore(ctx: Context, row_id: str) -> Reply:
-    """Makes a PVC from the snapshot of a card."""
+    """Restores the snapshot of a card to a new PVC."""
     row = ctx.snapshots.get(ctx.session, row_id)
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.Wish(), ctx.now)
     return answers.restoring(made)
@@ -265,20 +265,20 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
 
 @snapshot.verb(
     "clone",
-    "Make a new PVC that holds what another one holds now",
+    "Create a new PVC with the current data of another one",
     right=Right.SNAPSHOT_RESTORE,
     mutates=True,
     into=Cloning,
     examples=("clone imagenet --as imagenet-mine",),
 )
-@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
-@snapshot.option("--as", "name", NewClaimName(), required=True, help="What the new one is called")
-@snapshot.option("--size", "size_bytes", VolumeSize(), help="How large; as the volume otherwise")
-@snapshot.option("--class", "storage_class", ClassName(), help="On which storage class")
-@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.argument("claim", ClaimName(), help="PVC of the team")
+@snapshot.option("--as", "name", NewClaimName(), required=True, help="Name of the new PVC")
+@snapshot.option("--size", "size_bytes", VolumeSize(), help="Size (default: that of the volume)")
+@snapshot.option("--class", "storage_class", ClassName(), help="Storage class")
+@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def clone(ctx: Context, asked: Cloning) -> Reply:
-    """The PVC's name; its card follows it."""
+    """Answers with the PVC's name; its card shows the progress."""
     ctx.team()
     wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class)
     made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
@@ -289,13 +289,13 @@ def _refuse_mixed(asked: Restoring) -> None:
     new = (asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only or None, asked.to)
     if any(each is not None for each in new):
         raise UsageError(
-            "--as, --size, --class, --to and --read-only make a new PVC, and --in-place does not.",
-            f"Leave them out: `restore {asked.snapshot} --in-place`.",
+            "--as, --size, --class, --to and --read-only create a new PVC; --in-place does not.",
+            f"Omit them: `restore {asked.snapshot} --in-place`.",
         )
 
 
 def _member(ctx: Context, team: str) -> Caller:
-    """The person as who they are to another team, whose right to restore is checked."""
+    """The person as a member of another team, after checking their right to restore there."""
     access, caller = ctx.services.access, ctx.caller
     theirs = access.caller(ctx.session, caller.person, caller.channel, team=team)
     access.require(theirs, Right.SNAPSHOT_RESTORE)

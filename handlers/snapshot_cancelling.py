@@ -1,4 +1,4 @@
-"""/snapshot cancel: restores that are not there yet are ended."""
+"""/snapshot cancel: cancel restores, clones and reverts in progress."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -16,14 +16,14 @@ __all__ = ["snapshot"]
 
 @snapshot.verb(
     "cancel",
-    "End a restore or a clone that is not there yet; asks first",
+    "Cancel a restore or clone in progress; asks first",
     right=Right.SNAPSHOT_RESTORE,
     examples=("cancel imagenet-before",),
 )
-@snapshot.argument("name", ClaimName(), help="The PVC that is being made, or put back in place")
+@snapshot.argument("name", ClaimName(), help="PVC that is being created or reverted")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def cancel(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What that would do, with a button."""
+    """Answers with what that would do, and a button."""
     row = cancelling.waiting(ctx.session, ctx.team()[0], name)
     if isinstance(row, Restore):
         cancelling.refuse(ctx.caller, row)

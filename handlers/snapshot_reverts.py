@@ -1,4 +1,4 @@
-"""The buttons that have a PVC put back in place."""
+"""The buttons of reverts in place."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -13,13 +13,13 @@ __all__ = ["snapshot"]
 
 @snapshot.button(answers.SAVE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot, once=True)
 def click_saved(ctx: Context, value: str) -> Reply:
-    """Asks for it, with a clone of what the PVC holds first."""
+    """Requests a revert, with a clone of the PVC first."""
     return _asked(ctx, value, saves=True)
 
 
 @snapshot.button(answers.NO_CLONE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot, once=True)
 def click_unsaved(ctx: Context, value: str) -> Reply:
-    """Asks for it, and loses what the PVC holds."""
+    """Requests a revert without a clone."""
     return _asked(ctx, value, saves=False)
 
 
@@ -29,7 +29,7 @@ def _of_revert(ctx: Context, row_id: str) -> str:
 
 @snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE, team=_of_revert)
 def click_cancel(ctx: Context, row_id: str) -> Reply:
-    """Cancels it from its card."""
+    """Cancels the revert of a card."""
     row = ctx.reverts.get(ctx.session, row_id)
     return answers.cancelling(ctx.reverts.cancel(ctx.session, ctx.caller, row, ctx.now))
 

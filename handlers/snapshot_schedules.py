@@ -1,4 +1,4 @@
-"""/snapshot schedule: snapshots of PVCs that are taken by the clock."""
+"""/snapshot schedule: take snapshots of PVCs on a schedule."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -13,16 +13,16 @@ __all__ = ["snapshot"]
 
 
 class Cron(Words):
-    """When something is done, as a pattern of cron."""
+    """A cron pattern."""
 
     word = "CRON"
-    form = 'a pattern of cron in quotes such as `"0 2 * * *"`'
+    form = 'a cron pattern in quotes such as `"0 2 * * *"`'
     example = "0 2 * * *"
 
 
 @snapshot.verb(
     "schedule",
-    "Take snapshots of a PVC by the clock, or change when",
+    "Take snapshots of a PVC on a schedule, or change the schedule",
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     repeats=True,
@@ -32,14 +32,14 @@ class Cron(Words):
         'schedule imagenet "0 */6 * * *" --max 28',
     ),
 )
-@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
-@snapshot.argument("cron", Cron(), help="When, in the team's zone, in quotes")
-@snapshot.option("--keep", KeepTime(), help="How long each is kept")
-@snapshot.option("--max", "most", WholeNumber(1, 1000), help="How many are kept; 14 without --keep")
-@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.argument("claim", ClaimName(), help="PVC of the team")
+@snapshot.argument("cron", Cron(), help="Cron pattern in the team's time zone, in quotes")
+@snapshot.option("--keep", KeepTime(), help="How long to keep each snapshot")
+@snapshot.option("--max", "most", WholeNumber(1, 1000), help="How many to keep (14 without --keep)")
+@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def schedule(ctx: Context, asked: Wish) -> Reply:
-    """When they are taken; one card follows all of them."""
+    """Answers when they are taken; one card shows all of them."""
     ctx.team()
     row = ctx.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)
     return answers.scheduled(row, following(row), ctx.words)
@@ -47,17 +47,17 @@ def schedule(ctx: Context, asked: Wish) -> Reply:
 
 @snapshot.verb(
     "unschedule",
-    "Take no more snapshots of a PVC by the clock",
+    "Stop taking snapshots of a PVC on a schedule",
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     repeats=True,
     examples=("unschedule imagenet",),
 )
-@snapshot.argument("claim", ClaimName(), help="Which PVC of the team")
-@snapshot.option("--cluster", ClusterName(), help="In which of the team's clusters")
+@snapshot.argument("claim", ClaimName(), help="PVC of the team")
+@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def unschedule(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What stays, and how to begin again."""
+    """Answers what stays, and how to start the schedule again."""
     ctx.team()
     row = ctx.schedules.find(ctx.session, ctx.caller, claim, cluster)
     return answers.unscheduled(
@@ -80,13 +80,13 @@ def click_unschedule(ctx: Context, row_id: str) -> Reply:
 
 @snapshot.verb(
     "schedules",
-    "Which snapshots are taken by the clock",
+    "The team's snapshot schedules",
     right=Right.SNAPSHOT_READ,
     examples=("schedules",),
 )
 @snapshot.option("--team", TeamName(), help=TEAM)
 def schedules(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table; schedules of snapscheduler are named below it."""
+    """Answers with a table; schedules of snapscheduler are listed below it."""
     name, _ = ctx.team()
     rows = ctx.schedules.listing(ctx.session, name)
     return answers.schedules(name, rows, ctx.schedules.strangers(name), ctx.words)

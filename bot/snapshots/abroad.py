@@ -1,4 +1,4 @@
-"""Whether a snapshot can be restored in another team's namespace: from what the watches show."""
+"""Checks whether a snapshot can be restored in another team's namespace, from the watches."""
 
 from bot.cluster import labels
 from bot.cluster.claims import TRIDENT
@@ -12,7 +12,10 @@ from bot.snapshots.tables import Snapshot
 def other_namespace(
     cluster: Cluster, snapshot: Snapshot, team: Team, *, is_read_only: bool
 ) -> str | None:
-    """The other team's namespace, None where it is the same; UserError says why it cannot be."""
+    """The other team's namespace, or None if it is the snapshot's own.
+
+    Raises UserError if the snapshot cannot be restored there.
+    """
     if snapshot.cluster not in team.reach:
         raise ConflictError(
             f"{snapshot.name} is in cluster {snapshot.cluster}, which that team does not use.",
@@ -23,13 +26,14 @@ def other_namespace(
         return None
     if is_read_only:
         raise UsageError(
-            "--read-only shows a snapshot in its own namespace only.", "Leave it out: it is copied."
+            "--read-only works only in the snapshot's own namespace.",
+            "Omit it: the new PVC is then a copy.",
         )
     if snapshot.driver != TRIDENT:
         raise ConflictError(
-            f"Kubernetes restores a snapshot in its own namespace only. Trident can do it in"
-            f" another one, and {snapshot.name} is of {snapshot.driver}.",
-            "Restore it here, and push what the others need as a dataset.",
+            f"Kubernetes restores a snapshot only in its own namespace. Trident can restore one in"
+            f" another namespace, but {snapshot.name} uses {snapshot.driver}.",
+            "Restore it here, then push what the other team needs as a dataset.",
         )
     claim = cluster.view.get(PVCS, snapshot.claim_name, snapshot.namespace)
     told = "" if claim is None else claim.metadata.annotations.get(labels.CLONED_TO, "")
@@ -37,8 +41,8 @@ def other_namespace(
         allow = ",".join(filter(None, (told, namespace)))
         raise ConflictError(
             f"PVC {snapshot.claim_name} does not allow clones in namespace {namespace}: its"
-            f" annotation {labels.CLONED_TO} does not name it.",
-            f"Who may change the PVC can allow it: kubectl annotate --overwrite pvc"
+            f" annotation {labels.CLONED_TO} does not list that namespace.",
+            f"Anyone who may change the PVC can allow it: kubectl annotate --overwrite pvc"
             f" {snapshot.claim_name} -n {snapshot.namespace} {labels.CLONED_TO}={allow}",
         )
     return namespace

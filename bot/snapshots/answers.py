@@ -1,4 +1,4 @@
-"""What is answered to those who ask about snapshots: pure."""
+"""Ephemeral answers of the snapshot commands. Pure: no I/O."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,25 +15,25 @@ from bot.snapshots.wording import mounting
 Words = Callable[[str], str]
 _MOST_ROWS, _MOST_STRANGERS = 25, 10
 _STATES = {
-    Phase.ASKED: "about to be taken",
-    Phase.TAKING: "being taken",
+    Phase.ASKED: "pending",
+    Phase.TAKING: "creating",
     Phase.READY: "ready",
-    Phase.DELETING: "being deleted",
+    Phase.DELETING: "deleting",
 }
 
 
 def taking(row: Snapshot, words: Words) -> Reply:
-    """That a snapshot is being taken."""
+    """The answer to `snapshot create`: the snapshot's name, and how long it is kept."""
     kept = (
-        join("It is kept until ", when(row.keep_until), ", and longer while it is the newest.")
+        join("It is kept until ", when(row.keep_until), ", or longer while it is the newest.")
         if row.keep_until is not None
-        else plain("It is kept until somebody deletes it.")
+        else plain("It is kept until it is deleted manually.")
     )
     show = code(words(f"snapshot show {row.name}"))
     return Reply(
         (
-            join("A snapshot of ", code(row.claim_name), " is being taken: ", code(row.name), "."),
-            join("Its card in this channel follows it, and so does ", show, ". ", kept),
+            join("Taking a snapshot of ", code(row.claim_name), ": ", code(row.name), "."),
+            join("Its card in this channel and ", show, " show the progress. ", kept),
         )
     )
 
@@ -44,23 +44,26 @@ def listed(
     of_others: tuple[Sequence[str], Sequence[str]],
     words: Words,
 ) -> Reply:
-    """A team's snapshots; `of_others` are snapshots that others made, and their schedules."""
+    """A table of a team's snapshots.
+
+    `of_others` are snapshots and schedules created outside Quartermaster.
+    """
     strangers, schedules = of_others
     lines: list[Markup] = []
     if not rows:
         take = code(words("snapshot create results"))
         lines.append(join(plain(f"{whose} has no snapshots. Take one: "), take))
     if len(rows) > _MOST_ROWS:
-        lines.append(plain(f"{len(rows) - _MOST_ROWS} older ones are not shown."))
+        lines.append(plain(f"{len(rows) - _MOST_ROWS} older snapshots are not shown."))
     if strangers:
         named = ", ".join(strangers[:_MOST_STRANGERS])
         more = len(strangers) - _MOST_STRANGERS
         also = f" and {more} more" if more > 0 else ""
-        lines.append(plain(f"Made by others, and left alone here: {named}{also}."))
+        lines.append(plain(f"Created outside Quartermaster and not managed here: {named}{also}."))
     if schedules:
         lines.append(foreign_line(schedules))
     table = Table(
-        ("Snapshot", "PVC", "State", "Shows (UTC)", "Size", "Kept until (UTC)", "Note"),
+        ("Snapshot", "PVC", "State", "Taken (UTC)", "Size", "Kept until (UTC)", "Note"),
         tuple(_cells(row) for row in rows[:_MOST_ROWS]),
     )
     return Reply(card=Card(f"Snapshots of {whose}", lines=tuple(lines),
@@ -68,23 +71,23 @@ def listed(
 
 
 def shown(card: Card, row: Snapshot, made: Sequence[Restore], lost: Sequence[str]) -> Reply:
-    """One snapshot with what was made from it."""
+    """One snapshot, with the PVCs created from it."""
     more = tuple(("Restored", _made(each)) for each in made)
     lines = tuple(sentence(each) for each in lost if row.is_live)
     return Reply(card=replace(card, facts=(*card.facts, *more), lines=(*card.lines, *lines)))
 
 
 def question(row: Snapshot, lost: Sequence[str]) -> Reply:
-    """What deleting a snapshot would do, with the button that does it."""
+    """What deleting a snapshot would lose, with the button that deletes it."""
     stays = row.deletion_policy == "Retain"
     store = (
-        "What the store has of it stays, and so does its price: its class says Retain."
+        "The storage snapshot is kept and billed: the deletion policy of its class is Retain."
         if stays
-        else "What the store has of it goes, too."
+        else "The storage snapshot is deleted too."
     )
     lines = (
         join("Deleting ", code(row.name), plain(f" loses the state of {row.claim_name} that it"
-             f" shows. This cannot be undone. {store}")),
+             f" holds. This cannot be undone. {store}")),
         *(sentence(each) for each in lost),
     )  # fmt: skip
     button = Button(DELETE, "Delete", row.id, "danger")
@@ -92,35 +95,35 @@ def question(row: Snapshot, lost: Sequence[str]) -> Reply:
 
 
 def leaving(row: Snapshot) -> Reply:
-    """That a snapshot is being deleted."""
-    return Reply((join(code(row.name), " is being deleted. Its card follows it."),))
+    """The answer to a click on Delete."""
+    return Reply((join("Deleting ", code(row.name), ". Its card shows the progress."),))
 
 
 def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
-    """Until when it stays now."""
+    """The answer to `snapshot pin`: until when the snapshot is pinned."""
     undo = code(words(f"snapshot unpin {row.name}"))
     return Reply(
         (
             join(code(row.name), " is pinned until ", when(until),
-                 ": nobody and nothing deletes it before."),
-            join(undo, " ends that."),
+                 " and cannot be deleted before then."),
+            join(undo, " removes the pin."),
         )
     )  # fmt: skip
 
 
 def unpinned(row: Snapshot, people: Sequence[str]) -> Reply:
-    """Whose pins ended."""
+    """The answer to `snapshot unpin`: whose pins were removed."""
     whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
     return Reply((join(code(row.name), " is no longer pinned by ", *whose, "."),))
 
 
 def restoring(row: Restore) -> Reply:
-    """That a PVC is being made."""
+    """The answer to `snapshot restore` and `snapshot clone`."""
     option = code(mounting(row.claim_name, is_read_only=row.is_read_only))
     return Reply(
         (
-            join("PVC ", code(row.claim_name), " is being made from ", code(row.source), "."),
-            join("Its card in this channel follows it. Then ", option, " mounts it."),
+            join("Creating PVC ", code(row.claim_name), " from ", code(row.source), "."),
+            join("Its card in this channel shows the progress. Then mount it with ", option, "."),
         )
     )
 

@@ -1,4 +1,4 @@
-"""Ends restores and clones before they are there: checked and written; nothing is called."""
+"""Cancels restores and clones in progress. Only writes rows; controllers do the rest."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from bot.snapshots.tables import RESTORE, Restore, lane
 
 
 def waiting(session: Session, team: str, name: str) -> Restore | Revert:
-    """The team's restore to a PVC of that name that has not ended; NotFoundError names others."""
+    """The team's restore or revert of a PVC that has not ended; NotFoundError lists others."""
     live = session.exec(
         select(Restore)
         .where(col(Restore.team) == team, col(Restore.ended_at).is_(None))
@@ -28,8 +28,8 @@ def waiting(session: Session, team: str, name: str) -> Restore | Revert:
         return found
     known = ", ".join(sorted({each.claim_name for each in named}))
     raise NotFoundError(
-        f"No restore to a PVC {name} of {team} is under way.",
-        f"There are those to: {known}." if known else "What is ready stays until you delete it.",
+        f"{team} has no restore to PVC {name} in progress.",
+        f"In progress: {known}." if known else "A PVC that is ready stays until you delete it.",
     )
 
 
@@ -37,36 +37,36 @@ def get(session: Session, row_id: str) -> Restore:
     """The restore of a button; NotFoundError where there is none."""
     row = session.get(Restore, row_id)
     if row is None:
-        raise NotFoundError("This restore is not known any more.")
+        raise NotFoundError("This restore no longer exists.")
     return row
 
 
 def refuse(caller: Caller, row: Restore) -> None:
     """UserError unless the caller may cancel it, and it is not too late."""
     if caller.team != row.team:
-        raise NotAllowedError(f"This restore belongs to {row.team}.", "Ask one of them.")
+        raise NotAllowedError(f"This restore belongs to {row.team}.", "Ask a member of that team.")
     if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
         raise NotAllowedError(
-            f"<@{row.person}> asked for it.",
-            "They can cancel it, and so can a lead of the team or an admin.",
+            f"<@{row.person}> requested this restore.",
+            "They, a lead of the team or an admin can cancel it.",
         )
     if not row.is_live:
-        raise ConflictError(f"PVC {row.claim_name} is not being made any more: {row.phase}.")
+        raise ConflictError(f"The restore to PVC {row.claim_name} has already ended: {row.phase}.")
     if row.run_id is not None:
         raise ConflictError(
-            f"Run {row.run} waits for PVC {row.claim_name}.", "Stop the run instead."
+            f"Run {row.run} is waiting for PVC {row.claim_name}.", "Stop the run instead."
         )
 
 
 def cancel(session: Session, caller: Caller, row: Restore, now: datetime) -> Restore:
-    """Has a PVC not made that is being made; what has its volume already stays."""
+    """Cancels the creation of a PVC; a PVC that already has its volume stays."""
     refuse(caller, row)
     actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
     return _cancel(session, row, caller.person, actor, now)
 
 
 def cancel_for_run(session: Session, row: Restore, person: str, now: datetime) -> Restore:
-    """Has the PVC not made that a run waited for which has ended; `person` ended it."""
+    """Cancels the creation of the PVC of a run that has ended; `person` ended the run."""
     actor = Actor(row.workspace_id, person, row.channel, row.team)
     return _cancel(session, row, person, actor, now)
 

@@ -1,4 +1,4 @@
-"""What is answered to those who cancel a restore: pure."""
+"""Ephemeral answers of `snapshot cancel`. Pure: no I/O."""
 
 from bot.slack.card import Button, Reply
 from bot.slack.markup import code, join, plain
@@ -9,26 +9,24 @@ from bot.snapshots.tables import Restore
 
 
 def question(row: Restore) -> Reply:
-    """What cancelling would do, with the button that does it."""
+    """What cancelling would do, with the button that cancels it."""
     lines = (
-        join("PVC ", code(row.claim_name), plain(f" is being made from {row.source}. Cancelled, it"
-             " is removed before it has a volume; if it gets one first, it stays.")),
+        join("PVC ", code(row.claim_name), plain(f" is being created from {row.source}. Cancelling"
+             " deletes it before it has a volume. If it gets a volume first, it stays.")),
     )  # fmt: skip
     return Reply(lines, buttons=(Button(CANCEL, "Cancel it", row.id, "danger"),), is_question=True)
 
 
 def question_in_place(row: Revert) -> Reply:
-    """What cancelling would do, with the button that does it."""
+    """What cancelling would do, with the button that cancels it."""
     lines = (
-        join("PVC ", code(row.claim_name), " is to be put back to ", code(row.snapshot),
-             ". Cancelled, it stays as it is, unless Trident has begun."),
+        join("PVC ", code(row.claim_name), " is to be reverted to ", code(row.snapshot),
+             ". Cancelling leaves it unchanged, unless Trident has started."),
     )  # fmt: skip
     button = Button(CANCEL_IN_PLACE, "Cancel it", row.id, "danger")
     return Reply(lines, buttons=(button,), is_question=True)
 
 
 def cancelled(row: Restore) -> Reply:
-    """That it is being cancelled."""
-    return Reply(
-        (join("PVC ", code(row.claim_name), " is not made any more. Its card follows it."),)
-    )
+    """The answer to a click on Cancel."""
+    return Reply((join("Cancelling PVC ", code(row.claim_name), ". Its card shows the progress."),))

@@ -1,4 +1,4 @@
-"""Snapshots as their cards: pure."""
+"""Cards of snapshots. Pure: no I/O."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -21,9 +21,9 @@ _TONES = {
 
 
 def snapshot_card(row: Snapshot, person: str, held: Sequence[str], now: datetime) -> Card:
-    """What the card of a snapshot says at this moment.
+    """The card of a snapshot.
 
-    `person` is the name of who took it, `held` are sentences on what keeps it.
+    `person` is the requester's name, `held` are sentences on what keeps the snapshot.
     """
     phase = Phase(row.phase)
     is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)
@@ -44,20 +44,20 @@ def _tone(row: Snapshot, phase: Phase) -> Tone:
 
 def _state(row: Snapshot, phase: Phase, now: datetime) -> str:
     if row.is_live and row.wanted == Wanted.DELETED:
-        return "Being deleted"
+        return "Deleting"
     match phase:
         case Phase.ASKED:
-            return "About to be taken"
+            return "Pending"
         case Phase.TAKING:
-            return f"Being taken for {format_duration(max(now - row.since, timedelta()))}"
+            return f"Creating for {format_duration(max(now - row.since, timedelta()))}"
         case Phase.READY:
             return "Ready"
         case Phase.DELETING:
-            return "Being deleted"
+            return "Deleting"
         case Phase.DELETED:
             return "Deleted"
         case Phase.FAILED:
-            return "Not taken"
+            return "Failed"
 
 
 def _lines(row: Snapshot, held: Sequence[str]) -> Iterator[Markup]:
@@ -65,13 +65,15 @@ def _lines(row: Snapshot, held: Sequence[str]) -> Iterator[Markup]:
         if line:
             yield sentence(line)
     if row.is_live and row.is_late:
-        yield plain("This is late: most drivers take seconds.")
+        yield plain("This is late. Most drivers take seconds.")
     if row.trouble and not row.is_cleared:
-        yield sentence(f"{row.trouble} It is tried again.")
+        yield sentence(f"{row.trouble} Retrying.")
     if row.is_live:
         yield from (sentence(each) for each in held)
     if row.phase in {Phase.DELETING, Phase.DELETED} and row.deletion_policy == "Retain":
-        yield plain("What the store has of it stays, and so does its price: its class says Retain.")
+        yield plain(
+            "The storage snapshot is kept and billed: the deletion policy of its class is Retain."
+        )
 
 
 def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
@@ -81,22 +83,22 @@ def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
     for reference, digest in row.data:
         yield "Data", join(code(reference), plain(f" {digest}" if digest else ""))
     if row.taken_at is not None:
-        yield "Shows", when(row.taken_at)
+        yield "Taken", when(row.taken_at)
     if row.size_bytes is not None:
         yield "Restored size", plain(f"at least {capacity(row.size_bytes)}")
-    yield "By", plain(person)
-    yield "Asked", when(row.asked_at)
+    yield "Requested by", plain(person)
+    yield "Requested", when(row.asked_at)
     if row.snapshot_class:
         yield "Class", plain(f"{row.snapshot_class} ({row.driver})")
     if row.is_live and row.phase != Phase.DELETING:
-        until = plain("somebody deletes it") if row.keep_until is None else when(row.keep_until)
+        until = plain("it is deleted manually") if row.keep_until is None else when(row.keep_until)
         yield "Kept until", until
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
 
 
 def _origin(row: Snapshot) -> Iterator[tuple[str, Markup]]:
-    """What had it taken."""
+    """The run or the schedule that had it taken."""
     if row.run:
         yield "Run", code(row.run)
     if row.slot is not None:
@@ -111,12 +113,12 @@ def _buttons(row: Snapshot) -> Iterator[Button]:
 
 def _delete(row: Snapshot) -> Confirm:
     shows = f" of {row.claim_name}" + (f" at the end of {row.run}" if row.run else "")
-    text = f"The state{shows} that it shows is lost. This cannot be undone."
+    text = f"The state{shows} in this snapshot is lost. This cannot be undone."
     return Confirm("Delete this snapshot?", text, "Delete it", "Keep it")
 
 
 _RESTORE = Confirm(
     "Restore this snapshot?",
-    "A new PVC is made from it, as large as the volume was. The old one is not touched.",
+    "This creates a new PVC from it, as large as the volume was. The old PVC is not changed.",
     "Restore it",
 )

@@ -1,4 +1,4 @@
-"""Whether snapshots can be taken as the cluster is set up: for `quartermaster doctor`."""
+"""Doctor checks of snapshots: the bot's rights and the snapshot classes of a cluster."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,9 +34,9 @@ _APPLY = "Apply deploy/kubernetes/10-access.yaml, and 20-teams.yaml for each tea
 
 
 def checks(settings: Settings, cluster: Cluster) -> Findings:
-    """The bot's rights and the classes, where there are snapshots.
+    """Findings on the bot's rights and the snapshot classes, if the cluster serves snapshots.
 
-    ClusterError when the cluster cannot be asked.
+    Raises ClusterError if the cluster cannot be reached.
     """
     if not cluster.served(SNAPSHOT):
         return
@@ -48,13 +48,13 @@ def checks(settings: Settings, cluster: Cluster) -> Findings:
     if missing:
         yield Finding(about, "failed", f"missing: {spelled(missing)}", _APPLY)
         return
-    yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
+    yield Finding(about, "ok", f"all {len(needed)} required rights are granted")
     yield from _abroad(cluster, namespaces)
     yield from _classes(settings.snapshots, cluster, about)
 
 
 def _needed(cluster: Cluster, namespaces: Sequence[str]) -> Iterator[Needed]:
-    """The rights that the bot needs, as far as it is served."""
+    """The rights that the bot needs for the resources that the cluster serves."""
     made: list[Resource[Any]] = [SNAPSHOTS]
     yield from _EVERYWHERE
     if cluster.served(SNAPSHOT_ACTIONS.group):
@@ -68,7 +68,7 @@ def _needed(cluster: Cluster, namespaces: Sequence[str]) -> Iterator[Needed]:
 
 
 def _abroad(cluster: Cluster, namespaces: Sequence[str]) -> Findings:
-    """Whether Trident can be let restore a snapshot of one team in the namespace of another."""
+    """Whether the bot may restore snapshots of one team in the namespace of another."""
     leave = VOLUME_REFERENCES
     if len(namespaces) < _SEVERAL or not cluster.served(leave.group):
         return
@@ -80,11 +80,11 @@ def _abroad(cluster: Cluster, namespaces: Sequence[str]) -> Findings:
         says = f"/snapshot restore --to TEAM needs: {spelled(missing)}"
         yield Finding(about, "warning", says, _APPLY_TRIDENT)
         return
-    yield Finding(about, "ok", f"all {len(needed)} rights for them are granted")
+    yield Finding(about, "ok", f"all {len(needed)} required rights are granted")
 
 
 def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:
-    """Whether each driver that makes volumes has one class to take snapshots by."""
+    """Whether each CSI driver of a storage class has exactly one snapshot class to use."""
     there = cluster.list(SNAPSHOT_CLASSES)
     drivers = {each.provisioner for each in cluster.list(STORAGE_CLASSES)}
     for driver in sorted({each.driver for each in there} & drivers | {*settings.classes}):
@@ -92,4 +92,4 @@ def _classes(settings: Snapshots, cluster: Cluster, about: str) -> Findings:
         if isinstance(found, Problem):
             yield Finding(f"{about} of {driver}", "failed", found.reason.rstrip("."), found.unblock)
         else:
-            yield Finding(f"{about} of {driver}", "ok", f"are taken by class {found.name}")
+            yield Finding(f"{about} of {driver}", "ok", f"use class {found.name}")

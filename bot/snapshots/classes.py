@@ -1,4 +1,4 @@
-"""Which snapshot class a PVC's driver has, and which access mode a storage class gives."""
+"""Chooses the snapshot class of a driver, and the access mode of a storage class."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ READ_WRITE_MANY, READ_WRITE_ONCE, READ_ONLY_MANY = (
 
 
 class Problem(NamedTuple):
-    """Why something cannot be, and who can mend it how."""
+    """Why something is impossible, and what to do about it."""
 
     reason: str
     unblock: str
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 def class_for(
     driver: str, there: Iterable[VolumeSnapshotClass], settings: Snapshots
 ) -> VolumeSnapshotClass | Problem:
-    """The class that snapshots of a driver's volumes are taken by, or why there is none."""
+    """The snapshot class for a driver's volumes, or why there is none."""
     found = {each.name: each for each in there}
     told = settings.classes.get(driver)
     if told is not None:
@@ -43,19 +43,19 @@ def class_for(
         return own[0]
     if own:
         return Problem(
-            f"None of the VolumeSnapshotClasses for {driver} is its default: {_names(own)}.",
+            f"The cluster has no default VolumeSnapshotClass for {driver}, only: {_names(own)}.",
             _SAY_WHICH,
         )
-    others = f" There are some for {', '.join(sorted({each.driver for each in found.values()}))}."
+    others = f" It has some for {', '.join(sorted({each.driver for each in found.values()}))}."
     return Problem(
-        f"The cluster has no VolumeSnapshotClass for {driver}, which this PVC's volume is of."
+        f"The cluster has no VolumeSnapshotClass for {driver}, the driver of this PVC's volume."
         f"{others if found else ''}",
-        "A platform admin has to make one.",
+        "A platform admin has to create one.",
     )
 
 
 def access_mode(kind: StorageClass, told: dict[str, str]) -> str:
-    """The widest access mode that a storage class can; `told` is what the settings say of some."""
+    """The widest access mode that a storage class supports; `told` are those in the settings."""
     mode = told.get(kind.name)
     return mode or (READ_WRITE_ONCE if kind.makes_disks else READ_WRITE_MANY)
 
@@ -66,15 +66,15 @@ def _told(
     kind = found.get(name)
     if kind is None:
         return Problem(
-            f"The cluster has no VolumeSnapshotClass {name}, which snapshots.classes of"
+            f"The cluster has no VolumeSnapshotClass {name}, which snapshots.classes in"
             f" quartermaster.yaml names for {driver}.",
-            "A platform admin has to make it, or to correct the setting.",
+            "A platform admin has to create it, or correct the setting.",
         )
     if kind.driver != driver:
         return Problem(
-            f"VolumeSnapshotClass {name} is of {kind.driver}, and the volume of this PVC is of"
+            f"VolumeSnapshotClass {name} is for {kind.driver}, but the volume of this PVC uses"
             f" {driver}.",
-            "A platform admin has to correct snapshots.classes of quartermaster.yaml.",
+            "A platform admin has to correct snapshots.classes in quartermaster.yaml.",
         )
     return kind
 
@@ -84,6 +84,6 @@ def _names(kinds: Iterable[VolumeSnapshotClass]) -> str:
 
 
 _SAY_WHICH = (
-    "A platform admin has to say which: by snapshots.classes in quartermaster.yaml, or by leaving"
-    " one default only."
+    "A platform admin has to choose one: set snapshots.classes in quartermaster.yaml, or leave"
+    " only one default."
 )

@@ -1,4 +1,4 @@
-"""Clones that save what a PVC holds before it is put back."""
+"""Clones that save the data of a PVC before it is reverted."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from bot.snapshots.tables import RESTORE, Restore, lane
 
 
 def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
-    """Has a PVC made that holds what the one to be put back holds now."""
+    """Begins a clone of the PVC that is to be reverted."""
     row_id = new_id()
     row = Restore(
         id=row_id,
@@ -31,7 +31,7 @@ def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
         storage_class=revert.storage_class,
         access_mode=revert.access_mode,
         size_bytes=revert.size_bytes,
-        # ONTAP puts no volume back as long as a clone depends on what it holds now.
+        # ONTAP refuses to revert a volume while a clone depends on its current data.
         is_split=True,
         asked_at=now,
         since=now,
@@ -44,7 +44,7 @@ def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
 
 
 def cancel_clone(session: Session, revert: Revert, now: datetime) -> None:
-    """Has the clone not made, unless it is there already."""
+    """Cancels the clone, unless it already exists."""
     row = session.get(Restore, revert.clone_id) if revert.clone_id is not None else None
     if row is None or not row.is_live:
         return

@@ -1,4 +1,4 @@
-"""Makes snapshots so: takes them, follows them, and deletes them when they are to go."""
+"""The controller of snapshots: creates VolumeSnapshots, follows them and deletes them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 SOON = timedelta(seconds=2)
 _SHOWN_ATTEMPTS = 2
 _FIRST, _LONGEST = timedelta(seconds=5), timedelta(minutes=1)
-# Watches tell of what changes; this is for what they may have missed.
+# Watches report changes; this catches what they may have missed.
 _DAILY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class World:
-    """What the controllers work with; `words` says how a command is typed."""
+    """What the controllers of snapshots need; `words` formats a command as it is typed."""
 
     database: Database
     clock: Clock
@@ -53,19 +53,19 @@ class World:
     words: Callable[[str], str]
 
     def cluster(self, name: str) -> Cluster:
-        """The cluster of that name; ClusterError while it is not configured."""
+        """The cluster of that name; raises ClusterError if it is not configured."""
         found = self.clusters.get(name)
         if found is None:
             raise ClusterError(
-                f"Cluster {name} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back for as long as it has snapshots.",
+                f"Cluster {name} is no longer in quartermaster.yaml.",
+                "A platform admin has to add it again for as long as it has snapshots.",
                 reason="Unreachable",
             )
         return found
 
 
 class SnapshotController:
-    """Keeps snapshots."""
+    """Reconciles snapshots."""
 
     kind = SNAPSHOT
 
@@ -73,7 +73,7 @@ class SnapshotController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a snapshot; ClusterError when the cluster did not let it."""
+        """Takes the next step for a snapshot; raises ClusterError if the cluster refuses it."""
         row = self._world.database.read(lambda session: session.get(Snapshot, row_id))
         if row is None or row.is_cleared or row.phase not in set(Phase):
             return Step(None)
@@ -90,11 +90,11 @@ class SnapshotController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows on the card why steps fail, from the second failure on."""
         note_trouble(session, session.get(Snapshot, row_id), trouble)
 
     def _act(self, cluster: Cluster, row: Snapshot, decision: Decision) -> Decision:
-        """Takes the step; what is to be recorded once it was taken."""
+        """Carries a decision out; returns the decision to record."""
         match decision:
             case Create(plan):
                 place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
@@ -109,7 +109,7 @@ class SnapshotController:
         return decision
 
     def _create(self, cluster: Cluster, row: Snapshot, decision: Create, kind: str) -> Decision:
-        """Makes the VolumeSnapshot. When its name is taken the next look tells by whom."""
+        """Creates the VolumeSnapshot. If its name is taken, the next step finds out by whom."""
         try:
             cluster.create(SNAPSHOTS, snapshot_of(row, kind, cluster.installation), row.namespace)
         except ClusterError as error:
@@ -121,7 +121,7 @@ class SnapshotController:
 
 
 def _look(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
-    """What the cluster shows; where it serves no snapshots any more, that none can be taken."""
+    """What the cluster shows; if it no longer serves snapshots, the problem instead of a plan."""
     try:
         return observe(cluster, row, settings)
     except ClusterError as error:
@@ -131,7 +131,7 @@ def _look(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
 
 
 def note_trouble(session: Session, row: Snapshot | Restore | None, trouble: Trouble) -> None:
-    """Notes on a row that its step failed more than once, so that its card says so."""
+    """Records on a row that its steps failed repeatedly, and refreshes its card."""
     if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
         return
     row.trouble = trouble.sentence
@@ -140,12 +140,12 @@ def note_trouble(session: Session, row: Snapshot | Restore | None, trouble: Trou
 
 
 def slower(since: datetime, now: datetime) -> datetime:
-    """When to look again at what takes seconds, minutes or hours."""
+    """When to check again; the longer it has taken, the later."""
     return now + min(max(_FIRST, (now - since) / 10), _LONGEST)
 
 
 def _again(row: Snapshot, decision: Decision, now: datetime) -> datetime | None:
-    """When to look again if nothing wakes the row before."""
+    """When to check again if nothing wakes the row earlier."""
     match decision:
         case Cleared():
             return None

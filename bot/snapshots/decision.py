@@ -1,4 +1,4 @@
-"""What to do next for a snapshot. Pure: no I/O."""
+"""Decides the next step for a snapshot. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,16 +11,16 @@ from bot.snapshots.tables import Phase, Snapshot, Wanted
 
 # Most drivers take seconds; those that copy into an object store take longer and say nothing.
 LATE_AFTER = timedelta(minutes=10)
-# So long it takes most drivers to delete one.
+# Most drivers delete a snapshot within this time.
 SLOW_AFTER = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the cluster shows.
+    """What the cluster shows of a snapshot.
 
-    `plan` is how it would be taken, where that was asked; `content` what it is bound to, once it
-    is ready; `users` why it has to stay, where it is to go.
+    `plan` is how it would be taken, if that was examined; `content` its VolumeSnapshotContent,
+    once it is ready; `users` why it has to stay, if it is to be deleted.
     """
 
     snapshot: VolumeSnapshot | None = None
@@ -37,14 +37,14 @@ class Rest:
 
 @dataclass(frozen=True)
 class Create:
-    """Make the VolumeSnapshot."""
+    """Create the VolumeSnapshot."""
 
     plan: Plan
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on, or stays."""
+    """Record the phase, and what is in the way."""
 
     phase: Phase
     obstacle: str = ""
@@ -52,7 +52,7 @@ class Follow:
 
 @dataclass(frozen=True)
 class Ready:
-    """PVCs can be made from it."""
+    """The snapshot is ready: PVCs can be created from it."""
 
     taken_at: datetime | None
     size_bytes: int | None
@@ -60,7 +60,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Fail:
-    """It was not taken; sentences say why, and what to do then."""
+    """The snapshot failed; sentences give the reason and what to do."""
 
     reason: str
     unblock: str = ""
@@ -75,28 +75,28 @@ class Delete:
 
 @dataclass(frozen=True)
 class Stay:
-    """It is needed, so it is not deleted; a sentence says why."""
+    """The snapshot is needed and is not deleted; a sentence gives the reason."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Gone:
-    """It is deleted; `why` where that was somebody else."""
+    """The snapshot is deleted; `why` is set if that happened outside Quartermaster."""
 
     why: str = ""
 
 
 @dataclass(frozen=True)
 class Linger:
-    """It is being deleted; a sentence says what that waits for."""
+    """The snapshot is being deleted; a sentence says what that waits for."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing of it is left."""
+    """Nothing of the snapshot is left in the cluster."""
 
 
 Decision = Rest | Create | Follow | Ready | Fail | Delete | Stay | Gone | Linger | Cleared
@@ -109,27 +109,27 @@ def decide(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decis
         return _after_the_end(row, found, now)
     if look.is_taken and row.uid is None:
         return Fail(
-            f"There is a VolumeSnapshot {row.name} in namespace {row.namespace} already that is"
-            " not ours, so nothing was touched.",
-            "Take it again: it gets another name.",
+            f"Namespace {row.namespace} already has a VolumeSnapshot {row.name} that Quartermaster"
+            " did not create. Nothing was changed.",
+            "Take another snapshot: it gets a different name.",
         )
     if row.wanted == Wanted.DELETED:
         return _deleting(row, found, look.users, now)
     if found is None:
         return _absent(row, look, now, within)
     if found.metadata.deletion_timestamp is not None:
-        said = f"Somebody is deleting it from the cluster. {waits_for(found)}".rstrip()
+        said = f"It is being deleted outside Quartermaster. {waits_for(found)}".rstrip()
         return Follow(Phase.DELETING, said) if row.phase in _WERE_READY else Fail(said)
     return _present(row, found, look, now, within)
 
 
 def is_late(row: Snapshot, now: datetime) -> bool:
-    """Whether it should have been taken by now."""
+    """Whether the snapshot should be ready by now."""
     return row.phase in {Phase.ASKED, Phase.TAKING} and now - row.asked_at > LATE_AFTER
 
 
 def waits_for(found: VolumeSnapshot) -> str:
-    """What keeps it from going, as a sentence."""
+    """What delays the deletion of a VolumeSnapshot, as a sentence."""
     kept = ", ".join(each.rpartition("/")[2] for each in found.metadata.finalizers)
     return f"{_STAYS} (finalizers: {kept})." if kept else ""
 
@@ -146,7 +146,7 @@ def _after_the_end(row: Snapshot, found: VolumeSnapshot | None, now: datetime) -
 
 def _lingering(row: Snapshot, found: VolumeSnapshot, now: datetime) -> Decision:
     is_slow = now - row.since > SLOW_AFTER
-    return Linger(f"It is not gone yet. {waits_for(found)}".rstrip() if is_slow else "")
+    return Linger(f"It still exists. {waits_for(found)}".rstrip() if is_slow else "")
 
 
 def _deleting(
@@ -163,18 +163,18 @@ def _deleting(
 
 def _absent(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decision:
     if row.phase in _WERE_READY:
-        return Gone("Somebody deleted it from the cluster.")
+        return Gone("It was deleted outside Quartermaster.")
     if row.uid is not None:
-        return Fail("Somebody deleted it from the cluster.", _AGAIN)
+        return Fail("It was deleted outside Quartermaster.", _AGAIN)
     match look.plan:
         case Problem(reason, unblock):
             return Fail(reason, unblock)
         case Plan() as plan if row.claim_uid and plan.claim_uid != row.claim_uid:
-            said = f"PVC {row.claim_name} is another one by now: the first was deleted."
-            return Fail(said, "Take a snapshot of the new one, if that is meant.")
+            said = f"PVC {row.claim_name} is now a different PVC: the original was deleted."
+            return Fail(said, "Take a snapshot of the new PVC, if you want one.")
         case Plan() if now - row.asked_at > within:
             lasted = format_duration(within)
-            return Fail(f"It could not be begun within {lasted}. {row.trouble}".rstrip(), _AGAIN)
+            return Fail(f"It could not be started within {lasted}. {row.trouble}".rstrip(), _AGAIN)
         case Plan() as plan:
             return Create(plan)
         case _:
@@ -190,7 +190,9 @@ def _present(
         return Follow(Phase.READY)
     if status.ready_to_use and look.content is not None:
         if look.content.spec.volume_snapshot_ref.uid != found.uid:
-            said = f"What it is bound to, {look.content.name}, belongs to another VolumeSnapshot."
+            said = (
+                f"Its VolumeSnapshotContent {look.content.name} belongs to another VolumeSnapshot."
+            )
             return Fail(said, _ADMIN)
         size = status.restore_size
         return Ready(status.creation_time, None if size is None else int(size))
@@ -200,8 +202,10 @@ def _present(
     return Follow(Phase.TAKING, error)
 
 
-# Without our wish to delete it, only what was ready is followed while it is being deleted.
+# If the deletion was not requested here, it is followed only for snapshots that were ready.
 _WERE_READY = {Phase.READY, Phase.DELETING}
-_STAYS = "It stays until its driver has deleted what the store has and no PVC is being made from it"
-_AGAIN = "Take another one."
-_ADMIN = "A platform admin has to look at the driver; then take another one."
+_STAYS = (
+    "It stays until its driver has deleted the storage snapshot and no PVC is being created from it"
+)
+_AGAIN = "Take another snapshot."
+_ADMIN = "A platform admin has to check the driver. Then take another snapshot."

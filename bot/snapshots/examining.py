@@ -1,4 +1,4 @@
-"""Whether a snapshot of a PVC can be taken: pure, from what the views show or live reads gave."""
+"""Checks whether a snapshot of a PVC can be taken, from watches or from live reads."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from bot.snapshots.classes import Problem, class_for
 
 
 class Around(NamedTuple):
-    """A PVC and what is around it; the snapshots are those of its namespace."""
+    """A PVC, its PersistentVolume, the snapshot classes, and the snapshots of its namespace."""
 
     claim: PersistentVolumeClaim | None
     volume: PersistentVolume | None
@@ -22,7 +22,7 @@ class Around(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a snapshot would be taken; `capacity_bytes` is how much fits on the volume."""
+    """How a snapshot would be taken; `capacity_bytes` is the size of the volume."""
 
     claim_uid: str
     storage_class: str
@@ -44,9 +44,9 @@ def in_view(cluster: Cluster, namespace: str, name: str) -> Around:
 
 
 def live(cluster: Cluster, namespace: str, name: str) -> Around:
-    """What the cluster has of a PVC at this moment; ClusterError when it cannot be told."""
+    """What the cluster shows of a PVC now, live; raises ClusterError if it cannot be read."""
     claim = cluster.get(PVCS, name, namespace)
-    # A volume is what it is from when it is bound: what the watch shows of it is enough.
+    # A PersistentVolume does not change once it is bound, so the watch is enough.
     volume = cluster.view.get(VOLUMES, claim.spec.volume_name) if claim is not None else None
     if claim is not None and claim.spec.volume_name and volume is None:
         named = f"metadata.name={claim.spec.volume_name}"
@@ -58,7 +58,7 @@ def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan |
     """How a team's snapshot of the PVC of that name would be taken, or why it cannot be."""
     claim = around.claim
     if claim is None:
-        return Problem(f"PVC {name} is not there any more.", "Name another PVC.")
+        return Problem(f"PVC {name} no longer exists.", "Name another PVC.")
     problem = not_theirs(claim, team) or _unfit(claim, around.volume)
     if problem is not None:
         return problem
@@ -71,7 +71,7 @@ def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan |
     most = settings.limits.get(driver)
     if most is not None and there >= most:
         return Problem(
-            f"PVC {claim.name} has {there} snapshots, and a volume of {driver} takes {most}.",
+            f"PVC {claim.name} has {there} snapshots; a volume of {driver} can have {most}.",
             "Delete some of them first.",
         )
     size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
@@ -79,7 +79,7 @@ def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan |
 
 
 def not_theirs(claim: PersistentVolumeClaim, team: str) -> Problem | None:
-    """That a PVC is not the team's, None where it is."""
+    """Why a PVC is not the team's own; None if it is."""
     foreign = foreign_claim(claim, team)
     if foreign is None:
         return None
@@ -87,17 +87,17 @@ def not_theirs(claim: PersistentVolumeClaim, team: str) -> Problem | None:
 
 
 def _unfit(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> Problem | None:
-    """Why the PVC itself cannot have one."""
+    """Why no snapshot of the PVC can be taken, from the PVC and its volume alone."""
     if claim.metadata.deletion_timestamp is not None:
         return Problem(f"PVC {claim.name} is being deleted.", "Name another PVC.")
     if claim.status.phase != "Bound" or volume is None:
         return Problem(
             f"PVC {claim.name} has no volume yet, so there is nothing to take a snapshot of.",
-            "Most get theirs when the first run mounts them.",
+            "Most PVCs get their volume when the first run mounts them.",
         )
     if volume.spec.csi is None:
         return Problem(
-            f"The volume of PVC {claim.name} is of no CSI driver, and only those take snapshots.",
-            "Copy what matters to a PVC of a storage class with a CSI driver.",
+            f"The volume of PVC {claim.name} has no CSI driver, which snapshots need.",
+            "Copy the data to a PVC whose storage class has a CSI driver.",
         )
     return None

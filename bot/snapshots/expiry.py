@@ -1,4 +1,4 @@
-"""Which snapshots go because their time is up."""
+"""Deletes expired snapshots."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from bot.snapshots.thinning import thin_out
 
 
 def expire(session: Session, now: datetime) -> None:
-    """Has those deleted whose time is up: never the newest of a PVC, and none that is held."""
+    """Marks expired snapshots for deletion, except the newest of a PVC and those that are held."""
     thin_out(session, now)
     due = session.exec(
         select(Snapshot)

@@ -1,4 +1,4 @@
-"""Finds snapshots and what is made from them."""
+"""Queries for snapshots, restores and reverts."""
 
 from collections.abc import Callable, Sequence
 
@@ -61,7 +61,7 @@ def of_run(session: Session, run_id: str) -> Snapshot | None:
 
 
 def for_run(session: Session, run_id: str) -> Restore | None:
-    """The PVC that is made for a run to start on."""
+    """The restore to the PVC that a run starts on."""
     return session.exec(select(Restore).where(col(Restore.run_id) == run_id)).first()
 
 
@@ -104,14 +104,14 @@ def under_way(session: Session, cluster: str, claim_uid: str) -> Snapshot | None
 
 
 def made_from(session: Session, snapshot_id: str) -> Sequence[Restore]:
-    """The PVCs that were made from a snapshot, or are being made."""
+    """The restores from a snapshot, also those in progress."""
     return session.exec(
         select(Restore).where(col(Restore.snapshot_id) == snapshot_id).order_by(col(Restore.id))
     ).all()
 
 
 def reverting(session: Session, cluster: str, namespace: str, claim: str) -> Revert | None:
-    """What is to put a PVC back, and has not ended."""
+    """The revert of a PVC that has not ended."""
     return session.exec(
         select(Revert).where(
             col(Revert.cluster) == cluster,
@@ -123,7 +123,7 @@ def reverting(session: Session, cluster: str, namespace: str, claim: str) -> Rev
 
 
 def all_reverting(session: Session, team: str) -> Sequence[Revert]:
-    """What is to put a team's PVCs back, and has not ended."""
+    """The reverts of a team's PVCs that have not ended."""
     return session.exec(
         select(Revert).where(col(Revert.team) == team, col(Revert.ended_at).is_(None))
     ).all()

@@ -1,4 +1,4 @@
-"""What is said in the thread of a snapshot's card, or a restore's, to who asked for it."""
+"""Thread replies of snapshots and restores, which mention the requester."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -13,19 +13,19 @@ from bot.snapshots.wording import mounting
 
 
 def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: datetime) -> None:
-    """That it is ready, or was not taken, once; whoever asked for it is mentioned."""
+    """Replies once that the snapshot is ready or failed, and mentions the requester."""
     of = plain(f"{row.claim_name}" + (f" at the end of {row.run}" if row.run else ""))
     if row.phase == Phase.READY:
-        shows = join(", as at ", when(row.taken_at)) if row.taken_at else plain("")
+        shows = join(", as of ", when(row.taken_at)) if row.taken_at else plain("")
         said = [
             join("The snapshot of ", of, " is ready: ", code(row.name), shows, "."),
-            join("To have it as a PVC: ", code(words(f"snapshot restore {row.name}"))),
+            join("To restore it to a new PVC: ", code(words(f"snapshot restore {row.name}"))),
         ]
         if row.run:
             again = code(words(f"train resubmit {row.run} --from-snapshot"))
             said.append(join(again, plain(f" starts {row.run} again from that state.")))
     else:
-        said = [join("No snapshot was taken of ", of, ". ", sentence(row.reason))]
+        said = [join("The snapshot of ", of, " failed. ", sentence(row.reason))]
         said += [sentence(row.unblock)] if row.unblock else []
     if row.run_id is not None:
         _say_of_run(session, row, said, now)
@@ -34,24 +34,24 @@ def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: dat
 
 
 def vanished(session: Session, row: Snapshot, now: datetime) -> None:
-    """That somebody else deleted it."""
-    said = [join(code(row.name), ": ", sentence(row.reason), " What it showed is lost.")]
+    """Replies that the snapshot was deleted outside Quartermaster."""
+    said = [join(code(row.name), ": ", sentence(row.reason), " The state that it held is lost.")]
     _say(session, row, "vanished", said, now, is_bad=True)
 
 
 def stayed(session: Session, row: Snapshot, why: str, now: datetime) -> None:
-    """That it was not deleted."""
+    """Replies that the snapshot was not deleted, and why."""
     said = [join(code(row.name), " was not deleted. ", sentence(why))]
     _say(session, row, f"stayed-{now.isoformat()}", said, now, is_bad=False)
 
 
 def restored(session: Session, row: Restore, words: Callable[[str], str], now: datetime) -> None:
-    """That a PVC is there, or was not made, once."""
+    """Replies once that the PVC of a restore is ready or failed."""
     if row.run_id is not None:
         _restored_for_run(session, row, now)
         return
     if row.phase == RestorePhase.FAILED:
-        said = [join("PVC ", code(row.claim_name), " was not made. ", sentence(row.reason))]
+        said = [join("PVC ", code(row.claim_name), " was not created. ", sentence(row.reason))]
         said += [sentence(row.unblock)] if row.unblock else []
         _say(session, row, "ended", said, now, is_bad=True)
         return
@@ -65,26 +65,27 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
 
 
 def cancelled(session: Session, row: Restore, now: datetime) -> None:
-    """That somebody else cancelled it."""
+    """Replies that another person cancelled the restore."""
     if row.cancelled_by != row.person:
-        said = [join("PVC ", code(row.claim_name), " is not made: ", sentence(row.reason))]
+        said = [join("PVC ", code(row.claim_name), " was not created: ", sentence(row.reason))]
         _say(session, row, "ended", said, now, is_bad=False)
 
 
 def _restored_for_run(session: Session, row: Restore, now: datetime) -> None:
-    """In the thread of the run, whose own end mentions its owner where it fails for that."""
+    """Replies in the run's thread; if the run fails because of it, its end mentions the owner."""
     is_bad = row.phase == RestorePhase.FAILED
-    end = join(" was not made. ", sentence(row.reason)) if is_bad else _holds(row)
+    end = join(" was not created. ", sentence(row.reason)) if is_bad else _holds(row)
     note = Note(RESTORE, (join("PVC ", code(row.claim_name), end),), owner=row.person)
     say_once(session, Subject(row.workspace_id, RUN, row.run_id or ""), row.channel, note, now)
 
 
 def _holds(row: Restore) -> Markup:
-    return plain(f" holds what {row.source} {'shows' if row.snapshot_id else 'held'}.")
+    of = "snapshot" if row.snapshot_id else "PVC"
+    return plain(f" is ready. It holds the data of {of} {row.source}.")
 
 
 def _say_of_run(session: Session, row: Snapshot, said: list[Markup], now: datetime) -> None:
-    """In the run's thread, whose end has mentioned its owner: only what fails does so again."""
+    """Replies in the run's thread; mentions the owner again only if the snapshot failed."""
     is_bad = row.phase == Phase.FAILED
     lines = (join(person(row.person), " ", said[0]), *said[1:]) if is_bad else tuple(said)
     note = Note(SNAPSHOT, lines, broadcast=is_bad, owner=row.person)
@@ -104,7 +105,7 @@ def _say(
     lines = (join(person(row.person), " ", said[0]), *said[1:])
     subject = row.subject
     if isinstance(row, Snapshot) and row.schedule_id is not None:
-        # It has no card of its own: one card tells of all snapshots of a schedule.
+        # It has no card of its own: one card shows all snapshots of a schedule.
         subject, purpose = Subject(row.workspace_id, SCHEDULE, row.schedule_id), row.id + purpose
     note = Note(purpose, lines, broadcast=is_bad, owner=row.person)
     say_once(session, subject, row.channel, note, now)

@@ -1,4 +1,4 @@
-"""What snapshots and the PVCs made from them are in the cluster."""
+"""Manifests of snapshots, restores and reverts."""
 
 import re
 from datetime import UTC, datetime
@@ -14,13 +14,13 @@ _LONGEST_SLUG = 30
 
 
 def object_name(claim: str, row_id: str) -> str:
-    """What the object of a row is called, so that a repeated step finds its own work."""
+    """The name of a row's object: the same each time, so that a repeated step finds it."""
     slug = re.sub(r"[^a-z0-9]+", "-", claim.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
     return f"{slug or 'pvc'}-{row_id[-10:]}"
 
 
 def scheduled_name(claim: str, slot: datetime, row_id: str) -> str:
-    """What the snapshot of a schedule is called: it says of when it is, in UTC."""
+    """The name of a scheduled snapshot, with the time of its slot in UTC."""
     slug, _, end = object_name(claim, row_id).rpartition("-")
     return f"{slug}-{slot.astimezone(UTC):%Y%m%d-%H%M}-{end}"
 
@@ -41,7 +41,7 @@ def snapshot_of(row: Snapshot, snapshot_class: str, installation: str) -> Manife
 
 
 def claim_of(row: Restore, installation: str) -> Manifest:
-    """The PVC of a row: from a snapshot, or from what another PVC holds now."""
+    """The PVC of a row: a restore from a snapshot, or a clone of another PVC."""
     source = {"kind": "PersistentVolumeClaim", "name": row.source}
     if row.snapshot_id is not None:
         source = {"apiGroup": GROUP, "kind": "VolumeSnapshot", "name": row.source}
@@ -66,18 +66,18 @@ def claim_of(row: Restore, installation: str) -> Manifest:
             labels.CLONED_FROM_NAMESPACE: row.source_namespace,
         }
     else:
-        # dataSource would be dropped in silence where the cluster does not know the kind.
+        # dataSource would be dropped silently if the cluster does not know the kind.
         spec["dataSourceRef"] = source
     return {"metadata": metadata, "spec": spec}
 
 
 def leave_name(row: Restore) -> str:
-    """What the leave of a namespace to clone from another one is called."""
+    """The name of the TridentVolumeReference that allows a clone from another namespace."""
     return object_name(row.of_claim, row.id)
 
 
 def leave_of(row: Restore, installation: str) -> Manifest:
-    """What Trident wants to see in a namespace before it clones from another one into it."""
+    """The TridentVolumeReference that Trident requires to clone from another namespace."""
     return {
         "metadata": {
             "name": leave_name(row),
@@ -89,12 +89,12 @@ def leave_of(row: Restore, installation: str) -> Manifest:
 
 
 def revert_name(row: Revert) -> str:
-    """What asks Trident to put a PVC back is called."""
+    """The name of the TridentActionSnapshotRestore of a revert."""
     return object_name(row.claim_name, row.id)
 
 
 def action_of(row: Revert, installation: str) -> Manifest:
-    """What asks Trident to put a PVC back; it has to be in the namespace of the PVC."""
+    """The TridentActionSnapshotRestore of a revert, in the namespace of the PVC."""
     return {
         "metadata": {
             "name": revert_name(row),
@@ -116,8 +116,8 @@ def _ours(row: Snapshot | Restore | Revert, label: str, installation: str) -> di
 
 
 def name_for_run(claim: str, run_id: str) -> str:
-    """What is called after a PVC and a run: the snapshot of its end, or the PVC it starts on."""
-    # A run may start on what was itself made so: the name does not grow each time.
+    """A name from a PVC and a run: of the snapshot of its end, or of the PVC it starts on."""
+    # A run may start on a PVC that has such a name already: names must not grow each time.
     return object_name(_OF_ROW.sub("", claim), run_id)
 
 

@@ -1,4 +1,4 @@
-"""Looks at snapshots in the cluster, live."""
+"""Reads the state of a snapshot from the cluster, live."""
 
 from collections.abc import Collection, Iterator
 
@@ -17,7 +17,7 @@ _KIND = "VolumeSnapshot"
 
 
 def observe(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
-    """What the cluster shows of a snapshot; ClusterError when it cannot be told."""
+    """What the cluster shows of a snapshot; raises ClusterError if it cannot be read."""
     found = cluster.get(SNAPSHOTS, row.name, row.namespace)
     if found is not None and not _is_ours(found, row, cluster.installation):
         return Look(found, is_taken=True)
@@ -37,7 +37,7 @@ def observe(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
 
 
 def _plan(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Problem | None:
-    """Of which PVC one is that was made before anybody wrote that down."""
+    """The plan of a VolumeSnapshot that was created before its PVC was recorded on the row."""
     is_known = bool(row.claim_uid) or not row.is_live
     return None if is_known else _examined(cluster, row, settings)
 
@@ -55,13 +55,13 @@ def users_of(name: str, claims: Collection[PersistentVolumeClaim]) -> Iterator[s
                    for each in sources):  # fmt: skip
             continue
         if claim.metadata.annotations.get(labels.READ_ONLY_CLONE) == "true":
-            yield f"PVC {claim.name} shows it and has no copy."
+            yield f"PVC {claim.name} shows it without a copy."
         elif claim.status.phase != "Bound":
-            yield f"PVC {claim.name} is being made from it."
+            yield f"PVC {claim.name} is being created from it."
 
 
 def _last(cluster: Cluster, row: Snapshot) -> Iterator[str]:
-    """Why a snapshot does not go because its time is up: rows may not know yet what went."""
+    """Why an expired snapshot stays: it is the newest in the cluster, which rows may not know."""
     if row.deleted_by is not None:
         return
     others = cluster.list(SNAPSHOTS, row.namespace)
@@ -81,6 +81,6 @@ def _is_newer(other: VolumeSnapshot, row: Snapshot, installation: str) -> bool:
 
 
 def _is_ours(found: VolumeSnapshot, row: Snapshot, installation: str) -> bool:
-    """Whether a VolumeSnapshot was made for this row by this installation."""
+    """Whether this installation created the VolumeSnapshot for this row."""
     marks = {labels.SNAPSHOT: row.id, labels.INSTALLATION: installation}
     return marks.items() <= found.labels.items() and row.uid in {None, found.uid}

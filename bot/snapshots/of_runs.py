@@ -1,4 +1,4 @@
-"""Snapshots that show the end of runs: looked at when a run is submitted, taken when it ends."""
+"""Snapshots of the ends of runs: checked when a run is submitted, taken when it ends."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from bot.snapshots.tables import SNAPSHOT, Snapshot
 
 @dataclass(frozen=True)
 class RunEnd:
-    """The end of a run, of which a PVC is to show the state.
+    """The end of a run whose PVC is to be snapshotted.
 
-    `data` are the versions of datasets that it read, each with its digest; `keep` None is as long
-    as the settings say.
+    `data` are the dataset versions that it read, each with its digest; with `keep` None the
+    snapshot is kept as long as the settings say.
     """
 
     workspace_id: str
@@ -45,7 +45,7 @@ class RunEnd:
 
 @dataclass(frozen=True)
 class Use:
-    """The PVC on which a run is to start, made from a snapshot."""
+    """A run that starts on a PVC restored from a snapshot."""
 
     run_id: str
     run: str
@@ -64,9 +64,9 @@ class RunSnapshots:
         self._restoring = RestoreService(settings, clusters)
 
     def refuse(self, caller: Caller, team: Team, claim: str, *, is_mounted: bool) -> None:
-        """UserError where the caller may take no snapshot of a PVC, or it can have none.
+        """Raises UserError if the caller may not take a snapshot of a PVC, or it cannot have one.
 
-        One that the run mounts may get its volume by that, so its storage class is looked at.
+        A PVC that the run mounts may get its volume only then, so its storage class is checked.
         """
         self._access.require(caller, Right.SNAPSHOT_CREATE)
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
@@ -79,14 +79,14 @@ class RunSnapshots:
             plan_of(cluster, caller.team or "", team, claim, settings)
 
     def refuse_class(self, caller: Caller, team: Team, storage_class: str) -> None:
-        """UserError where the caller may take no snapshot, or volumes of a class can have none."""
+        """Raises UserError if the caller may not take snapshots, or the class has none."""
         self._access.require(caller, Right.SNAPSHOT_CREATE)
         refuse_class(self._clusters[team.cluster], storage_class, self._settings().snapshots)
 
     def take(self, session: Session, end: RunEnd, now: datetime) -> Snapshot:
-        """Has the snapshot of a run's end taken, once however often this is asked.
+        """Begins the snapshot of a run's end; idempotent.
 
-        What the watches do not show by now its controller finds out, which tells what fails.
+        What the watches do not show yet is checked by the controller, which reports failures.
         """
         name = name_for_run(end.claim, end.run_id)
         there = finding.at(session, end.cluster, end.namespace, name)
@@ -120,24 +120,24 @@ class RunSnapshots:
         return row
 
     def refuse_restoring(self, caller: Caller, team: Team, row: Snapshot) -> None:
-        """UserError where the caller may not start a run on a snapshot, or it is not to be had."""
+        """Raises UserError if the caller may not start a run on a snapshot, or it is unusable."""
         self._access.require(caller, Right.SNAPSHOT_RESTORE)
         if not row.is_usable:
             raise unusable(row)
         if (row.cluster, row.namespace) != (team.cluster, team.namespace):
             raise ConflictError(
-                f"{row.name} is in namespace {row.namespace} of cluster {row.cluster}, and the run"
+                f"{row.name} is in namespace {row.namespace} of cluster {row.cluster}, but the run"
                 f" would be in {team.namespace} of {team.cluster}.",
-                "A run mounts PVCs of its own namespace only.",
+                "A run can mount only PVCs of its own namespace.",
             )
 
     def restore(
         self, session: Session, caller: Caller, snapshot_id: str, use: Use, now: datetime
     ) -> None:
-        """Has the PVC made that a run starts on; UserError says why not."""
+        """Begins the restore to the PVC that a run starts on; raises UserError if impossible."""
         row = session.get(Snapshot, snapshot_id)
         if row is None:
-            raise NotFoundError("The snapshot that it was to start on is not known any more.")
+            raise NotFoundError("The snapshot that the run should start from no longer exists.")
         made = self._restoring.restore(session, caller, row, Wish(use.claim), now)
         made.run_id, made.run = use.run_id, use.run
         session.add(made)

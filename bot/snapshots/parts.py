@@ -1,4 +1,4 @@
-"""What keeps and renders the rows of snapshots."""
+"""Exports the controllers and card renderers of snapshots, restores, schedules and reverts."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from bot.snapshots.schedule_renderer import ScheduleRenderer
 
 
 def controllers(world: World, approvals: Approvals, read_anew: ReadAnew) -> tuple[Controller, ...]:
-    """What keeps them; `read_anew` asks Slack about people before their word is acted upon."""
+    """The controllers; `read_anew` reads people from Slack before an approval is used."""
     return (
         SnapshotController(world),
         RestoreController(world),
@@ -30,7 +30,7 @@ def controllers(world: World, approvals: Approvals, read_anew: ReadAnew) -> tupl
 def renderers(
     clock: Clock, settings: Callable[[], Settings], approvals: Approvals
 ) -> tuple[Renderer, ...]:
-    """What renders their cards."""
+    """The renderers of their cards."""
     return (
         SnapshotRenderer(clock),
         RestoreRenderer(clock),

@@ -1,4 +1,4 @@
-"""Whether somebody's wish for a snapshot can be met, from what the watches show."""
+"""Checks a request for a snapshot against what the watches show."""
 
 from datetime import datetime, timedelta
 from typing import Literal
@@ -14,12 +14,12 @@ from bot.snapshots.tables import Snapshot
 
 
 def plan_of(cluster: Cluster, team_name: str, team: Team, claim: str, settings: Snapshots) -> Plan:
-    """How a team's snapshot of a PVC would be taken; UserError says why that cannot be."""
+    """How a team's snapshot of a PVC would be taken; raises UserError if it cannot be."""
     refuse_unserved(cluster)
     around = in_view(cluster, team.namespace, claim)
     if around.claim is None:
         near = closest(claim, [each.name for each in cluster.view.all(PVCS, team.namespace)])
-        look = f"Look: kubectl get pvc -n {team.namespace}"
+        look = f"List them: kubectl get pvc -n {team.namespace}"
         raise NotFoundError(
             f"There is no PVC {claim} in namespace {team.namespace}.",
             f"Did you mean {near}?" if near else look,
@@ -31,9 +31,9 @@ def plan_of(cluster: Cluster, team_name: str, team: Team, claim: str, settings: 
 
 
 def refuse_class(cluster: Cluster, storage_class: str, settings: Snapshots) -> None:
-    """ConflictError where volumes of a storage class take no snapshots.
+    """Raises ConflictError if volumes of a storage class cannot have snapshots.
 
-    What the view has not read yet is no reason to refuse.
+    What the watches have not read yet is not a reason to refuse.
     """
     refuse_unserved(cluster)
     kind = cluster.view.get(STORAGE_CLASSES, storage_class)
@@ -45,14 +45,14 @@ def refuse_class(cluster: Cluster, storage_class: str, settings: Snapshots) -> N
 
 
 def refuse_unserved(cluster: Cluster) -> None:
-    """ConflictError where a cluster takes no snapshots at all."""
+    """Raises ConflictError if a cluster does not serve snapshots."""
     if cluster.view.store(SNAPSHOTS).absent:
         problem = unserved(cluster.name)
         raise ConflictError(problem.reason, problem.unblock)
 
 
 def unserved(cluster: str) -> Problem:
-    """That a cluster takes no snapshots at all."""
+    """The problem that a cluster does not serve snapshots."""
     return Problem(
         f"Cluster {cluster} takes no snapshots: it serves no VolumeSnapshots.",
         "A platform admin has to install the CSI snapshot controller and its CRDs.",
@@ -62,13 +62,13 @@ def unserved(cluster: str) -> Problem:
 def kept_until(
     keep: timedelta | Literal["off"] | None, settings: Snapshots, now: datetime
 ) -> datetime | None:
-    """Until when a snapshot is kept; None for as long as nobody deletes it."""
+    """When a snapshot expires; None if it is kept until it is deleted."""
     kept = keep if keep is not None else settings.keep
     return None if kept == "off" else now + kept
 
 
 def note_plan(row: Snapshot, plan: Plan | None) -> None:
-    """Writes down which PVC a snapshot is of, unless that is known."""
+    """Records the PVC, class, driver and size of a snapshot, unless they are known."""
     if plan is None or row.claim_uid:
         return
     row.claim_uid, row.storage_class, row.driver, row.capacity_bytes = plan[:4]

@@ -1,4 +1,4 @@
-"""Writes what a look at a snapshot found into its row, and says what people must know."""
+"""Records the outcome of a step of a snapshot in its row, and posts replies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ from bot.snapshots.planning import note_plan
 from bot.snapshots.schedule_hearing import heard
 from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Snapshot, Wanted
 
-# After this it is tried again to delete what was needed when its time was up.
+# An expired snapshot that was still needed is tried again after this time.
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen."""
+    """One step: what was observed, and what was decided."""
 
     decision: Decision
     look: Look
@@ -43,7 +43,7 @@ class Findings:
 
 
 def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
-    """Brings the row up to date, and the card when it shows anything else now."""
+    """Updates the row, and refreshes the card if what it shows has changed."""
     row = session.get(Snapshot, row_id)
     if row is None:
         return
@@ -51,7 +51,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
     seen = found.look.snapshot
     if seen is not None and not found.look.is_taken:
         row.uid = seen.uid
-        # A step that died, or whose answer was lost, did not write it down.
+        # A step that died, or whose response was lost, has not recorded it.
         row.snapshot_class = seen.spec.volume_snapshot_class_name
     if isinstance(found.look.plan, Plan):
         note_plan(row, found.look.plan)
@@ -118,7 +118,7 @@ def _tell(session: Session, row: Snapshot, found: Findings, words: Callable[[str
         case Ready() | Fail():
             notes.ended(session, row, words, found.now)
         case Gone(why):
-            # Pins and what else held it say nothing any more.
+            # Pins and other holds are obsolete.
             for hold in holds.on(session, SNAPSHOT, row.id, found.now):
                 holds.let_go(session, (SNAPSHOT, row.id), (hold.subject_kind, hold.subject_id))
             if why:

@@ -1,4 +1,4 @@
-"""PVCs that are made from snapshots, as their cards: pure."""
+"""Cards of restores and clones. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,9 +22,9 @@ _TONES = {
 
 
 def restore_card(row: Restore, person: str, shows: datetime | None, now: datetime) -> Card:
-    """What the card of a PVC says at this moment.
+    """The card of a restore.
 
-    `person` is the name of who asked for it, `shows` the moment that its snapshot shows.
+    `person` is the requester's name, `shows` when its snapshot was taken.
     """
     phase = RestorePhase(row.phase)
     is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)
@@ -45,18 +45,18 @@ def _tone(row: Restore, phase: RestorePhase) -> Tone:
 
 def _state(row: Restore, phase: RestorePhase, now: datetime) -> str:
     if row.is_live and row.cancelled_by is not None:
-        return "Being cancelled"
+        return "Cancelling"
     match phase:
         case RestorePhase.ASKED:
-            return "About to be made"
+            return "Pending"
         case RestorePhase.MAKING:
-            return f"Being made for {format_duration(max(now - row.since, timedelta()))}"
+            return f"Creating for {format_duration(max(now - row.since, timedelta()))}"
         case RestorePhase.WAITING:
-            return "Made when a run mounts it"
+            return "Waiting for a run to mount it"
         case RestorePhase.READY:
             return "Ready"
         case RestorePhase.FAILED:
-            return "Not made"
+            return "Failed"
         case RestorePhase.CANCELLED:
             return "Cancelled"
 
@@ -67,29 +67,31 @@ def _lines(row: Restore, phase: RestorePhase) -> Iterator[Markup]:
             yield sentence(line)
     if phase is RestorePhase.WAITING:
         yield plain(
-            f"{row.storage_class} makes volumes only for a pod (WaitForFirstConsumer): the first"
-            " run that mounts it gets it."
+            f"{row.storage_class} creates volumes only for a pod (WaitForFirstConsumer): the volume"
+            " is created when the first run mounts this PVC."
         )
     if row.is_read_only and phase not in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
-        yield plain("It is the snapshot itself, without a copy, so the snapshot stays as long.")
+        yield plain(
+            "It is the snapshot itself, not a copy: the snapshot stays as long as this PVC."
+        )
     if row.is_live and row.is_late:
-        yield plain("This is late: its driver should have made it by now.")
+        yield plain("This is late. Its driver should have created it by now.")
     if row.trouble and not row.is_cleared:
-        yield sentence(f"{row.trouble} It is tried again.")
+        yield sentence(f"{row.trouble} Retrying.")
 
 
 def _facts(row: Restore, person: str, shows: datetime | None) -> Iterator[tuple[str, Markup]]:
     yield "PVC", code(f"{row.namespace}/{row.claim_name}")
     yield "From", code(row.source)
     if row.snapshot_id is not None:
-        yield "Of", code(row.of_claim)
+        yield "Snapshot of", code(row.of_claim)
     if shows is not None:
-        yield "Shows", when(shows)
+        yield "Taken", when(shows)
     yield "Volume", plain(f"{capacity(row.size_bytes)} on {row.storage_class}, {row.access_mode}")
     if row.run:
         yield "For", code(f"run {row.run}")
-    yield "By", plain(person)
-    yield "Asked", when(row.asked_at)
+    yield "Requested by", plain(person)
+    yield "Requested", when(row.asked_at)
     if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
         yield "Mount it", code(mounting(row.claim_name, is_read_only=row.is_read_only))
     if row.ended_at is not None:
@@ -103,7 +105,7 @@ def _buttons(row: Restore) -> Iterator[Button]:
 
 _CANCEL = Confirm(
     "Cancel this?",
-    "The PVC is removed before it has a volume. One that has got it meanwhile stays.",
+    "The PVC is deleted before it has a volume. If it gets a volume first, it stays.",
     "Cancel it",
-    "Go on",
+    "Continue",
 )

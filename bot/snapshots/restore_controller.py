@@ -1,4 +1,4 @@
-"""Makes PVCs from snapshots so, follows them, and lets go of what they were made from."""
+"""The controller of restores: creates PVCs, follows them and releases their snapshots."""
 
 from datetime import datetime, timedelta
 
@@ -30,12 +30,12 @@ from bot.snapshots.restore_recording import Findings, record
 from bot.snapshots.tables import RESTORE, Restore, RestorePhase
 from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
-# Watches tell of what changes; this is for what they may have missed.
+# Watches report changes; this catches what they may have missed.
 _RARELY = timedelta(hours=1)
 
 
 class RestoreController:
-    """Keeps PVCs that are made from snapshots."""
+    """Reconciles restores and clones."""
 
     kind = RESTORE
 
@@ -43,7 +43,7 @@ class RestoreController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a PVC; ClusterError when the cluster did not let it."""
+        """Takes the next step for a restore; raises ClusterError if the cluster refuses it."""
         row = self._world.database.read(lambda session: session.get(Restore, row_id))
         if row is None or row.is_cleared or row.phase not in set(RestorePhase):
             return Step(None)
@@ -60,11 +60,11 @@ class RestoreController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows on the card why steps fail, from the second failure on."""
         note_trouble(session, session.get(Restore, row_id), trouble)
 
     def _act(self, cluster: Cluster, row: Restore, decision: Decision) -> Decision:
-        """Takes the step; what is to be recorded once it was taken."""
+        """Carries a decision out; returns the decision to record."""
         match decision:
             case Create():
                 place = ClaimPlace(row.cluster, row.namespace, row.of_claim)
@@ -81,7 +81,7 @@ class RestoreController:
         return decision
 
     def _create(self, cluster: Cluster, row: Restore) -> Decision:
-        """Makes the PVC. When its name is taken the next look tells by whom."""
+        """Creates the PVC. If its name is taken, the next step finds out by whom."""
         try:
             if row.source_namespace is not None:
                 _give_leave(cluster, row)
@@ -95,7 +95,7 @@ class RestoreController:
 
 
 def _give_leave(cluster: Cluster, row: Restore) -> None:
-    """Lets Trident clone from the other namespace; said twice is as once."""
+    """Allows Trident to clone from the other namespace; idempotent."""
     try:
         cluster.create(VOLUME_REFERENCES, leave_of(row, cluster.installation), row.namespace)
     except ClusterError as error:
@@ -104,7 +104,7 @@ def _give_leave(cluster: Cluster, row: Restore) -> None:
 
 
 def _take_leave(cluster: Cluster, row: Restore) -> None:
-    """Removes what was said for this PVC alone."""
+    """Deletes the TridentVolumeReference of this restore."""
     found = cluster.get(VOLUME_REFERENCES, leave_name(row), row.namespace)
     marks = {labels.RESTORE: row.id, labels.INSTALLATION: cluster.installation}
     if found is not None and marks.items() <= found.labels.items():
@@ -112,7 +112,7 @@ def _take_leave(cluster: Cluster, row: Restore) -> None:
 
 
 def _again(row: Restore, decision: Decision, now: datetime) -> datetime | None:
-    """When to look again if nothing wakes the row before."""
+    """When to check again if nothing wakes the row earlier."""
     match decision:
         case Cleared():
             return None

@@ -1,4 +1,4 @@
-"""What to do next for a PVC that is made from a snapshot. Pure: no I/O."""
+"""Decides the next step for a restore. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,11 +12,11 @@ LATE_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Look:
-    """What the cluster shows.
+    """What the cluster shows of a restore.
 
-    `has_source` says whether it is there what the PVC is made from, `is_for_a_pod` whether its
-    class makes a volume only for a pod, and `warning` is what Kubernetes warned of last. `users`
-    are the pods that wait for it, looked for where it is cancelled.
+    `has_source` says whether the snapshot or PVC it is created from exists, `is_for_a_pod`
+    whether its class creates a volume only for a pod. `warning` is the last event of type Warning.
+    `users` are the pods that wait for the PVC, read only if the restore is cancelled.
     """
 
     claim: PersistentVolumeClaim | None = None
@@ -34,12 +34,12 @@ class Rest:
 
 @dataclass(frozen=True)
 class Create:
-    """Make the PVC."""
+    """Create the PVC."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on."""
+    """Record the phase, and what is in the way."""
 
     phase: RestorePhase
     obstacle: str = ""
@@ -47,12 +47,12 @@ class Follow:
 
 @dataclass(frozen=True)
 class Ready:
-    """It has its volume."""
+    """The PVC has its volume."""
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It was not made; sentences say why, and what to do then."""
+    """The restore failed; sentences give the reason and what to do."""
 
     reason: str
     unblock: str = ""
@@ -60,46 +60,46 @@ class Fail:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the PVC, which holds nothing."""
+    """Delete the PVC, which has no volume yet."""
 
     uid: str
 
 
 @dataclass(frozen=True)
 class Cancelled:
-    """It is not made any more, and nothing of it is there."""
+    """The restore is cancelled, and its PVC does not exist."""
 
 
 @dataclass(frozen=True)
 class Keep:
-    """It is made all the same; a sentence says why it is not cancelled."""
+    """The restore continues; a sentence says why it is not cancelled."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Linger:
-    """It is being deleted, or shows a snapshot for as long as it is there."""
+    """The PVC is being deleted, or is read-only and holds its snapshot while it exists."""
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing is left to be done; what it was made from is let go of."""
+    """Nothing is left to do; the hold on the source is released."""
 
 
 Decision = Rest | Create | Follow | Ready | Fail | Delete | Cancelled | Keep | Linger | Cleared
 
 
 def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
-    """The next step for a PVC that has to be made `within` that time."""
+    """The next step for a restore, whose PVC has to be ready `within` that time."""
     if not row.is_live:
         return _after_the_end(row, look)
     if row.cancelled_by is not None:
         return _cancelled(look)
     if look.is_taken and row.uid is None:
         return Fail(
-            f"There is a PVC {row.claim_name} in namespace {row.namespace} already that is not"
-            " ours, so nothing was touched.",
+            f"Namespace {row.namespace} already has a PVC {row.claim_name} that Quartermaster did"
+            " not create. Nothing was changed.",
             "Choose another name: --as NAME.",
         )
     if look.claim is None or look.is_taken:
@@ -116,19 +116,19 @@ def _cancelled(look: Look) -> Decision:
     if claim.metadata.deletion_timestamp is not None:
         return Linger()
     if look.users:
-        return Keep(f"It was not cancelled, because pods wait for it: {', '.join(look.users)}.")
+        return Keep(f"It was not cancelled because pods wait for it: {', '.join(look.users)}.")
     return Delete(claim.uid)
 
 
 def _absent(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
     if row.uid is not None:
-        return Fail("Somebody deleted it before it was there.", _AGAIN)
+        return Fail("It was deleted outside Quartermaster before it was ready.", _AGAIN)
     what = "snapshot" if row.snapshot_id else "PVC"
     if not look.has_source:
-        return Fail(f"The {what} {row.source} that it was to be made from is gone.")
+        return Fail(f"The {what} {row.source} that it should be created from no longer exists.")
     if now - row.asked_at > within:
         lasted = format_duration(within)
-        return Fail(f"It could not be begun within {lasted}. {row.trouble}".rstrip(), _AGAIN)
+        return Fail(f"It could not be started within {lasted}. {row.trouble}".rstrip(), _AGAIN)
     return Create()
 
 
@@ -137,7 +137,7 @@ def _present(
 ) -> Decision:
     now, within = time
     if claim.metadata.deletion_timestamp is not None:
-        return Fail("Somebody is deleting it.", _AGAIN)
+        return Fail("It is being deleted outside Quartermaster.", _AGAIN)
     if claim.status.phase == "Bound":
         return Ready()
     if look.is_for_a_pod:
@@ -149,7 +149,7 @@ def _present(
 
 
 def is_late(row: Restore, now: datetime) -> bool:
-    """Whether it should be there by now."""
+    """Whether the PVC should be ready by now."""
     return row.phase in {RestorePhase.ASKED, RestorePhase.MAKING} and now - row.since > LATE_AFTER
 
 
@@ -159,12 +159,12 @@ def _after_the_end(row: Restore, look: Look) -> Decision:
     claim = None if look.is_taken else look.claim
     if row.phase == RestorePhase.READY:
         return Linger() if row.is_read_only and claim is not None else Cleared()
-    # Bound at the last moment: it holds what was asked for, and is left to its owner.
+    # Bound at the last moment: it holds the requested data, and is left to its owner.
     if claim is None or claim.status.phase == "Bound":
         return Cleared()
     return Delete(claim.uid) if claim.metadata.deletion_timestamp is None else Linger()
 
 
 _AGAIN = "Restore it again."
-_ADMIN = "A platform admin has to look at the driver; then restore it again."
-"""What to do where a driver does not make it."""
+_ADMIN = "A platform admin has to check the driver. Then restore it again."
+"""The hint if the driver does not create the volume."""

@@ -1,4 +1,4 @@
-"""Looks at PVCs that are made from snapshots, live."""
+"""Reads the state of a restore from the cluster, live."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _LATE = "WaitForFirstConsumer"
 
 
 def observe(cluster: Cluster, row: Restore) -> Look:
-    """What the cluster shows of a PVC; ClusterError when it cannot be told."""
+    """What the cluster shows of a restore; raises ClusterError if it cannot be read."""
     claim = cluster.get(PVCS, row.claim_name, row.namespace)
     if claim is not None and not _is_ours(claim, row, cluster.installation):
         return Look(claim, is_taken=True)
@@ -46,7 +46,7 @@ def _users(cluster: Cluster, row: Restore) -> tuple[str, ...]:
 
 
 def _has_source(cluster: Cluster, row: Restore) -> bool:
-    """Whether what it is made from is there and the one that was meant."""
+    """Whether its source exists and is still the same object."""
     resource: Resource[Any] = SNAPSHOTS if row.snapshot_id is not None else PVCS
     found = cluster.get(resource, row.source, row.source_namespace or row.namespace)
     if found is None or found.metadata.deletion_timestamp is not None:
@@ -61,6 +61,6 @@ def _waits_for_a_pod(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_ours(claim: PersistentVolumeClaim, row: Restore, installation: str) -> bool:
-    """Whether a PVC was made for this row by this installation."""
+    """Whether this installation created the PVC for this row."""
     marks = {labels.RESTORE: row.id, labels.INSTALLATION: installation}
     return marks.items() <= claim.labels.items() and row.uid in {None, claim.uid}

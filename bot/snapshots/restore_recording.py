@@ -1,4 +1,4 @@
-"""Writes what a look at a PVC found into its row, and says what people must know."""
+"""Records the outcome of a step of a restore in its row, and posts replies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from bot.snapshots.tables import RUN, Restore, RestorePhase, Snapshot, lane
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen."""
+    """One step: what was observed, and what was decided."""
 
     decision: Decision
     look: Look
@@ -36,7 +36,7 @@ class Findings:
 
 
 def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
-    """Brings the row up to date, and the card when it shows anything else now."""
+    """Updates the row, and refreshes the card if what it shows has changed."""
     row = session.get(Restore, row_id)
     if row is None:
         return

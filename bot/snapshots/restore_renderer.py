@@ -1,4 +1,4 @@
-"""Renders the cards of PVCs that are made from snapshots."""
+"""Renders the cards of restores."""
 
 from sqlmodel import Session
 
@@ -10,7 +10,7 @@ from bot.snapshots.tables import RESTORE, Restore, Snapshot
 
 
 class RestoreRenderer:
-    """Renders PVCs that are made from snapshots."""
+    """Renders restores and clones."""
 
     kind = RESTORE
 

@@ -1,4 +1,4 @@
-"""Has PVCs made from snapshots, or from other PVCs: checked and written; nothing is called."""
+"""Begins restores and clones. Only checks and writes rows; controllers do the rest."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Wish:
-    """A PVC as somebody asks for it; what is None is as it was."""
+    """The requested PVC of a restore; None keeps the value of the source."""
 
     name: str | None = None
     size_bytes: int | None = None
@@ -39,7 +39,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a PVC is made from, `into` which other namespace; an unknown `driver` is empty."""
+    """The source of a restore; `into` is the target namespace if it is another one."""
 
     snapshot_id: str | None
     name: str
@@ -54,10 +54,9 @@ class _Source:
 
 
 class RestoreService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before.
+    The right of a `Caller` to use the verb was checked before.
     """
 
     def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
@@ -73,14 +72,15 @@ class RestoreService:
         now: datetime,
         target: Caller | None = None,
     ) -> Restore:
-        """Has a PVC made from a snapshot, which is held for it; UserError says why not.
+        """Begins the restore of a snapshot, which it holds; raises UserError if impossible.
 
-        `target` is the same person as who they are to another team, where it is made for that.
+        `target` is the caller as a member of the other team that the PVC is created for.
         """
         if caller.team != snapshot.team:
             raise NotAllowedError(
-                f"{snapshot.name} belongs to {snapshot.team}, and is restored in its namespace.",
-                "Ask one of them.",
+                f"{snapshot.name} belongs to {snapshot.team}, and is restored in that team's"
+                " namespace.",
+                "Ask a member of that team.",
             )
         if not snapshot.is_usable:
             raise unusable(snapshot)
@@ -113,14 +113,14 @@ class RestoreService:
         now: datetime,
         cluster: str | None = None,
     ) -> Restore:
-        """Has a PVC made that holds what another one holds now; UserError says why not."""
+        """Begins a clone of a PVC; raises UserError if impossible."""
         team = self._settings().teams[caller.team or ""]
         team = bound(caller.team or "", team, cluster)
         around = in_view(self._clusters[team.cluster], team.namespace, claim)
         if around.claim is None:
             raise NotFoundError(
                 f"There is no PVC {claim} in namespace {team.namespace}.",
-                f"Look: kubectl get pvc -n {team.namespace}",
+                f"List them: kubectl get pvc -n {team.namespace}",
             )
         problem = not_theirs(around.claim, caller.team or "")
         if problem is not None:
@@ -128,8 +128,8 @@ class RestoreService:
         csi = around.volume.spec.csi if around.volume is not None else None
         if around.claim.status.phase != "Bound" or csi is None:
             raise ConflictError(
-                f"PVC {claim} has no volume of a CSI driver, and only those are cloned.",
-                "Most get theirs when the first run mounts them.",
+                f"PVC {claim} has no volume of a CSI driver, which clones need.",
+                "Most PVCs get their volume when the first run mounts them.",
             )
         least = int(around.claim.status.capacity.get("storage") or 0)
         source = _Source(
@@ -189,37 +189,37 @@ class RestoreService:
         ).first()
         if live is not None:
             raise ConflictError(
-                f"PVC {name} is being made already, for <@{live.person}>.",
-                f"Its card in <#{live.channel}> follows it. For another one: --as NAME.",
+                f"PVC {name} is already being created for <@{live.person}>.",
+                f"Its card in <#{live.channel}> shows the progress. For another PVC: --as NAME.",
             )
         if self._clusters[cluster].view.get(PVCS, name, namespace) is not None:
             raise ConflictError(
-                f"Namespace {namespace} has a PVC {name} already. Nothing was touched.",
+                f"Namespace {namespace} already has a PVC {name}. Nothing was changed.",
                 "Choose another name: --as NAME.",
             )
 
     def _class(self, source: _Source, wish: Wish) -> StorageClass:
-        """The storage class of the new PVC, which the same driver has to make volumes of."""
+        """The storage class of the new PVC, which has to use the driver of the source."""
         view = self._clusters[source.cluster].view
         name = wish.storage_class or source.storage_class
         kind = view.get(STORAGE_CLASSES, name)
         of_driver = sorted(
             each.name for each in view.all(STORAGE_CLASSES) if each.provisioner == source.driver
         )
-        which = f"Those of {source.driver}: {', '.join(of_driver) or 'none'}; --class names one."
+        which = f"Choose one of {source.driver} with --class: {', '.join(of_driver) or 'none'}."
         if kind is None:
             raise UsageError(f"The cluster has no storage class {name}.", which)
         if kind.provisioner != source.driver:
             raise UsageError(
-                f"Storage class {name} is of {kind.provisioner}, and {source.name} is of"
-                f" {source.driver}: only that driver can make volumes from it.",
+                f"Storage class {name} uses {kind.provisioner}, but {source.name} is of"
+                f" {source.driver}: only that driver can create volumes from it.",
                 which,
             )
         if wish.is_read_only and source.driver != TRIDENT:
             raise ConflictError(
-                f"Only Trident shows a snapshot without copying it; {source.name} is of"
+                f"Only Trident can show a snapshot without copying it. {source.name} uses"
                 f" {source.driver}.",
-                "Leave --read-only out: the new PVC is a copy then.",
+                "Omit --read-only: the new PVC is then a copy.",
             )
         return kind
 
@@ -230,27 +230,27 @@ class RestoreService:
 
 
 def unusable(row: Snapshot) -> ConflictError:
-    """That no PVC can be made from a snapshot at present."""
+    """The error that a snapshot cannot be restored at present."""
     return ConflictError(
         f"{row.name} cannot be restored: it is not ready, or is being deleted.",
-        "Its card says how it stands.",
+        "Its card shows its state.",
     )
 
 
 def _size(source: _Source, wish: Wish) -> int:
-    """How large it is to be, in bytes; UsageError where that is too small."""
+    """The size of the new PVC in bytes; raises UsageError if it is too small."""
     size = wish.size_bytes or source.least_bytes
     if size < source.least_bytes:
         raise UsageError(
             f"{capacity(size)} is less than what {source.name} needs:"
             f" {capacity(source.least_bytes)}.",
-            "Leave --size out, or ask for as much or more.",
+            "Omit --size, or ask for at least that much.",
         )
     return size
 
 
 def _begin(session: Session, caller: Caller, row: Restore, now: datetime) -> None:
-    """Has a PVC made that was written down, with its card."""
+    """Stores a new restore with its card, and wakes its controller."""
     session.add(row)
     session.flush()
     verb = "restore" if row.snapshot_id is not None else "clone"

@@ -1,4 +1,4 @@
-"""What is answered to those who have a PVC put back in place: pure."""
+"""Ephemeral answers of `snapshot restore --in-place`. Pure: no I/O."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,30 +13,31 @@ SAVE, NO_CLONE = "snapshot.revert-saved", "snapshot.revert-unsaved"
 
 
 def offered(offer: Offer, now: datetime) -> Reply:
-    """What it would do, with a button that saves first, and one that does not."""
+    """What a revert would do, with a button that clones first and one that does not."""
     row = offer.snapshot
     shows = row.taken_at or row.asked_at
     lasted = format_duration(max(now - shows, timedelta()))
     value = f"{row.id}:{offer.why}"
-    plain_one = Button(NO_CLONE, "Ask, without a clone", value, "danger")
-    saving = Button(SAVE, "Clone it first, and ask", value, "primary")
+    plain_one = Button(NO_CLONE, "Request without a clone", value, "danger")
+    saving = Button(SAVE, "Request with a clone first", value, "primary")
     clone = (
         sentence(offer.unsaved)
         if offer.unsaved
         else plain(
-            "A clone of what it holds can be made first, as a PVC of its own that stays; it takes"
-            " as much room as your store's clones take. ONTAP splits it off first, which takes as"
-            " much room as the PVC holds, and may take hours: until then it refuses to put the PVC"
-            " back, and it is tried again."
+            "Its current data can be cloned first to a separate PVC, which stays and takes as much"
+            " space as clones on your storage take. ONTAP splits the clone off first. That takes"
+            " as much space as the PVC holds, and may take hours. Until then ONTAP refuses the"
+            " revert, and Quartermaster retries it."
         )
     )
     return Reply(
         (
-            join("PVC ", code(row.claim_name), " itself would hold what ", code(row.name),
-                 " shows, as at ", when(shows), plain(f". What was written in the last {lasted} is"
-                 " lost there. This cannot be undone.")),
+            join("This reverts PVC ", code(row.claim_name), " itself to ", code(row.name),
+                 ", as of ", when(shows), plain(f". It loses what was written in the last {lasted}."
+                 " This cannot be undone.")),
             clone,
-            plain("Somebody else has to approve it, and nothing may mount the PVC meanwhile."),
+            plain("Another person has to approve it. Nothing may mount the PVC until it is"
+                  " reverted."),
         ),
         buttons=(plain_one,) if offer.unsaved else (saving, plain_one),
         is_question=True,
@@ -44,26 +45,26 @@ def offered(offer: Offer, now: datetime) -> Reply:
 
 
 def asked(row: Revert) -> Reply:
-    """That it waits for somebody's approval."""
+    """The answer to a request for a revert."""
     return Reply(
         (
-            join("It is asked to put ", code(row.claim_name), " back to ", code(row.snapshot), "."),
-            join("Its card in this channel follows it. Until then no snapshot is taken of the PVC,"
-                 " because Trident goes back to the newest only."),
+            join("Requested to revert ", code(row.claim_name), " to ", code(row.snapshot), "."),
+            join("Its card in this channel shows the progress. Until the revert is done, no"
+                 " snapshot of the PVC is taken, because Trident can revert only to the newest."),
         )
     )  # fmt: skip
 
 
 def cancelling(row: Revert) -> Reply:
-    """That it is cancelled, as far as it can be."""
-    return Reply((join("The restore of ", code(row.claim_name), " in place is being cancelled,"
-                       " unless Trident has begun. Its card follows it."),))  # fmt: skip
+    """The answer to a click on Cancel."""
+    return Reply((join("Cancelling the revert of ", code(row.claim_name), ", unless Trident has"
+                       " started. Its card shows the progress."),))  # fmt: skip
 
 
 def waiting(rows: Sequence[Revert]) -> tuple[Markup, ...]:
-    """Those that wait for a decision."""
+    """Lines of the reverts that wait for a decision."""
     return tuple(
-        join(code(row.claim_name), plain(f" of {row.team} back to "), code(row.snapshot),
-             ", asked ", when(row.asked_at))
+        join(code(row.claim_name), plain(f" of {row.team}: revert to "), code(row.snapshot),
+             ", requested ", when(row.asked_at))
         for row in rows
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""PVCs that are put back in place, as their cards: pure."""
+"""Cards of reverts in place. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,11 +11,11 @@ from bot.snapshots.revert_tables import Revert, RevertPhase
 
 CANCEL = "snapshot.cancel-revert"
 _STATES = {
-    RevertPhase.ASKED: ("Waits for approval", Tone.WAITING),
-    RevertPhase.SAVING: ("What it holds is being saved", Tone.WORKING),
-    RevertPhase.REVERTING: ("Being put back", Tone.WORKING),
-    RevertPhase.DONE: ("Put back", Tone.GOOD),
-    RevertPhase.FAILED: ("Not put back", Tone.BAD),
+    RevertPhase.ASKED: ("Waiting for approval", Tone.WAITING),
+    RevertPhase.SAVING: ("Cloning its data", Tone.WORKING),
+    RevertPhase.REVERTING: ("Reverting", Tone.WORKING),
+    RevertPhase.DONE: ("Reverted", Tone.GOOD),
+    RevertPhase.FAILED: ("Failed", Tone.BAD),
     RevertPhase.DENIED: ("Denied", Tone.BAD),
     RevertPhase.EXPIRED: ("Expired", Tone.STOPPED),
     RevertPhase.CANCELLED: ("Cancelled", Tone.STOPPED),
@@ -23,11 +23,11 @@ _STATES = {
 
 
 def revert_card(row: Revert, asker: str, deciding: Deciding, now: datetime) -> Card:
-    """What the card says at this moment; those who decide have the buttons for it."""
+    """The card of a revert; the approvers' copy has the buttons to decide."""
     state, tone = _STATES[RevertPhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
     return Card(
-        title=f"PVC {row.claim_name} back to {row.snapshot}",
+        title=f"Revert PVC {row.claim_name} to {row.snapshot}",
         state=state,
         tone=Tone.WARNING if is_hindered else tone,
         lines=tuple(_lines(row, deciding, now)),
@@ -37,9 +37,9 @@ def revert_card(row: Revert, asker: str, deciding: Deciding, now: datetime) -> C
 
 
 def lost(row: Revert, now: datetime) -> str:
-    """What is lost with it, as a sentence."""
+    """What the PVC loses by the revert, as a sentence."""
     lasted = format_duration(max(now - row.shows_at, timedelta()))
-    return f"What was written to {row.claim_name} in the last {lasted} is lost there."
+    return f"{row.claim_name} loses what was written in the last {lasted}."
 
 
 def _lines(row: Revert, deciding: Deciding, now: datetime) -> Iterator[Markup]:
@@ -47,27 +47,27 @@ def _lines(row: Revert, deciding: Deciding, now: datetime) -> Iterator[Markup]:
         yield plain(lost(row, now))
     yield from deciding.lines
     if row.is_live and deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
     for line in (row.reason, row.unblock, row.obstacle):
         if line:
             yield sentence(line)
     if row.is_live and row.is_late:
-        yield plain("This is late: Trident takes a minute, mostly.")
+        yield plain("This is late. Trident usually takes a minute.")
     if row.trouble and not row.is_cleared:
-        yield sentence(f"{row.trouble} It is tried again.")
+        yield sentence(f"{row.trouble} Retrying.")
 
 
 def _facts(row: Revert, asker: str) -> Iterator[tuple[str, Markup]]:
     yield "PVC", code(f"{row.namespace}/{row.claim_name}")
-    yield "Back to", join(code(row.snapshot), ", as at ", when(row.shows_at))
-    saved = "nowhere: no clone was asked for"
+    yield "Revert to", join(code(row.snapshot), ", as of ", when(row.shows_at))
+    saved = "not saved: no clone was requested"
     if row.saves:
-        saved = f"in PVC {row.clone}" if row.clone else "in a clone that is made first"
-    yield "What it holds", plain(saved)
+        saved = f"saved in PVC {row.clone}" if row.clone else "cloned first"
+    yield "Old data", plain(saved)
     if row.why:
-        yield "Why", plain(row.why)
-    yield "Asked by", plain(asker)
-    yield "Asked", when(row.asked_at)
+        yield "Reason", plain(row.why)
+    yield "Requested by", plain(asker)
+    yield "Requested", when(row.asked_at)
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
 
@@ -78,8 +78,8 @@ def _own_buttons(row: Revert) -> Iterator[Button]:
 
 
 _CANCEL = Confirm(
-    "Cancel this restore?",
-    "The PVC stays as it is, unless Trident has begun. A clone that is there stays, too.",
+    "Cancel this revert?",
+    "The PVC stays unchanged, unless Trident has started. An existing clone stays too.",
     "Cancel it",
-    "Go on",
+    "Continue",
 )

@@ -1,4 +1,4 @@
-"""Whether a PVC can be put back to what a snapshot shows, and who or what is in the way."""
+"""Checks whether a PVC can be reverted to a snapshot, and what is in the way."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _OVER = {"Succeeded", "Failed"}
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be put back, to what."""
+    """The PVC to revert, and the snapshot to revert it to."""
 
     team: str
     claim: str
@@ -25,31 +25,32 @@ class Target:
     snapshot: str
     snapshot_uid: str
     restore: str
-    """How the same is had as a new PVC: a command."""
+    """The command that restores the same snapshot to a new PVC."""
 
 
 def cannot(driver: str, cluster: Cluster, target: Target) -> Problem | None:
-    """Why nobody could put it back in place, whatever is done: no Trident, or one without it."""
-    instead = f"A new PVC from it always works, and the old one stays: `{target.restore}`."
+    """Why the cluster cannot revert the PVC at all: no Trident, or a Trident without reverts."""
+    instead = f"Restoring to a new PVC always works, and the old PVC stays: `{target.restore}`."
     if driver != TRIDENT:
         return Problem(
-            f"Only Trident puts a PVC back in place, and {target.claim} is of {driver}.", instead
+            f"Only Trident can revert a PVC in place, and {target.claim} uses {driver}.", instead
         )
     if cluster.view.store(SNAPSHOT_ACTIONS).absent:
         return Problem(
-            f"The Trident of cluster {cluster.name} cannot: it serves no {SNAPSHOT_ACTIONS.kind}.",
+            f"Trident in cluster {cluster.name} cannot do it: it serves no"
+            f" {SNAPSHOT_ACTIONS.kind}.",
             instead,
         )
     return None
 
 
 def hindrance(around: Around, pods: Iterable[Pod], target: Target) -> Problem | None:
-    """What is in the way now, as Trident sees it; None where nothing is."""
+    """What blocks the revert now, by Trident's rules; None if nothing does."""
     claim = around.claim
     if claim is None or claim.metadata.deletion_timestamp is not None:
-        return Problem(f"PVC {target.claim} is not there any more.", _AS_NEW.format(target.restore))
+        return Problem(f"PVC {target.claim} no longer exists.", _AS_NEW.format(target.restore))
     if claim.uid != target.claim_uid:
-        said = f"PVC {target.claim} is another one by now: the one of the snapshot was deleted."
+        said = f"PVC {target.claim} is now a different PVC: the one of the snapshot was deleted."
         return Problem(said, _AS_NEW.format(target.restore))
     problem = not_theirs(claim, target.team)
     if problem is not None:
@@ -68,19 +69,19 @@ def _of_snapshots(there: Iterable[VolumeSnapshot], target: Target) -> Problem | 
     mine = [each for each in there if each.claim_name == target.claim]
     own = next((each for each in mine if each.name == target.snapshot), None)
     if own is None or own.uid != target.snapshot_uid or not own.status.ready_to_use:
-        return Problem(f"Snapshot {target.snapshot} is not there any more, or not ready.", "")
+        return Problem(f"Snapshot {target.snapshot} no longer exists or is not ready.", "")
     newer = sorted(each.name for each in mine if each is not own and not _is_older(each, own))
     if newer:
         return Problem(
-            f"{target.snapshot} is not the newest snapshot of {target.claim}, and Trident puts a"
-            f" volume back to the newest only: {', '.join(newer)}.",
-            f"Restore the newest, or delete those after it first. {_AS_NEW.format(target.restore)}",
+            f"{target.snapshot} is not the newest snapshot of {target.claim}, and Trident can"
+            f" revert a volume only to the newest. Newer: {', '.join(newer)}.",
+            f"Restore the newest, or delete the newer ones first. {_AS_NEW.format(target.restore)}",
         )
     return None
 
 
 def _is_older(other: VolumeSnapshot, own: VolumeSnapshot) -> bool:
-    """Whether it shows an earlier moment; one that is still being taken shows a later one."""
+    """Whether it was taken earlier; one that is still being taken counts as later."""
     theirs, ours = other.status.creation_time, own.status.creation_time
     return theirs is not None and ours is not None and theirs <= ours
 
@@ -94,9 +95,9 @@ def _of_pods(pods: Iterable[Pod], target: Target) -> Problem | None:
     if not users:
         return None
     return Problem(
-        f"PVC {target.claim} is mounted, and a volume in use cannot be put back:"
+        f"PVC {target.claim} is mounted, and a volume in use cannot be reverted:"
         f" {'; '.join(users)}.",
-        "Stop them, or wait until they have ended.",
+        "Stop them, or wait until they end.",
     )
 
 
@@ -107,4 +108,4 @@ def _named(pod: Pod) -> str:
     return f"pod {pod.name}{of_run}" + (f" (<@{person}>)" if person else "")
 
 
-_AS_NEW = "To have what the snapshot shows as a new PVC: `{}`."
+_AS_NEW = "To restore the snapshot to a new PVC: `{}`."

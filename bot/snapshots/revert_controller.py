@@ -1,4 +1,4 @@
-"""Puts PVCs back in place once that is approved: saves, asks Trident, and removes what asked."""
+"""The controller of reverts: clones first, requests the revert from Trident, cleans up."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -38,20 +38,20 @@ from bot.snapshots.tables import Restore, RestorePhase
 
 ReadAnew = Callable[[str, Iterable[str], Iterable[str]], None]
 _SHOWN_ATTEMPTS = 2
-# Events tell of what changes; this is for what they may have missed.
+# Watches report changes; this catches what they may have missed.
 _RARELY = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Deciders:
-    """Requests, and who asks Slack anew about people before their word is acted upon."""
+    """Approvals, and what reads people from Slack again before an approval is used."""
 
     approvals: Approvals
     read_anew: ReadAnew
 
 
 class RevertController:
-    """Keeps PVCs that are put back in place."""
+    """Reconciles reverts."""
 
     kind = REVERT
 
@@ -61,7 +61,7 @@ class RevertController:
         self._recorder = Recorder(deciders.approvals)
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step; ClusterError when the cluster did not let it."""
+        """Takes the next step for a revert; raises ClusterError if the cluster refuses it."""
         row = self._world.database.read(lambda session: session.get(Revert, row_id))
         if row is None or row.is_cleared or row.phase not in set(RevertPhase):
             return Step(None)
@@ -77,7 +77,7 @@ class RevertController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Revert, row_id)
         if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
             return
@@ -105,7 +105,7 @@ class RevertController:
         return Look(phase, action=action, is_taken=action is not None and not is_ours)
 
     def _checked(self, row: Revert, approval: Approval | None, look: Look) -> Look:
-        """The same, with what is in the way in the cluster, and whether its approvers still are."""
+        """The same, with what blocks it in the cluster, and whether its approval still holds."""
         if approval is not None:
             users, groups = self._world.database.read(
                 lambda session: self._deciders.approvals.concerned(session, approval)
@@ -131,7 +131,7 @@ class RevertController:
         return Look(phase, clone=RestorePhase(clone.phase), because=clone.reason)
 
     def _act(self, row: Revert, decision: Decision) -> Decision:
-        """Takes the step; what is to be recorded once it was taken."""
+        """Carries a decision out; returns the decision to record."""
         match decision:
             case Create():
                 return self._create(self._world.cluster(row.cluster), row)
@@ -143,7 +143,7 @@ class RevertController:
         return decision
 
     def _create(self, cluster: Cluster, row: Revert) -> Decision:
-        """Asks Trident. When the name is taken the next look tells by whom."""
+        """Creates the request to Trident. If its name is taken, the next step finds out by whom."""
         try:
             cluster.create(SNAPSHOT_ACTIONS, action_of(row, cluster.installation), row.namespace)
         except ClusterError as error:
@@ -155,7 +155,7 @@ class RevertController:
 
 
 def _again(row: Revert, decision: Decision, now: datetime) -> datetime | None:
-    """When to look again if nothing wakes the row before."""
+    """When to check again if nothing wakes the row earlier."""
     match decision:
         case Cleared():
             return None

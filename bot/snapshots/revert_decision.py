@@ -1,4 +1,4 @@
-"""What to do next for a PVC that is put back in place. Pure: no I/O."""
+"""Decides the next step for a revert in place. Pure: no I/O."""
 
 import re
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ _DEPENDENT = re.compile(r"clone|busy|split|in use|depend", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Look:
-    """What the rows and the cluster show.
+    """What the rows and the cluster show of a revert.
 
-    `approval` and `clone` are how far those are, `because` why the clone was not made; `problem`
-    is looked for where the next step is one that it would hinder, and `stands` says whether the
-    approval would still be given today.
+    `approval` and `clone` are the phases of those, `because` is why the clone failed. `problem` is
+    checked only before steps that it would block. `stands` says whether the people who approved
+    may still do so.
     """
 
     approval: ApprovalPhase = ApprovalPhase.ASKED
@@ -36,34 +36,34 @@ class Look:
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is to be done until it is woken."""
+    """Nothing to do until the row is woken."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on; a sentence says what Trident says."""
+    """The revert is in progress; a sentence gives Trident's message."""
 
     obstacle: str = ""
 
 
 @dataclass(frozen=True)
 class Approved:
-    """It was approved: the approval is used, and the next phase begins."""
+    """The revert was approved: use the approval and begin the next phase."""
 
 
 @dataclass(frozen=True)
 class Begin:
-    """What it holds now is saved: it can be put back."""
+    """The clone is ready: the PVC can be reverted."""
 
 
 @dataclass(frozen=True)
 class Create:
-    """Ask Trident."""
+    """Create the request to Trident."""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """The store refuses it as long as the clone that saves it is not split off."""
+    """The storage refuses the revert until the clone is split off: try again."""
 
     uid: str
     obstacle: str
@@ -71,14 +71,14 @@ class Retry:
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove what asks Trident."""
+    """Delete the request to Trident."""
 
     uid: str
 
 
 @dataclass(frozen=True)
 class End:
-    """It has ended; sentences say why, and what to do then."""
+    """The revert has ended; sentences give the reason and what to do."""
 
     phase: RevertPhase
     reason: str = ""
@@ -87,14 +87,14 @@ class End:
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing of it is left."""
+    """Nothing of the revert is left in the cluster."""
 
 
 Decision = Rest | Follow | Approved | Begin | Create | Retry | Delete | End | Cleared
 
 
 def decide(row: Revert, look: Look, now: datetime) -> Decision:
-    """The next step for a PVC that is put back in place."""
+    """The next step for a revert."""
     if not row.is_live:
         return _after_the_end(row, look)
     match RevertPhase(row.phase):
@@ -107,7 +107,7 @@ def decide(row: Revert, look: Look, now: datetime) -> Decision:
 
 
 def is_late(row: Revert, now: datetime) -> bool:
-    """Whether Trident should have done it by now."""
+    """Whether Trident should have finished by now."""
     is_waiting = row.refused_uid is not None  # for the store, which may take hours
     is_long = row.phase == RevertPhase.REVERTING and now - row.since > LATE_AFTER
     return is_long and not is_waiting
@@ -120,9 +120,9 @@ def _asked(row: Revert, look: Look) -> Decision:
         case ApprovalPhase.DENIED:
             return End(RevertPhase.DENIED)
         case ApprovalPhase.EXPIRED:
-            return End(RevertPhase.EXPIRED, "Nobody decided in time.", "It has to be asked again.")
+            return End(RevertPhase.EXPIRED, "It was not decided in time.", "Request it again.")
         case ApprovalPhase.VOIDED:
-            return End(RevertPhase.FAILED, "Its request is void.", "It has to be asked again.")
+            return End(RevertPhase.FAILED, "Its approval request is void.", "Request it again.")
         case ApprovalPhase.APPROVED | ApprovalPhase.USED:
             return _failed(look.problem) or Approved()
         case _:
@@ -138,29 +138,33 @@ def _saving(row: Revert, look: Look) -> Decision:
         case RestorePhase.ASKED | RestorePhase.MAKING:
             return Follow()
         case RestorePhase.WAITING:
-            said = f"PVC {row.clone} gets its volume only from a pod, so nothing would be saved."
+            said = (
+                f"PVC {row.clone} gets a volume only when a pod mounts it: nothing would be saved."
+            )
             return End(RevertPhase.FAILED, said, _UNSAVED)
         case _:
-            said = f"What {row.claim_name} holds could not be saved. {look.because}".rstrip()
+            said = f"The data of {row.claim_name} could not be saved. {look.because}".rstrip()
             return End(RevertPhase.FAILED, said, _UNSAVED)
 
 
 def _reverting(row: Revert, look: Look, now: datetime) -> Decision:
     if look.is_taken:
         said = (
-            "There is an object of the name of ours in the namespace already; it was not touched."
+            "The namespace already has an object of that name that Quartermaster did not create. It"
+            " was not changed."
         )
-        return End(RevertPhase.FAILED, said, "Ask again: it gets another name.")
+        return End(RevertPhase.FAILED, said, "Request it again: it gets a different name.")
     if look.action is not None:
         return _begun(row, look.action, now)
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     if row.uid is not None:
-        said = "Somebody deleted what asks Trident for it, so how far it came is not known."
-        return End(RevertPhase.FAILED, said, f"Look at what {row.claim_name} holds, and ask again.")
+        said = "Its request to Trident was deleted outside Quartermaster: its progress is unknown."
+        unblock = f"Check what {row.claim_name} holds, then request it again."
+        return End(RevertPhase.FAILED, said, unblock)
     if not look.stands:
-        said = "Somebody who approved it may not do so any more."
-        return End(RevertPhase.FAILED, said, "It has to be asked again.")
+        said = "A person who approved it is no longer allowed to."
+        return End(RevertPhase.FAILED, said, "Request it again.")
     return _failed(look.problem) or Create()
 
 
@@ -174,22 +178,22 @@ def _begun(row: Revert, action: SnapshotAction, now: datetime) -> Decision:
         case "" if row.cancelled_by is not None:
             return Delete(action.uid)
         case "":
-            return Follow("Trident has not begun yet.")
+            return Follow("Trident has not started yet.")
         case _:
             return Follow(said)
 
 
 def _refused(row: Revert, action: SnapshotAction, said: str, now: datetime) -> Decision:
-    """What is asked for again later; each refusal is written down before it is removed."""
+    """Ends or retries a revert that Trident refused; a refusal is recorded before its deletion."""
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     is_of_clones = _DEPENDENT.search(said) is not None
     if not (is_of_clones and row.saves) or now - row.since > SPLIT_WITHIN:
         unblock = _CLONED if is_of_clones else _ADMIN
-        return End(RevertPhase.FAILED, f"Trident did not do it. {said}".rstrip(), unblock)
+        return End(RevertPhase.FAILED, f"Trident did not revert it. {said}".rstrip(), unblock)
     if action.uid == row.refused_uid:
         return Delete(action.uid)
-    waits = f"The store refuses it until PVC {row.clone} is split off, which may take hours."
+    waits = f"The storage refuses it until PVC {row.clone} is split off, which may take hours."
     return Retry(action.uid, f"{waits} {said}")
 
 
@@ -209,9 +213,9 @@ def _after_the_end(row: Revert, look: Look) -> Decision:
     return Follow() if is_leaving else Delete(action.uid)
 
 
-_UNSAVED = "The PVC was not put back. Ask again, with or without a clone of it."
-_ADMIN = "When that is mended, ask again; otherwise restore it as a new PVC."
+_UNSAVED = "The PVC was not reverted. Request it again, with or without a clone."
+_ADMIN = "When that is fixed, request it again. Otherwise restore to a new PVC."
 _CLONED = (
-    "ONTAP refuses as long as a clone depends on what was written after the snapshot: split that"
-    " clone off, or delete it, then ask again; otherwise restore it as a new PVC."
+    "ONTAP refuses while a clone depends on data written after the snapshot. Split that clone off"
+    " or delete it, then request it again. Otherwise restore to a new PVC."
 )

@@ -1,4 +1,4 @@
-"""What is said in the thread of a PVC that is put back in place, to who asked for it."""
+"""Thread replies of reverts, which mention the requester."""
 
 from datetime import datetime
 
@@ -10,18 +10,18 @@ from bot.snapshots.revert_tables import Revert, RevertPhase
 from bot.snapshots.wording import mounting
 
 _ENDS = {
-    RevertPhase.FAILED: " was not put back. ",
-    RevertPhase.DENIED: " is not put back: that was denied. ",
-    RevertPhase.EXPIRED: " is not put back. ",
-    RevertPhase.CANCELLED: " is not put back. ",
+    RevertPhase.FAILED: " was not reverted. ",
+    RevertPhase.DENIED: " was not reverted: the request was denied. ",
+    RevertPhase.EXPIRED: " was not reverted. ",
+    RevertPhase.CANCELLED: " was not reverted. ",
 }
 
 
 def ended(session: Session, row: Revert, now: datetime) -> None:
-    """That it is done, or why not, once; whoever asked for it is mentioned."""
+    """Replies once that the revert is done, or why it is not."""
     phase, of = RevertPhase(row.phase), code(row.claim_name)
     if phase is RevertPhase.DONE:
-        said = [join("PVC ", of, " holds what ", code(row.snapshot), " shows, as at ",
+        said = [join("PVC ", of, " was reverted to ", code(row.snapshot), ", as of ",
                      when(row.shows_at), ".")]  # fmt: skip
     else:
         said = [join("PVC ", of, _ENDS[phase], sentence(row.reason))]
@@ -29,15 +29,15 @@ def ended(session: Session, row: Revert, now: datetime) -> None:
     if row.clone:
         mount = code(mounting(row.clone))
         remove = code(f"kubectl delete pvc {row.clone} -n {row.namespace}")
-        said.append(join(plain(f"What it held before is in PVC {row.clone} ("), mount,
-                         "); when nobody needs it: ", remove))  # fmt: skip
+        said.append(join(plain(f"Its earlier data is in PVC {row.clone} ("), mount,
+                         "). When it is no longer needed: ", remove))  # fmt: skip
     _say(session, row, "ended", said, now, is_bad=phase is not RevertPhase.DONE)
 
 
 def late(session: Session, row: Revert, now: datetime) -> None:
-    """That Trident takes longer than it should."""
-    said = [join("PVC ", code(row.claim_name), " should have been put back by now. ",
-                 sentence(row.obstacle), " A platform admin has to look at Trident.")]  # fmt: skip
+    """Replies that Trident takes longer than it should."""
+    said = [join("PVC ", code(row.claim_name), " should have been reverted by now. ",
+                 sentence(row.obstacle), " A platform admin has to check Trident.")]  # fmt: skip
     _say(session, row, "late", said, now, is_bad=True)
 
 

@@ -1,4 +1,4 @@
-"""Writes what a look at a PVC that is put back in place found, and says what people must know."""
+"""Records the outcome of a step of a revert in its row, and posts replies."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +31,7 @@ from bot.snapshots.tables import SNAPSHOT
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen."""
+    """One step: what was observed, and what was decided."""
 
     decision: Decision
     look: Look
@@ -39,15 +39,15 @@ class Findings:
 
 
 class Recorder:
-    """Writes what was found; approvals are used, or void, in the same transaction."""
+    """Records steps of reverts; approvals are used or voided in the same transaction."""
 
     def __init__(self, approvals: Approvals) -> None:
         self._approvals = approvals
 
     def record(self, session: Session, row_id: str, phase: str, found: Findings) -> None:
-        """Brings the row up to date, and the card when it shows anything else now.
+        """Updates the row, and refreshes the card if what it shows has changed.
 
-        Nothing where it is in another phase than when it was looked at.
+        Does nothing if the row has changed its phase since it was read.
         """
         row = session.get(Revert, row_id)
         if row is None or row.phase != phase:

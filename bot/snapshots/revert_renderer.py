@@ -1,4 +1,4 @@
-"""Renders the cards of PVCs that are put back in place."""
+"""Renders the cards of reverts."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from bot.snapshots.revert_tables import REVERT, Revert
 
 
 class RevertRenderer:
-    """Renders PVCs that are put back in place: for those who decide, and where it was asked."""
+    """Renders reverts, for the approvers and for the channel of the request."""
 
     kind = REVERT
 
@@ -27,7 +27,7 @@ class RevertRenderer:
         self._approvals = approvals
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """The card; where it was asked it can be cancelled, elsewhere it is decided."""
+        """The card: with Cancel in the channel of the request, elsewhere with the decision."""
         row = session.get(Revert, subject_id)
         if row is None:
             return None

@@ -1,4 +1,4 @@
-"""PVCs that are put back to what a snapshot of theirs shows, as rows."""
+"""Rows of reverts: PVCs that Trident reverts in place to a snapshot."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ REVERT = "revert"
 
 
 class RevertPhase(StrEnum):
-    """How far it is; from `done` on they are ends."""
+    """The phase of a revert; from `done` on it has ended."""
 
     ASKED = "asked"
     SAVING = "saving"
@@ -29,13 +29,12 @@ class RevertPhase(StrEnum):
 
 
 class Revert(SQLModel, table=True):
-    """A PVC that is put back in place, by Trident, once somebody has approved it.
+    """A PVC that Trident reverts in place, once another person has approved it.
 
     The first block is written once, the second by services, the rest by the controller. With
-    `saves` a clone of what the PVC holds is made first, by the restore `clone_id`, of that class,
-    mode and size. `uid` is that of what asks Trident, `refused_uid` of what
-    asked it last and was refused for now. It `is_cleared` once that is removed and the
-    snapshot is let go of.
+    `saves` the PVC is cloned first, by the restore `clone_id`, with that class, mode and size.
+    `uid` is that of the request to Trident, `refused_uid` of the last one that was refused for
+    now. The row `is_cleared` once the request is deleted and the snapshot is released.
     """
 
     __tablename__: ClassVar[Any] = "reverts"
@@ -94,12 +93,12 @@ class Revert(SQLModel, table=True):
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, REVERT, self.id)
 
     @property
     def digest(self) -> str:
-        """A digest of what those who decide are shown."""
+        """A digest of what approvers are shown."""
         shown = [self.team, self.cluster, self.namespace, self.claim_name, self.claim_uid]
         shown += [self.snapshot, self.snapshot_uid, str(self.saves), self.why]
         return hashlib.sha256(json.dumps(shown).encode()).hexdigest()

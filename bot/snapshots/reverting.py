@@ -1,4 +1,4 @@
-"""Has PVCs put back to what a snapshot shows: checked, asked for and written; nothing is called."""
+"""Requests reverts of PVCs in place. Only checks and writes rows; controllers do the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ POLICY = "snapshot_restore"
 
 @dataclass(frozen=True)
 class Offer:
-    """What putting a PVC back would do; `unsaved` says why what it holds cannot be saved first."""
+    """A possible revert; `unsaved` says why the PVC cannot be cloned first, if so."""
 
     snapshot: Snapshot
     why: str
@@ -40,10 +40,10 @@ class Offer:
 
 
 class RevertService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    The right of a `Caller` to use the verb was checked before. `words` formats a command as it is
+    typed.
     """
 
     def __init__(
@@ -61,28 +61,28 @@ class RevertService:
         self._words = words
 
     def offer(self, session: Session, caller: Caller, row: Snapshot, why: str) -> Offer:
-        """What it would do, before anything is asked; UserError says why it cannot be."""
+        """What a revert would do, before it is requested; raises UserError if impossible."""
         self._refuse(session, caller, row)
         return Offer(row, why, self._unsaved(row))
 
     def ask(
         self, session: Session, caller: Caller, offer: Offer, now: datetime, *, saves: bool
     ) -> Revert:
-        """A request to put a PVC back, which others decide; UserError says why it cannot be.
+        """Requests a revert, which others decide; raises UserError if impossible.
 
-        With `saves` a clone of what it holds by then is made first.
+        With `saves` the PVC is cloned first, once the revert is approved.
         """
         snapshot = offer.snapshot
         self._refuse(session, caller, snapshot)
         if saves and offer.unsaved:
-            raise ConflictError(offer.unsaved, "Ask without a clone.")
+            raise ConflictError(offer.unsaved, "Request it without a clone.")
         row = self._row(caller, snapshot, now)
         row.why, row.saves = offer.why, saves
         session.add(row)
         session.flush()
         hold = Hold(
             thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=REVERT, subject_id=row.id,
-            why=f"The restore of {row.claim_name} in place", until=None,
+            why=f"The revert of {row.claim_name}", until=None,
         )  # fmt: skip
         holds.take(session, hold)
         request = Request(REVERT, row.id, lane(row.cluster), POLICY, row.digest, caller, row.why)
@@ -95,23 +95,25 @@ class RevertService:
         return row
 
     def get(self, session: Session, row_id: str) -> Revert:
-        """What a button is about; NotFoundError where there is none."""
+        """The revert of a button; raises NotFoundError if there is none."""
         row = session.get(Revert, row_id)
         if row is None:
-            raise NotFoundError("This restore is not known any more.")
+            raise NotFoundError("This revert no longer exists.")
         return row
 
     def cancel(self, session: Session, caller: Caller, row: Revert, now: datetime) -> Revert:
-        """Has it cancelled, unless Trident has begun; UserError says why it cannot be."""
+        """Cancels a revert, unless Trident has started; raises UserError if impossible."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This restore belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This revert belongs to {row.team}.", "Ask a member of that team."
+            )
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
-                f"<@{row.person}> asked for it.",
-                "They can cancel it, and so can a lead of the team or an admin.",
+                f"<@{row.person}> requested this revert.",
+                "They, a lead of the team or an admin can cancel it.",
             )
         if not row.is_live:
-            raise ConflictError(f"The restore of {row.claim_name} in place has ended already.")
+            raise ConflictError(f"The revert of {row.claim_name} has already ended.")
         row.cancelled_by = caller.person
         session.add(row)
         facts = {"pvc": row.claim_name, "snapshot": row.snapshot}
@@ -121,26 +123,28 @@ class RevertService:
         return row
 
     def undecided(self, session: Session) -> Sequence[Revert]:
-        """Those that nobody has decided yet, the oldest first."""
+        """The reverts that wait for a decision, the oldest first."""
         asked = select(Revert).where(col(Revert.phase) == "asked").order_by(col(Revert.id))
         return session.exec(asked).all()
 
     def _refuse(self, session: Session, caller: Caller, row: Snapshot) -> None:
         if caller.team != row.team:
-            raise NotAllowedError(f"{row.name} belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"{row.name} belongs to {row.team}.", "Ask a member of that team."
+            )
         if not row.is_usable:
             raise ConflictError(
                 f"{row.name} cannot be restored: it is not ready, or is being deleted.",
-                "Its card says how it stands.",
+                "Its card shows its state.",
             )
         other = finding.reverting(session, row.cluster, row.namespace, row.claim_name)
         if other is not None:
             raise ConflictError(
-                f"PVC {row.claim_name} is to be put back already, for <@{other.person}>.",
-                f"Its card in <#{other.channel}> follows it.",
+                f"<@{other.person}> already requested a revert of PVC {row.claim_name}.",
+                f"Its card in <#{other.channel}> shows the progress.",
             )
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
-        refuse_stale(session, place, "put back")
+        refuse_stale(session, place, "reverted")
         cluster = self._clusters[row.cluster]
         target = _target(row, self._words)
         problem = cannot(row.driver, cluster, target) or hindrance(
@@ -156,8 +160,8 @@ class RevertService:
         if kind is not None and kind.volume_binding_mode != _LATE:
             return ""
         return (
-            f"What {row.claim_name} holds cannot be saved first: {row.storage_class} makes volumes"
-            " only for a pod."
+            f"The data of {row.claim_name} cannot be cloned first: {row.storage_class} creates"
+            " volumes only for a pod."
         )
 
     def _row(self, caller: Caller, snapshot: Snapshot, now: datetime) -> Revert:
@@ -185,7 +189,7 @@ class RevertService:
         )
 
     def _show(self, session: Session, row: Revert, now: datetime) -> None:
-        """One card where it was asked, one where it is decided."""
+        """Posts a card in the channel of the request, and one for the approvers."""
         show_card(session, row.subject, row.channel, now, live=False, owner=row.person)
         settings = self._settings()
         circle = settings.approvals.snapshot_restore.approvers
@@ -195,7 +199,7 @@ class RevertService:
 
 
 def target_of(row: Revert, words: Callable[[str], str]) -> Target:
-    """What is put back, to what."""
+    """The PVC and the snapshot of a revert."""
     again = words(f"snapshot restore {row.snapshot} --as {row.claim_name}-before")
     return Target(row.team, row.claim_name, row.claim_uid, row.snapshot, row.snapshot_uid, again)
 

@@ -1,4 +1,4 @@
-"""What is answered to those who ask about schedules of snapshots: pure."""
+"""Ephemeral answers about snapshot schedules. Pure: no I/O."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,14 +12,15 @@ Words = Callable[[str], str]
 
 
 def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
-    """When snapshots are taken from now on; `then` is the slot after the next."""
+    """The answer to `snapshot schedule`; `then` is the slot after the next."""
     stop = code(words(f"snapshot unschedule {row.claim_name}"))
     lines = [
         join("Snapshots of ", code(row.claim_name), " are taken at ", code(row.cron),
              plain(f" in {row.time_zone}: next "), when(row.next_at), ", then ", when(then), "."),
-        join(plain(f"Kept: {kept(row.keep, row.most)}. The newest that is ready, and what is pinned"
-             " or used, always stay.")),
-        join("Its card in ", f"<#{row.channel}>", " tells of all of them. ", stop, " ends it."),
+        join(plain(f"Kept: {kept(row.keep, row.most)}. The newest ready snapshot, and those"
+             " that are pinned or in use, always stay.")),
+        join("Its card in ", f"<#{row.channel}>", " shows all of them. ", stop,
+             " stops the schedule."),
     ]  # fmt: skip
     if row.others:
         lines.append(plain(covered(row.others)))
@@ -27,13 +28,13 @@ def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
 
 
 def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
-    """That no more are taken, and how to begin again."""
+    """The answer to `snapshot unschedule`, with the command that starts the schedule again."""
     again = code(words(f'snapshot schedule {row.claim_name} "{row.cron}"'))
     return Reply(
         (
             join("No more snapshots of ", code(row.claim_name), " are taken on a schedule."),
-            join("Those there are stay until their time is up or somebody deletes them. ",
-                 again, " begins anew."),
+            join("Existing snapshots stay until they expire or are deleted. ",
+                 again, " starts the schedule again."),
         )
     )  # fmt: skip
 
@@ -41,22 +42,22 @@ def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
 def schedules(
     team: str, rows: Sequence[SnapshotSchedule], strangers: Sequence[str], words: Words
 ) -> Reply:
-    """A team's schedules, and those of snapscheduler."""
+    """A table of a team's schedules; those of snapscheduler are listed below it."""
     lines: list[Markup] = []
     if not rows:
         begin = code(words('snapshot schedule results "0 2 * * *" --keep 7d'))
-        lines.append(join(plain(f"{team} has no schedules of snapshots. To begin: "), begin))
+        lines.append(join(plain(f"{team} has no snapshot schedules. To create one: "), begin))
     if strangers:
         lines.append(foreign_line(strangers))
-    header = ("PVC", "At", "In", "Next (UTC)", "Kept", "Remarks")
+    header = ("PVC", "Schedule", "Time zone", "Next (UTC)", "Kept", "Remarks")
     table = Table(header, tuple(_cells(row) for row in rows)) if rows else None
-    return Reply(card=Card(f"Snapshots on schedules of {team}", lines=tuple(lines), table=table))
+    return Reply(card=Card(f"Snapshot schedules of {team}", lines=tuple(lines), table=table))
 
 
 def foreign_line(strangers: Sequence[str]) -> Markup:
-    """That snapscheduler is at work in the team's namespaces."""
+    """A line that lists snapscheduler's schedules in the team's namespaces."""
     named = ", ".join(strangers)
-    return plain(f"snapscheduler has schedules here, too, which are left alone: {named}.")
+    return plain(f"snapscheduler also has schedules here, not managed by Quartermaster: {named}.")
 
 
 def _cells(row: SnapshotSchedule) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Schedules of snapshots as their cards: pure."""
+"""Cards of snapshot schedules. Pure: no I/O."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -11,24 +11,24 @@ from bot.snapshots.tables import Phase, Snapshot
 
 UNSCHEDULE = "snapshot.unschedule"
 _STANDS = {
-    Phase.ASKED: "about to be taken",
-    Phase.TAKING: "being taken",
+    Phase.ASKED: "pending",
+    Phase.TAKING: "creating",
     Phase.READY: "ready",
-    Phase.DELETING: "being deleted",
+    Phase.DELETING: "deleting",
     Phase.DELETED: "deleted",
-    Phase.FAILED: "not taken",
+    Phase.FAILED: "failed",
 }
 
 
 def schedule_card(
     row: SnapshotSchedule, person: str, last: Snapshot | None, ready: Sequence[Snapshot]
 ) -> Card:
-    """What the card of a schedule says; `ready` are its snapshots that are there."""
+    """The card of a schedule; `ready` are its snapshots that are ready."""
     is_hindered = bool(row.obstacle or row.trouble or row.failures or row.missing_since)
     tone = Tone.WARNING if is_hindered else Tone.GOOD
     return Card(
-        title=f"Snapshots of {row.claim_name}",
-        state="On a schedule" if row.is_live else "Stopped",
+        title=f"Snapshot schedule of {row.claim_name}",
+        state="Active" if row.is_live else "Stopped",
         tone=tone if row.is_live else Tone.STOPPED,
         lines=tuple(_lines(row)),
         facts=tuple(_facts(row, person, last, ready)),
@@ -37,17 +37,17 @@ def schedule_card(
 
 
 def kept(keep: timedelta | None, most: int | None) -> str:
-    """How many are kept, for how long."""
+    """How many snapshots are kept, and how long."""
     parts = [] if keep is None else [format_duration(keep)]
-    parts += [] if most is None else [f"{most} at most"]
+    parts += [] if most is None else [f"at most {most}"]
     return ", ".join(parts)
 
 
 def covered(others: Sequence[str]) -> str:
-    """That snapscheduler takes snapshots of the PVC, too."""
+    """A sentence that snapscheduler takes snapshots of the PVC too."""
     return (
-        f"snapscheduler takes snapshots of it as well: {', '.join(others)}. Those are left alone,"
-        " and count towards what the volume takes."
+        f"snapscheduler also takes snapshots of it: {', '.join(others)}. Quartermaster does not"
+        " manage those, and they count towards the limit of the volume."
     )
 
 
@@ -55,11 +55,11 @@ def _lines(row: SnapshotSchedule) -> Iterator[Markup]:
     if row.said:
         yield sentence(row.said)
     if row.failures > 1:
-        yield plain(f"{row.failures} in a row were not taken.")
+        yield plain(f"{row.failures} snapshots in a row were not taken.")
     if row.is_live and row.obstacle:
         yield sentence(row.obstacle)
     if row.is_live and row.trouble:
-        yield sentence(f"{row.trouble} It is tried again.")
+        yield sentence(f"{row.trouble} Retrying.")
     if row.is_live and row.others:
         yield plain(covered(row.others))
 
@@ -68,22 +68,22 @@ def _facts(
     row: SnapshotSchedule, person: str, last: Snapshot | None, ready: Sequence[Snapshot]
 ) -> Iterator[tuple[str, Markup]]:
     yield "PVC", code(f"{row.namespace}/{row.claim_name}")
-    yield "Taken", join(code(row.cron), plain(f" in {row.time_zone}"))
+    yield "Schedule", join(code(row.cron), plain(f" in {row.time_zone}"))
     yield "Kept", plain(kept(row.keep, row.most))
     if row.is_live:
         yield "Next", when(row.next_at)
     if last is not None:
         at = when(last.taken_at or last.asked_at)
         yield "Last", join(code(last.name), plain(f", {_STANDS[Phase(last.phase)]}, "), at)
-    yield "There are", plain(f"{len(ready)} ready")
-    yield "By", plain(person)
+    yield "Snapshots", plain(f"{len(ready)} ready")
+    yield "Requested by", plain(person)
     if row.ended_at is not None:
         yield "Stopped", when(row.ended_at)
 
 
 _STOP = Confirm(
     "Stop taking these snapshots?",
-    "Those that were taken stay until their time is up, or somebody deletes them.",
+    "Existing snapshots stay until they expire or are deleted.",
     "Stop",
-    "Go on",
+    "Continue",
 )

@@ -1,4 +1,4 @@
-"""Takes the snapshots of a schedule: each slot once, whoever looks, and late rather than never."""
+"""The controller of snapshot schedules: takes each slot's snapshot once, if need be late."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -18,12 +18,12 @@ from bot.snapshots.schedule_recording import Findings, record
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
 
 _SHOWN_ATTEMPTS = 2
-# What it waits for wakes it; this is for what may have been missed.
+# What it waits for wakes the row; this catches what may have been missed.
 _SOON = timedelta(minutes=1)
 
 
 class ScheduleController:
-    """Keeps schedules of snapshots."""
+    """Reconciles snapshot schedules."""
 
     kind = SCHEDULE
 
@@ -31,7 +31,7 @@ class ScheduleController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """Takes the snapshot that is due; ClusterError when the cluster cannot be asked."""
+        """Takes the snapshot that is due; raises ClusterError if the cluster cannot be reached."""
         row = self._world.database.read(lambda session: session.get(SnapshotSchedule, row_id))
         if row is None or not row.is_live:
             return Step(None)
@@ -46,7 +46,7 @@ class ScheduleController:
         return Step(again, lambda session: record(session, row_id, found))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows on the card why steps fail, from the second failure on."""
         row = session.get(SnapshotSchedule, row_id)
         if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
             return
@@ -70,13 +70,16 @@ def _busy(session: Session, row: SnapshotSchedule, claim_uid: str) -> str:
     """What the next snapshot waits for, as a sentence."""
     back = finding.reverting(session, row.cluster, row.namespace, row.claim_name)
     if back is not None:
-        return f"It waits: the PVC is to be put back to {back.snapshot}, its newest by then."
+        return (
+            f"Waiting for the revert of the PVC to {back.snapshot}, which has to stay its newest"
+            " snapshot."
+        )
     other = finding.under_way(session, row.cluster, claim_uid)
-    return f"It waits for {other.name}, which is being taken." if other is not None else ""
+    return f"Waiting for {other.name}, which is being taken." if other is not None else ""
 
 
 def foreign(cluster: Cluster, namespace: str, labels: Mapping[str, str] | None) -> list[str]:
-    """The schedules of snapscheduler in a namespace, or those that cover a PVC of these labels."""
+    """Schedules of snapscheduler in a namespace; with `labels`, those that cover such a PVC."""
     return sorted(
         f"{each.name} ({each.spec.schedule})"
         for each in cluster.view.all(FOREIGN_SCHEDULES, namespace)

@@ -1,4 +1,4 @@
-"""What to do next for a schedule of snapshots. Pure: no I/O."""
+"""Decides the next step for a snapshot schedule. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,16 +9,16 @@ from bot.snapshots.classes import Problem
 from bot.snapshots.examining import Plan
 from bot.snapshots.schedule_tables import SnapshotSchedule
 
-# So late it is when a bot is busy, or another snapshot was still being taken: nothing to tell.
+# Usual delay if the bot is busy or another snapshot is being taken; not worth a reply.
 USUAL = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the cluster and the rows show.
+    """What the cluster and the rows show of a schedule.
 
-    `has_claim` says whether the PVC is there and stays; `busy` what the next snapshot has to wait
-    for, as a sentence, empty where nothing.
+    `has_claim` says whether the PVC exists and is not being deleted; `busy` is what the next
+    snapshot has to wait for, as a sentence, or empty.
     """
 
     has_claim: bool
@@ -36,7 +36,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Take:
-    """Take the snapshot of a slot; a sentence says where it is late."""
+    """Take the snapshot of a slot; a sentence says why it is late, if it is."""
 
     slot: datetime
     plan: Plan
@@ -45,7 +45,7 @@ class Take:
 
 @dataclass(frozen=True)
 class Skip:
-    """No snapshot is taken for a slot; sentences say why, and what to do about it."""
+    """Take no snapshot for a slot; sentences give the reason and what to do."""
 
     slot: datetime
     reason: str
@@ -54,21 +54,21 @@ class Skip:
 
 @dataclass(frozen=True)
 class Missing:
-    """The PVC is gone: said now, and the schedule stops at the next slot."""
+    """The PVC is missing: post that now; the schedule stops at the next slot."""
 
     slot: datetime
 
 
 @dataclass(frozen=True)
 class Stop:
-    """The PVC is still gone, so the schedule ends."""
+    """The PVC is still missing: end the schedule."""
 
 
 Decision = Wait | Take | Skip | Missing | Stop
 
 
 def decide(row: SnapshotSchedule, look: Look, now: datetime, within: timedelta) -> Decision:
-    """The next step for a schedule whose slot is due; it is taken late `within` that time."""
+    """The next step for a schedule whose slot is due, at most `within` that time late."""
     slot = newest_slot(row, now, within)
     if not look.has_claim:
         return Missing(slot) if row.missing_since is None else Stop()
@@ -83,7 +83,7 @@ def decide(row: SnapshotSchedule, look: Look, now: datetime, within: timedelta) 
 
 
 def newest_slot(row: SnapshotSchedule, now: datetime, within: timedelta) -> datetime:
-    """The newest slot that is due; of those that are too late for anything, the first."""
+    """The newest slot that is due; if all are too late, the first of them."""
     slot = row.next_at
     following = next_slot(row.cron, row.time_zone, max(slot, now - within))
     while following <= now:
@@ -94,7 +94,7 @@ def newest_slot(row: SnapshotSchedule, now: datetime, within: timedelta) -> date
 def _lateness(row: SnapshotSchedule, slot: datetime, late: timedelta) -> str:
     if late <= USUAL:
         return ""
-    earlier = " Those before it were missed, too." if slot != row.next_at else ""
+    earlier = " Earlier ones were missed too." if slot != row.next_at else ""
     return f"It is taken {format_duration(late)} late. {_why(row)}{earlier}".rstrip()
 
 
@@ -104,4 +104,4 @@ def _too_late(row: SnapshotSchedule, within: timedelta) -> str:
 
 
 def _why(row: SnapshotSchedule) -> str:
-    return row.trouble or row.obstacle or "Nobody looked at the time: Quartermaster was not up."
+    return row.trouble or row.obstacle or "Quartermaster was not running at the time."

@@ -1,4 +1,4 @@
-"""What a schedule has to know of a snapshot that was taken on it."""
+"""Tells a schedule that one of its snapshots has changed."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from bot.snapshots.tables import Phase, Snapshot, lane
 
 
 def heard(session: Session, row: Snapshot, now: datetime) -> None:
-    """Notes that a snapshot changed: what waits for it goes on, a failure is told."""
+    """Updates the schedule of a changed snapshot: posts failures, and wakes what waits for it."""
     schedule = session.get(SnapshotSchedule, row.schedule_id)
     if schedule is None:
         return

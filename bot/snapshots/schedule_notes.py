@@ -1,4 +1,4 @@
-"""What is said in the thread of a schedule's card, to who asked for it."""
+"""Thread replies of snapshot schedules, which mention the requester."""
 
 from datetime import datetime, timedelta
 
@@ -9,12 +9,12 @@ from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Note, say_once
 from bot.snapshots.schedule_tables import SnapshotSchedule
 
-# Who was told of a failure is not told of the next ones so soon; the card counts them.
+# Further failures within this time are not posted; the card counts them.
 _QUIET = timedelta(days=1)
 
 
 def late(session: Session, row: SnapshotSchedule, slot: datetime, why: str, now: datetime) -> None:
-    """That the snapshot of a slot is taken late; nobody is notified."""
+    """Replies that the snapshot of a slot is taken late; mentions no one."""
     line = join("The snapshot of ", when(slot), " is late. ", sentence(why))
     _say(session, row, Note(f"late-{slot.isoformat()}", (line,)), now)
 
@@ -22,7 +22,7 @@ def late(session: Session, row: SnapshotSchedule, slot: datetime, why: str, now:
 def failed(
     session: Session, row: SnapshotSchedule, slot: datetime, why: tuple[str, str], now: datetime
 ) -> None:
-    """That no snapshot was taken for a slot, and why; mentions once a day at most."""
+    """Replies why no snapshot was taken for a slot, at most once a day."""
     reason, unblock = hide_secrets(why[0]), why[1]
     row.failures += 1
     row.said = reason
@@ -41,17 +41,17 @@ def failed(
 
 
 def missing(session: Session, row: SnapshotSchedule, slot: datetime, now: datetime) -> None:
-    """That the PVC is gone, and when the schedule stops."""
-    line = join(person(row.person), " PVC ", code(row.claim_name), plain(" is gone, so no snapshot")
-                , " was taken of it. Unless it is there again ", when(row.next_at),
+    """Replies that the PVC is missing, and when the schedule stops."""
+    line = join(person(row.person), " PVC ", code(row.claim_name), plain(" no longer exists, so no")
+                , " snapshot was taken. Unless the PVC exists again by ", when(row.next_at),
                 ", its schedule stops then. Its snapshots stay.")  # fmt: skip
     _mention(session, row, f"missing-{slot.isoformat()}", [line], now)
 
 
 def stopped(session: Session, row: SnapshotSchedule, now: datetime) -> None:
-    """That the schedule has ended because its PVC is gone."""
-    line = join(person(row.person), " The schedule of ", code(row.claim_name),
-                " has stopped: its PVC is still gone. Its snapshots stay.")  # fmt: skip
+    """Replies that the schedule has ended because its PVC is missing."""
+    line = join(person(row.person), " The snapshot schedule of ", code(row.claim_name),
+                " has stopped: its PVC is still missing. Its snapshots stay.")  # fmt: skip
     _mention(session, row, "stopped", [line], now)
 
 

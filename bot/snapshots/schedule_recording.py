@@ -1,4 +1,4 @@
-"""Writes what became of a slot of a schedule: a snapshot, or why there is none."""
+"""Records the outcome of a slot of a schedule: a snapshot, or why there is none."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided for the slot `due`, from what was seen; `following` is next."""
+    """One step: what was observed and decided for the slot `due`; `following` is the next slot."""
 
     decision: Decision
     look: Look
@@ -29,7 +29,7 @@ class Findings:
 
 
 def record(session: Session, row_id: str, found: Findings) -> None:
-    """Brings the row and its card up to date; nothing where it was changed meanwhile."""
+    """Updates the row and its card; does nothing if the row was changed in the meantime."""
     row = session.get(SnapshotSchedule, row_id)
     if row is None or not row.is_live or row.next_at != found.due:
         return
@@ -58,10 +58,10 @@ def _apply(session: Session, row: SnapshotSchedule, found: Findings) -> None:
         case Skip(slot, reason, unblock):
             notes.failed(session, row, slot, (reason, unblock), found.now)
         case Missing(slot):
-            row.missing_since, row.said = found.now, "Its PVC is gone."
+            row.missing_since, row.said = found.now, "Its PVC no longer exists."
             notes.missing(session, row, slot, found.now)
         case Stop():
-            row.ended_at, row.said = found.now, "It has stopped: its PVC is gone."
+            row.ended_at, row.said = found.now, "It has stopped: its PVC no longer exists."
             notes.stopped(session, row, found.now)
             facts = {"pvc": row.claim_name, "why": row.said}
             _audit(session, row, "snapshot.unschedule", (SCHEDULE, row.id), facts, found.now)
@@ -70,7 +70,7 @@ def _apply(session: Session, row: SnapshotSchedule, found: Findings) -> None:
 
 
 def _begin(session: Session, row: SnapshotSchedule, take: Take, now: datetime) -> None:
-    """Asks for the snapshot of a slot; it has no card of its own."""
+    """Begins the snapshot of a slot, which has no card of its own."""
     row_id, plan = new_id(), take.plan
     snapshot = Snapshot(
         id=row_id,

@@ -1,4 +1,4 @@
-"""Schedules on which snapshots of PVCs are taken, as rows."""
+"""Rows of snapshot schedules."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
@@ -16,10 +16,10 @@ class SnapshotSchedule(SQLModel, table=True):
     """When snapshots of a PVC are taken, and how many are kept.
 
     The first block is written by services, the rest by the controller, apart from `next_at`,
-    which is also that of a pattern that was changed. Snapshots are kept `keep_seconds`, and `most`
-    of them; None is without that limit. `reported_at` is when people were last told of a failure,
-    `failures` how many there were since one was ready, `missing_since` when the PVC was first found
-    to be gone. `others` are schedules of snapscheduler that take snapshots of the PVC, too.
+    which services set too when the pattern changes. Snapshots are kept `keep_seconds`, and `most`
+    of them; None means no such limit. `reported_at` is when a failure was last posted, `failures`
+    how many there were since a snapshot was ready, `missing_since` when the PVC was first found
+    missing. `others` are schedules of snapscheduler that take snapshots of the PVC too.
     """
 
     __tablename__: ClassVar[Any] = "snapshot_schedules"
@@ -67,10 +67,10 @@ class SnapshotSchedule(SQLModel, table=True):
 
     @property
     def keep(self) -> timedelta | None:
-        """How long each snapshot is kept, None for without a limit."""
+        """How long each snapshot is kept; None for no limit."""
         return None if self.keep_seconds is None else timedelta(seconds=self.keep_seconds)
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, SCHEDULE, self.id)

@@ -1,4 +1,4 @@
-"""The verbs of schedules of snapshots: what people want is checked and written."""
+"""Creates, changes and stops snapshot schedules. Only checks and writes rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _SAMPLES = 24
 
 @dataclass(frozen=True)
 class Wish:
-    """A schedule as somebody asks for it; `keep` None and `most` None are without that limit."""
+    """A requested schedule; None for `keep` or `most` means no such limit."""
 
     claim: str
     cron: str
@@ -43,10 +43,10 @@ class Wish:
 
 
 class ScheduleService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    The right of a `Caller` to use the verb was checked before. `words` formats a command as it is
+    typed.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class ScheduleService:
     def schedule(
         self, session: Session, caller: Caller, wish: Wish, now: datetime
     ) -> SnapshotSchedule:
-        """Has snapshots of a PVC taken on a cron pattern, or changes when; UserError says why not.
+        """Creates or changes the schedule of a PVC; raises UserError if impossible.
 
-        The pattern is read in the team's zone.
+        The cron pattern is in the team's time zone.
         """
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         slots = self._slots(wish.cron, team.time_zone, now)
@@ -88,20 +88,22 @@ class ScheduleService:
     def find(
         self, session: Session, caller: Caller, claim: str, cluster: str | None
     ) -> SnapshotSchedule:
-        """The team's schedule of a PVC; NotFoundError names those there are."""
+        """The team's schedule of a PVC; NotFoundError lists the others."""
         there = self.listing(session, caller.team or "")
         found = [
             each for each in there if each.claim_name == claim and cluster in {None, each.cluster}
         ]
         if len(found) > 1:
             named = ", ".join(each.cluster for each in found)
-            raise UsageError(f"PVC {claim} has schedules in {named}.", "Say which: --cluster NAME.")
+            raise UsageError(
+                f"PVC {claim} has schedules in {named}.", "Choose one with --cluster NAME."
+            )
         if not found:
             known = ", ".join(each.claim_name for each in there)
             example = self._words(f'snapshot schedule {claim} "{_EXAMPLE}"')
             raise NotFoundError(
-                f"No snapshots of {claim} are taken on a schedule.",
-                f"There are schedules of: {known}." if known else f"To begin: `{example}`",
+                f"PVC {claim} has no snapshot schedule.",
+                f"PVCs with a schedule: {known}." if known else f"To create one: `{example}`",
             )
         return found[0]
 
@@ -109,18 +111,20 @@ class ScheduleService:
         """The schedule of a button; NotFoundError where there is none."""
         row = session.get(SnapshotSchedule, row_id)
         if row is None:
-            raise NotFoundError("This schedule is not known any more.")
+            raise NotFoundError("This schedule no longer exists.")
         return row
 
     def unschedule(
         self, session: Session, caller: Caller, row: SnapshotSchedule, now: datetime
     ) -> SnapshotSchedule:
-        """Has no more snapshots taken on a schedule; what was taken stays."""
+        """Stops a schedule; its snapshots stay."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This schedule belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This schedule belongs to {row.team}.", "Ask a member of that team."
+            )
         self._refuse_others(caller, row)
         if not row.is_live:
-            raise ConflictError(f"The schedule of {row.claim_name} has stopped already.")
+            raise ConflictError(f"The schedule of {row.claim_name} has already stopped.")
         row.ended_at, row.obstacle, row.trouble = now, "", ""
         row.said = f"<@{caller.person}> stopped it."
         session.add(row)
@@ -153,7 +157,7 @@ class ScheduleService:
         ]
 
     def _slots(self, cron: str, zone: str, now: datetime) -> list[datetime]:
-        """The next moments of a pattern; UsageError says what would be right, and when that is."""
+        """The next slots of a pattern; UsageError explains the format, with an example."""
         try:
             slots = _next_slots(cron, zone, now)
         except UsageError as error:
@@ -161,8 +165,8 @@ class ScheduleService:
         gaps = [later - earlier for earlier, later in pairwise(slots)]
         if min(gaps) < _SHORTEST:
             raise UsageError(
-                f"{cron!r} comes every {format_duration(min(gaps))} at times, and"
-                f" {format_duration(_SHORTEST)} apart is the least.",
+                f"{cron!r} is due every {format_duration(min(gaps))} at times. The shortest"
+                f" interval is {format_duration(_SHORTEST)}.",
                 _right(zone, now),
             )
         return slots
@@ -175,7 +179,7 @@ class ScheduleService:
         wanted = most if most is not None else int((keep or apart) / apart)
         if limit is not None and wanted > limit:
             raise UsageError(
-                f"That keeps {wanted} snapshots, and a volume of {plan.driver} takes {limit}.",
+                f"That keeps {wanted} snapshots, but a volume of {plan.driver} can have {limit}.",
                 f"Keep fewer, for example --max {USUAL_MOST}.",
             )
 
@@ -183,7 +187,7 @@ class ScheduleService:
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> set up the schedule of {row.claim_name}.",
-                "They can change or stop it, and so can a lead of the team or an admin.",
+                "They, a lead of the team or an admin can change or stop it.",
             )
 
     def _write(
@@ -223,10 +227,10 @@ def _next_slots(cron: str, zone: str, now: datetime) -> list[datetime]:
 
 
 def _right(zone: str, now: datetime) -> str:
-    """An example that works, and when it would come."""
+    """An example of a pattern, with its next slot."""
     coming = next_slot(_EXAMPLE, zone, now)
     return (
-        f"Five fields are right: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"
+        f"Use five fields: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"
         f" in {zone}, next on {coming:%Y-%m-%d at %H:%M} UTC."
     )
 

@@ -1,4 +1,4 @@
-"""The verbs of snapshots: what people want is checked and written; nothing is called."""
+"""Takes, deletes and pins snapshots. Only checks and writes rows; controllers do the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Wish:
-    """A snapshot as somebody asks for it; `keep` None is as long as the settings say."""
+    """A requested snapshot; with `keep` None it is kept as long as the settings say."""
 
     claim: str
     note: str = ""
@@ -43,17 +43,17 @@ class Wish:
 
 @dataclass(frozen=True)
 class Pinning:
-    """A pin as somebody asks for it."""
+    """A requested pin."""
 
     reason: str
     until: datetime
 
 
 class SnapshotService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The service that handlers call; each method writes in the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    The right of a `Caller` to use the verb was checked before. `words` formats a command as it is
+    typed.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class SnapshotService:
         self._words = words
 
     def take(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Snapshot:
-        """Has a snapshot of a PVC taken; UserError says why that cannot be."""
+        """Begins a snapshot of a PVC; raises UserError if impossible."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
@@ -75,15 +75,16 @@ class SnapshotService:
         back = finding.reverting(session, team.cluster, team.namespace, wish.claim)
         if back is not None:
             raise ConflictError(
-                f"PVC {wish.claim} is to be put back to {back.snapshot}, which has to stay its"
+                f"PVC {wish.claim} is to be reverted to {back.snapshot}, which has to stay its"
                 " newest snapshot until then.",
-                f"Its card in <#{back.channel}> follows it, and can cancel it.",
+                f"Its card in <#{back.channel}> shows the progress. It can be cancelled there.",
             )
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:
             raise ConflictError(
-                f"A snapshot of {wish.claim} is being taken at the moment: {other.name}.",
-                f"Its card in <#{other.channel}> follows it; take another one when it is ready.",
+                f"A snapshot of {wish.claim} is already being taken: {other.name}.",
+                f"Its card in <#{other.channel}> shows the progress. Take another one when it"
+                " is ready.",
             )
         row = _row(caller, team, (wish.claim, plan), now)
         row.note, row.keep_until = wish.note, self.until(wish.keep, now)
@@ -93,14 +94,14 @@ class SnapshotService:
         return row
 
     def find(self, session: Session, team: str, name: str) -> Snapshot:
-        """The snapshot that a name means, or the newest of the PVC of that name."""
+        """The snapshot of that name, or the newest of the PVC of that name."""
         return finding.named(session, team, name, self._words)
 
     def get(self, session: Session, row_id: str) -> Snapshot:
         """The snapshot of a button; NotFoundError where there is none."""
         row = session.get(Snapshot, row_id)
         if row is None:
-            raise NotFoundError("This snapshot is not known any more.")
+            raise NotFoundError("This snapshot no longer exists.")
         return row
 
     def listing(self, session: Session, team: str, claim: str | None) -> Sequence[Snapshot]:
@@ -114,7 +115,7 @@ class SnapshotService:
     def details(
         self, session: Session, row: Snapshot, now: datetime
     ) -> tuple[Card, Snapshot, Sequence[Restore], list[str]]:
-        """A snapshot's card and row, what was made from it, and what would be lost with it."""
+        """A snapshot's card and row, the PVCs created from it, and what deleting it would lose."""
         person = name_of(session, row.workspace_id, row.person)
         card = snapshot_card(row, person, keeping(session, row, now), now)
         return card, row, finding.made_from(session, row.id), self.lost(session, row)
@@ -122,7 +123,7 @@ class SnapshotService:
     def strangers(self, session: Session, team: str, claim: str | None) -> list[str]:
         """VolumeSnapshots in the team's namespaces that are not ours, as the watches show them.
 
-        Each is its name, with what made it where that is known.
+        Each is its name, with what created it if that is known.
         """
         ours = {each.name for each in finding.of_team(session, team)}
         found = self._settings().teams[team]
@@ -137,12 +138,12 @@ class SnapshotService:
     def refuse_deleting(
         self, session: Session, caller: Caller, row: Snapshot, now: datetime
     ) -> None:
-        """UserError unless the caller may delete the snapshot and nobody needs it."""
+        """Raises UserError if the caller may not delete the snapshot, or it is held."""
         self._refuse_other_team(caller, row)
         if row.person != caller.person and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"<@{row.person}> took {row.name}.",
-                "They can delete it, and so can a lead of the team or an admin.",
+                "They, a lead of the team or an admin can delete it.",
             )
         self._refuse_leaving(row)
         keepers = keeping(session, row, now)
@@ -150,11 +151,11 @@ class SnapshotService:
             unpin = self._words(f"snapshot unpin {row.name}")
             raise ConflictError(
                 f"{row.name} cannot be deleted now. {' '.join(keepers)}",
-                f"Wait for those, or end pins: `{unpin}`.",
+                f"Wait until that has ended, or remove pins: `{unpin}`.",
             )
 
     def delete(self, session: Session, caller: Caller, row: Snapshot, now: datetime) -> Snapshot:
-        """Has a snapshot deleted, unless anybody needs it; the cluster is looked at afterwards."""
+        """Marks a snapshot for deletion, unless it is held; its controller checks the cluster."""
         self.refuse_deleting(session, caller, row, now)
         mark_deleted(session, row, _actor(caller), now)
         return row
@@ -162,7 +163,7 @@ class SnapshotService:
     def pin(
         self, session: Session, caller: Caller, row: Snapshot, asked: Pinning, now: datetime
     ) -> Snapshot:
-        """Keeps a snapshot until a moment; renews an earlier pin of the same person."""
+        """Pins a snapshot until a time; replaces an earlier pin of the same person."""
         self._refuse_other_team(caller, row)
         self._refuse_leaving(row)
         why = asked.reason.rstrip(".")
@@ -185,7 +186,7 @@ class SnapshotService:
     def unpin(
         self, session: Session, caller: Caller, row: Snapshot, *, everybody: bool, now: datetime
     ) -> list[str]:
-        """Ends one's own pin, or those of all; the people whose pins they were."""
+        """Removes the caller's pin, or all pins; returns the people whose pins were removed."""
         self._refuse_other_team(caller, row)
         held = holds.on(session, SNAPSHOT, row.id, now)
         pins = [each for each in held if each.subject_kind == PIN]
@@ -198,7 +199,7 @@ class SnapshotService:
         if not is_mine and not caller.may(Right.SNAPSHOT_DELETE_ANY):
             raise NotAllowedError(
                 f"{row.name} is pinned by {others}.",
-                "They can unpin it, and so can a lead of the team or an admin.",
+                "They, a lead of the team or an admin can unpin it.",
             )
         for each in mine:
             holds.let_go(session, (SNAPSHOT, row.id), (PIN, each.subject_id))
@@ -209,25 +210,27 @@ class SnapshotService:
         return people
 
     def until(self, keep: timedelta | Literal["off"] | None, now: datetime) -> datetime | None:
-        """Until when a snapshot is kept; None for as long as nobody deletes it."""
+        """When a snapshot expires; None if it is kept until it is deleted."""
         return kept_until(keep, self._settings().snapshots, now)
 
     def _refuse_other_team(self, caller: Caller, row: Snapshot) -> None:
         if caller.team != row.team:
-            raise NotAllowedError(f"This snapshot belongs to {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This snapshot belongs to {row.team}.", "Ask a member of that team."
+            )
 
     def _refuse_leaving(self, row: Snapshot) -> None:
         if not row.is_live:
-            raise ConflictError(f"{row.name} is not there: {_ENDED[Phase(row.phase)]}.")
+            raise ConflictError(f"{row.name} does not exist: {_ENDED[Phase(row.phase)]}.")
         if row.wanted == Wanted.DELETED:
-            raise ConflictError(f"{row.name} is being deleted.", "Its card follows it.")
+            raise ConflictError(f"{row.name} is being deleted.", "Its card shows the progress.")
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]
 
 
 def begin(session: Session, row: Snapshot, now: datetime) -> None:
-    """Has a snapshot taken that was written down, with its card."""
+    """Stores a new snapshot with its card, and wakes its controller."""
     session.add(row)
     session.flush()
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
@@ -235,7 +238,7 @@ def begin(session: Session, row: Snapshot, now: datetime) -> None:
 
 
 def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -> None:
-    """Has a snapshot deleted of which it is known that nobody holds it."""
+    """Marks a snapshot that is not held for deletion, and wakes its controller."""
     row.wanted, row.deleted_by = Wanted.DELETED, actor.person
     session.add(row)
     facts = {"name": row.name, "pvc": row.claim_name}
@@ -269,7 +272,7 @@ def _actor(caller: Caller) -> Actor:
     return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
 
 
-# The label that snapscheduler gives to what it makes.
+# The label of snapshots that snapscheduler creates.
 _SCHEDULED = "snapscheduler.backube/schedule"
 _ENDED = {
     Phase.DELETED: "it was deleted",

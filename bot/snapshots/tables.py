@@ -1,4 +1,4 @@
-"""Snapshots of teams' PVCs, and PVCs made from them, as rows."""
+"""Rows of snapshots of teams' PVCs, and of restores."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +16,7 @@ RESTORE = "restore"
 
 
 class Phase(StrEnum):
-    """How far a snapshot is; the last two are ends."""
+    """The phase of a snapshot; in the last two it has ended."""
 
     ASKED = "asked"
     TAKING = "taking"
@@ -27,7 +27,7 @@ class Phase(StrEnum):
 
 
 class Wanted(StrEnum):
-    """What people want of a snapshot."""
+    """Whether a snapshot is to be kept or deleted."""
 
     KEPT = "kept"
     DELETED = "deleted"
@@ -37,12 +37,12 @@ class Snapshot(SQLModel, table=True):
     """A snapshot of a team's PVC.
 
     The first block is written once, the second by services, the rest by the controller. `run_id`
-    and `run` say which run it shows the end of, `data` which versions of datasets that had read,
-    each with its digest; `schedule_id` and `slot` on which schedule it was taken, and for when.
-    It `is_surplus` once that has enough newer ones. `taken_at` is the moment that it shows,
-    `size_bytes` what a PVC made from it has at least. `deletion_policy` is that of its class: with
-    Retain the store keeps what it has. It `is_cleared` once it has ended and nothing of it is left
-    in the cluster.
+    and `run` are the run whose end it shows, `data` the dataset versions which that run had read,
+    each with its digest; `schedule_id` and `slot` are the schedule that it was taken on, and the
+    time it was due. It `is_surplus` once its schedule has enough newer ones. `taken_at` is the time
+    that it shows, `size_bytes` the least size of a PVC created from it. `deletion_policy` is that
+    of its class: with Retain the storage snapshot is kept. It `is_cleared` once it has ended and
+    nothing of it is left in the cluster.
     """
 
     __tablename__: ClassVar[Any] = "snapshots"
@@ -106,17 +106,17 @@ class Snapshot(SQLModel, table=True):
 
     @property
     def is_usable(self) -> bool:
-        """Whether a PVC can be made from it."""
+        """Whether a PVC can be created from it."""
         return self.phase == Phase.READY and self.wanted == Wanted.KEPT
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, SNAPSHOT, self.id)
 
 
 class RestorePhase(StrEnum):
-    """How far a PVC is; the last three are ends."""
+    """The phase of a restore; in the last three it has ended."""
 
     ASKED = "asked"
     MAKING = "making"
@@ -127,15 +127,14 @@ class RestorePhase(StrEnum):
 
 
 class Restore(SQLModel, table=True):
-    """A PVC that is made from a snapshot, or from what another PVC holds now.
+    """A restore: a PVC that is created from a snapshot, or cloned from another PVC.
 
-    The first block is written once, the second by services, until the controller has done it, the
+    The first block is written once, the second by services until the controller acts on it, the
     rest by the controller. `source` is the VolumeSnapshot, or without a `snapshot_id` the PVC, in
-    `source_namespace` where that is another one; `run` is the run that waits for it. It is
-    `waiting` where its class makes volumes only when the first pod mounts them. A PVC that
-    `is_read_only` is the snapshot itself, which is held for as long as the PVC is there; one that
-    `is_split` gets all its blocks from the store, so that its source depends on nothing. It
-    `is_cleared` once nothing is left to be done.
+    `source_namespace` if that is another one; `run` is the run that waits for it. It is `waiting`
+    if its class creates volumes only when the first pod mounts them. A PVC that `is_read_only` is
+    the snapshot itself, which is held as long as the PVC exists; one that `is_split` gets copies of
+    all blocks, so that nothing depends on its source. It `is_cleared` once nothing is left to do.
     """
 
     __tablename__: ClassVar[Any] = "restores"
@@ -193,10 +192,10 @@ class Restore(SQLModel, table=True):
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, RESTORE, self.id)
 
 
 def lane(cluster: str) -> str:
-    """What looks at the snapshots of a cluster depend on."""
+    """The lane of a cluster: what the steps of its snapshots depend on."""
     return f"cluster:{cluster}"

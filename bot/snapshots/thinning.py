@@ -1,4 +1,4 @@
-"""Which snapshots of a schedule are more than it keeps."""
+"""Expires the snapshots of schedules beyond the number that they keep."""
 
 from datetime import datetime
 
@@ -11,9 +11,9 @@ from bot.snapshots.tables import SNAPSHOT, Snapshot
 
 
 def thin_out(session: Session, now: datetime) -> None:
-    """Ends the time of those that a schedule has enough newer ones than.
+    """Expires snapshots for which a schedule has enough newer ones.
 
-    Only what is ready and held by nobody counts, so that a pin takes nobody's place.
+    Only snapshots that are ready and not held count, so that a pin does not displace others.
     """
     limited = select(SnapshotSchedule).where(
         col(SnapshotSchedule.ended_at).is_(None), col(SnapshotSchedule.most).is_not(None)
@@ -27,7 +27,7 @@ def thin_out(session: Session, now: datetime) -> None:
 
 
 def _counted(session: Session, schedule: SnapshotSchedule, now: datetime) -> list[Snapshot]:
-    """Those that count, the newest first."""
+    """The snapshots that count, the newest first."""
     ready = finding.ready_on(session, schedule.id)
     return [
         each

@@ -1,4 +1,4 @@
-"""Which snapshots and restores a changed object belongs to."""
+"""Maps changed objects to the snapshots, restores and reverts to wake."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,13 +19,13 @@ _OF: Mapping[Resource[Any], tuple[str, str]] = {
 
 
 class SnapshotEar:
-    """Hears of VolumeSnapshots, and of PVCs made from them, by our labels."""
+    """Handles changes of VolumeSnapshots, restored PVCs and reverts, found by their labels."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The rows to look at now."""
+        """The rows to wake."""
         cluster, known = self._clusters.get(change.cluster), _OF.get(change.resource)
         if cluster is None or known is None or change.object is None:
             return ()

@@ -1,4 +1,4 @@
-"""The words for snapshots, the same on cards, in answers and in messages."""
+"""Wording of snapshots shared by cards, answers and replies."""
 
 
 def mounting(claim: str, *, is_read_only: bool = False) -> str:

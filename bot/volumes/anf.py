@@ -1,4 +1,4 @@
-"""Azure NetApp Files through Azure Resource Manager: reads, each of which ends in seconds."""
+"""Reads from Azure NetApp Files through Azure Resource Manager; each ends within seconds."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _MISSING, _SERVER_ERROR = 404, 500
 
 
 class Deadline:
-    """When whoever asked is told that it takes too long."""
+    """The time after which a series of requests to Azure is given up."""
 
     def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -31,29 +31,29 @@ class Deadline:
         self._end = monotonic() + seconds
 
     def check(self) -> None:
-        """StorageError once it has passed."""
+        """Raises StorageError once the time has passed."""
         if self._monotonic() > self._end:
             raise StorageError(
-                f"Asking Azure took longer than {self._seconds:.0f} s and was given up.",
-                "Azure is slow at the moment; try again later.",
+                f"Azure took longer than {self._seconds:.0f} s. The request was cancelled.",
+                "Azure is slow at the moment. Try again later.",
             )
 
 
 def configured(settings: Settings) -> Anf:
-    """What is configured; ConflictError where nothing is."""
+    """The configuration of Azure NetApp Files; raises ConflictError if there is none."""
     if settings.anf is None:
         raise ConflictError(
-            "Azure NetApp Files is not set up here.",
-            "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how.",
+            "Azure NetApp Files is not configured.",
+            "A platform admin can add `anf` to quartermaster.yaml; see docs/anf.md.",
         )
     return settings.anf
 
 
 class NetAppFiles:
-    """The volumes of one subscription, as the configuration in force names it.
+    """The pools and volumes of the configured subscription.
 
-    Everything raises StorageError when Azure refuses or cannot be reached; a read that failed on
-    the way is asked once more. Threads may share it.
+    Methods raise StorageError if Azure refuses or cannot be reached; a read that failed in transit
+    is tried once more. Thread-safe.
     """
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
@@ -64,16 +64,16 @@ class NetAppFiles:
 
     @property
     def is_configured(self) -> bool:
-        """Whether there is anything to ask."""
+        """Whether Azure NetApp Files is configured."""
         return self._settings().anf is not None
 
     @property
     def configured(self) -> Anf:
-        """What is configured; ConflictError where nothing is."""
+        """The configuration of Azure NetApp Files; raises ConflictError if there is none."""
         return configured(self._settings())
 
     def estate(self, deadline: Deadline) -> Estate:
-        """All pools and volumes; StorageError when that takes longer than the deadline."""
+        """All pools and volumes; raises StorageError after the deadline."""
         pools = tuple(self.pools(deadline))
         volumes: list[Volume] = []
         for pool in pools:
@@ -96,18 +96,18 @@ class NetAppFiles:
         return [volume_of(each) for each in listed]
 
     def volume(self, place: VolumePlace) -> Volume | None:
-        """One volume; None where there is none of that id, as after a move."""
+        """One volume; None if there is none of that id, for example after a move."""
         doing = f"Reading volume {place.name}"
         found = self._one(doing, lambda sdk: sdk.volumes.get(*place))
         return None if found is None else volume_of(found)
 
     def pool(self, place: PoolPlace) -> Pool | None:
-        """One pool; None where there is none of that name."""
+        """One pool; None if there is none of that name."""
         found = self._one(f"Reading pool {place.pool}", lambda sdk: sdk.pools.get(*place))
         return None if found is None else pool_of(found)
 
     def permissions(self, group: str) -> list[Any]:
-        """What the bot's identity may do in a resource group, as Azure lists it."""
+        """The permissions of the bot's identity in a resource group, as Azure lists them."""
         anf = self.configured
         address = (
             f"{anf.endpoint}/subscriptions/{anf.subscription}/resourceGroups/{group}"
@@ -120,17 +120,17 @@ class NetAppFiles:
         return list(told.get("value") or ())
 
     def once(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
-        """What the library answers; asked once, as for what changes something."""
+        """The library's answer to a request that is not repeated, because it changes something."""
         with failing(doing):
             return ask(self._open())
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         with self._lock:
             self._shut()
 
     def accounts(self) -> list[tuple[str, str]]:
-        """Resource group and name of each account that is looked at."""
+        """Resource group and name of each account that is read."""
         named = self.configured.accounts
         if named:
             return [(group, account) for group, _, account in (n.partition("/") for n in named)]
@@ -149,7 +149,7 @@ class NetAppFiles:
             raise
 
     def _read(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
-        """Asks once more where the first answer was lost or the server broke; never throttled."""
+        """Repeats a read once after a lost response or a server error, never after throttling."""
         for left in reversed(range(_TRIES)):
             try:
                 with failing(doing):
@@ -161,7 +161,7 @@ class NetAppFiles:
         raise AssertionError
 
     def _open(self) -> "NetAppManagementClient":
-        # Importing the SDK takes a second: only who asks Azure pays.
+        # Importing the SDK takes a second, so only callers of Azure pay for it.
         from bot.volumes.arm import open_client  # noqa: PLC0415 - see above
 
         anf = self.configured

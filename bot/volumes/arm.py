@@ -1,4 +1,4 @@
-"""The SDK of Azure NetApp Files, put together; imported on first use, as it takes a second."""
+"""Opens the SDK client of Azure NetApp Files; imported on first use, which takes a second."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ CONNECT_SECONDS, READ_SECONDS = 10, 30
 
 
 class _WithoutTls(SansIOHTTPPolicy[Any, Any]):
-    """Lets a token go to a playground; the configuration refuses such addresses elsewhere."""
+    """Allows tokens over HTTP to a playground; the configuration refuses such URLs elsewhere."""
 
     @override
     def on_request(self, request: PipelineRequest[Any]) -> None:
@@ -24,9 +24,9 @@ class _WithoutTls(SansIOHTTPPolicy[Any, Any]):
 
 
 class Accepted(PollingMethod[None]):
-    """Keeps where an operation can be asked after, and never asks: rows do that.
+    """A polling method that only records the operation's URL: controllers poll it themselves.
 
-    The library starts a thread for each operation whose method is not finished.
+    The library starts a thread for each operation whose polling method is not finished.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Accepted(PollingMethod[None]):
 
 
 def open_client(anf: Anf) -> NetAppManagementClient:
-    """A client that repeats nothing by itself: its waits would outlast a step."""
+    """A client without retries of its own, which would take longer than a step may."""
     _settle_models()
     is_playground = urlsplit(anf.endpoint).scheme == "http"
     return NetAppManagementClient(
@@ -71,9 +71,9 @@ def open_client(anf: Anf) -> NetAppManagementClient:
 
 
 def _settle_models() -> None:
-    """Makes one of each model, as the library learns a class's fields from the first it makes.
+    """Creates one instance of each model, from which the library learns the class's fields.
 
-    A thread that makes another one meanwhile gets plain mappings in place of models within it.
+    Otherwise a thread that creates another instance meanwhile gets plain mappings in it.
     """
     kinds: list[Any] = [each for each in vars(models).values() if hasattr(each, "as_dict")]
     for kind in kinds:

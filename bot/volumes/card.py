@@ -1,4 +1,4 @@
-"""What volumes and pools are, as cards: pure."""
+"""Cards of volumes and capacity pools. Pure: no I/O."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,17 @@ from bot.volumes.resources import Estate, Pool, Volume
 from bot.volumes.wording import UNKNOWN, capacity, money, throughput, used, volumes
 
 _VOLUMES = ("PVC", "Pool", "Level", "Size", "Throughput", "Used")
-_POOLS = ("Pool", "Level", "QoS", "Size", "Free", "Throughput", "A month")
+_POOLS = ("Pool", "Level", "QoS", "Size", "Free", "Throughput", "Monthly cost")
 _MOST = 40
 _MEANWHILE = (
-    " Until an admin tells it (`/anf repair PVC`), it cannot be mounted on further nodes,"
+    " Until an admin repairs it (`/anf repair PVC`), it cannot be mounted on more nodes,"
     " snapshotted, cloned or grown, and deleting the PVC would leave the volume behind, billed."
-    " What runs on it goes on."
+    " Pods that use it keep running."
 )
 
 
 def volumes_card(team: str, found: TeamVolumes, *, is_wide: bool) -> Card:
-    """The volumes of a team; `is_wide` where it has several clusters, which are named then."""
+    """The volumes of a team; `is_wide` adds the clusters, if it has several."""
     rows = tuple(_volume_row(each, is_wide=is_wide) for each in found.rows[:_MOST])
     return Card(
         f"Volumes of {team} on Azure NetApp Files",
@@ -31,28 +31,28 @@ def volumes_card(team: str, found: TeamVolumes, *, is_wide: bool) -> Card:
 
 
 def pools_card(estate: Estate, anf: Anf) -> Card:
-    """The pools, how full they are and what they cost."""
+    """The capacity pools: size, free space and cost."""
     rows = tuple(_pool_row(estate, each, anf) for each in estate.pools[:_MOST])
     prices = [pool_price(anf, each) for each in estate.pools]
     known = [each for each in prices if each is not None]
     lines = []
     if not rows:
-        lines.append(plain("There are no capacity pools that the bot may see."))
+        lines.append(plain("The bot can see no capacity pools."))
     if known:
-        rest = "" if len(known) == len(prices) else ", as far as prices are known"
-        lines.append(plain(f"All of them: {money(sum(known))} a month{rest}."))
+        rest = "" if len(known) == len(prices) else ", for pools with a known price"
+        lines.append(plain(f"Total: {money(sum(known))} a month{rest}."))
     if len(estate.pools) > _MOST:
         lines.append(plain(f"And {len(estate.pools) - _MOST} more."))
     return Card(
         "Capacity pools of Azure NetApp Files",
         lines=tuple(lines),
         table=Table(_POOLS, rows) if rows else None,
-        footer=(plain("Azure bills pools as they are provisioned, whatever is in them."),),
+        footer=(plain("Azure bills the provisioned size of pools, whatever they hold."),),
     )
 
 
 def volume_card(shown: Shown, anf: Anf) -> Card:
-    """One PVC: what it is on, what that does, and what it would do on other levels."""
+    """One PVC: its volume and pool, its throughput, and that at other levels."""
     claim, found = shown.row.claimed.claim, shown.row.found
     title = f"{claim.namespace}/{claim.name}"
     if found is None:
@@ -86,7 +86,7 @@ def _volume_row(row: Row, *, is_wide: bool) -> tuple[str, ...]:
 
 def _remarks(found: TeamVolumes) -> Iterator[Markup]:
     if not found.rows:
-        yield plain("None of the team's PVCs is on a volume that Azure shows the bot.")
+        yield plain("The bot can see no volume of the team's PVCs in Azure.")
     if len(found.rows) > _MOST:
         yield plain(f"And {len(found.rows) - _MOST} more.")
     for row in found.rows:
@@ -95,7 +95,9 @@ def _remarks(found: TeamVolumes) -> Iterator[Markup]:
         yield from _moved(row)
     if found.elsewhere and found.rows:
         count = len(found.elsewhere)
-        some = f"{count} PVC{' is' if count == 1 else 's are'} on none that Azure shows the bot"
+        some = (
+            f"{count} PVC{' is' if count == 1 else 's are'} on none that the bot can see in Azure"
+        )
         yield plain(f"{some}: {_some(found.elsewhere)}.")
 
 
@@ -111,9 +113,9 @@ def _missing(row: Row) -> Markup:
     named = row.claimed.named
     place = named.id.rpartition("/")[2] or f"{named.address}:/{named.path}"
     return join(
-        "The volume of ", code(row.claimed.claim.name), " is not among those that Azure shows the"
-        " bot: ", code(place), plain(". It was removed, or is in an account or a subscription that"
-        " the bot does not look at."),
+        "The bot cannot see the volume of ", code(row.claimed.claim.name), " in Azure: ",
+        code(place), plain(". It was deleted, or is in an account or subscription that the bot"
+        " does not read."),
     )  # fmt: skip
 
 
@@ -123,14 +125,16 @@ def _moved(row: Row) -> Iterator[Markup]:
     pool = row.found.volume.place.pool
     begin = f" was moved to pool {pool}"
     if not row.record.is_stale(row.found.volume.id):
-        words = f"{begin}, and Trident knows. That its PV names the id it had before does no harm."
+        words = (
+            f"{begin}, and Trident has the new id. Its PV still has the old id, which is harmless."
+        )
     elif row.record.unread:
         words = (
-            f"{begin}. Whether Trident knows, the bot cannot tell: {row.record.unread.rstrip('.')}."
+            f"{begin}. Whether Trident has the new id is unknown: {row.record.unread.rstrip('.')}."
             f"{_MEANWHILE}"
         )
     else:
-        words = f"{begin}, and Trident still has the id it had before.{_MEANWHILE}"
+        words = f"{begin}, and Trident still has the old id.{_MEANWHILE}"
     yield join(code(row.claimed.claim.name), plain(words))
 
 
@@ -140,7 +144,7 @@ def _volume_facts(volume: Volume, pool: Pool | None) -> Iterator[tuple[str, Mark
     yield "Size", plain(capacity(volume.quota_bytes))
     told = throughput(volume.throughput_mibps)
     rate = f", {RATES[volume.level]} MiB/s per TiB" if is_auto and volume.level in RATES else ""
-    how = "" if pool is None else (f" (follows its size{rate})" if is_auto else " (set by hand)")
+    how = "" if pool is None else (f" (follows its size{rate})" if is_auto else " (set manually)")
     yield "Throughput", plain(told + how)
     if is_auto:
         others = [
@@ -148,7 +152,7 @@ def _volume_facts(volume: Volume, pool: Pool | None) -> Iterator[tuple[str, Mark
             for level in RATES
             if level != volume.level
         ]
-        yield "On other levels", plain(f"about {', '.join(others)}")
+        yield "At other levels", plain(f"about {', '.join(others)}")
     yield "Used", plain(used(volume.used_bytes, volume.quota_bytes))
 
 
@@ -161,7 +165,7 @@ def _pool_facts(shown: Shown, anf: Anf) -> Iterator[tuple[str, Markup]]:
     part = monthly_price(anf, pool.level, found.volume.quota_bytes)
     if part is not None:
         whole = money(pool_price(anf, pool))
-        yield "A month", plain(f"{money(part)} of the {whole} that the pool costs")
+        yield "Monthly cost", plain(f"{money(part)} of the {whole} for the pool")
 
 
 def _pool_row(estate: Estate, pool: Pool, anf: Anf) -> tuple[str, ...]:
@@ -169,7 +173,7 @@ def _pool_row(estate: Estate, pool: Pool, anf: Anf) -> tuple[str, ...]:
     free = pool.size_bytes - estate.taken_bytes(pool)
     rest = throughput(pool.throughput_mibps)
     if pool.qos == "Manual" and pool.used_throughput_mibps is not None:
-        rest = f"{pool.used_throughput_mibps:g} of {rest} given out"
+        rest = f"{pool.used_throughput_mibps:g} of {rest} assigned"
     return (
         f"{pool.name} ({volumes(len(inside))})",
         pool.level,

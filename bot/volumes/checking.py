@@ -1,4 +1,4 @@
-"""Whether Azure NetApp Files can be asked as it is set up: for `quartermaster doctor`."""
+"""Doctor checks of Azure NetApp Files: access to Azure, permissions and Trident's records."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -26,11 +26,11 @@ _CHANGING = (
     "Microsoft.NetApp/locations/operationresults/read",
 )
 _APPLY = "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's namespace."
-_ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
+_ROLE = "Give the bot's Azure identity the role in docs/anf.md for that resource group."
 
 
 def checks(files: NetAppFiles) -> Findings:
-    """Whether pools can be listed, and which permissions are missing where."""
+    """Findings on whether pools can be listed, and on missing permissions."""
     about, deadline = "azure netapp files", Deadline(_PATIENCE_SECONDS)
     try:
         pools = list(files.pools(deadline))
@@ -39,8 +39,8 @@ def checks(files: NetAppFiles) -> Findings:
         yield Finding(about, "failed", error.message, error.hint)
         return
     if not pools:
-        remedy = "Name the accounts in anf.accounts, or make a capacity pool."
-        yield Finding(about, "warning", "there is no capacity pool that the bot may see", remedy)
+        remedy = "Name the accounts in anf.accounts, or create a capacity pool."
+        yield Finding(about, "warning", "the bot can see no capacity pools", remedy)
         return
     yield Finding(about, "ok", f"pools: {', '.join(each.name for each in pools)}")
     for group in groups:
@@ -48,9 +48,9 @@ def checks(files: NetAppFiles) -> Findings:
 
 
 def records(settings: Settings, cluster: Cluster) -> Findings:
-    """Whether the bot may read and repair what Trident keeps, and have PVCs grow, where it is.
+    """Findings on the rights to repair Trident's records and to grow PVCs, if Trident is served.
 
-    ClusterError when the cluster cannot be asked.
+    Raises ClusterError if the cluster cannot be reached.
     """
     if settings.anf is None or not cluster.served(TRIDENT_VOLUMES.group):
         return
@@ -63,7 +63,7 @@ def records(settings: Settings, cluster: Cluster) -> Findings:
         remedy = "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
         yield Finding(about, "warning", f"missing: {spelled(missing)}", remedy)
     else:
-        yield Finding(about, "ok", "what it keeps of moved volumes can be read and repaired")
+        yield Finding(about, "ok", "its records of moved volumes can be read and repaired")
     if settings.anf.changes is not None:
         yield _growing(settings, cluster)
 
@@ -76,11 +76,11 @@ def _growing(settings: Settings, cluster: Cluster) -> Finding:
     missing = lacking(cluster, [Needed("patch", PVCS, each) for each in namespaces])
     if missing:
         return Finding(about, "warning", f"/anf grow needs: {spelled(missing)}", _APPLY)
-    return Finding(about, "ok", "the bot may, in each team's namespace")
+    return Finding(about, "ok", "allowed in each team's namespace")
 
 
 def ungiven(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The actions that none of the roles gives, as Azure counts: one role has to give it whole."""
+    """The actions that no role grants; as in Azure, a single role has to grant each one."""
     known = list(roles)
     return [each for each in needed if not any(_gives(role, each) for role in known)]
 

@@ -1,4 +1,4 @@
-"""What Azure's library raises, as sentences: its code and message as they stand, and what to do."""
+"""Turns errors of Azure's library into StorageError: Azure's code and message, and a hint."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 _MOST = 600
 _UNAUTHENTICATED, _FORBIDDEN, _CONFLICT, _THROTTLED, _BROKEN = 401, 403, 409, 429, 500
-_WHO = "AZURE_CLIENT_ID, AZURE_TENANT_ID and what goes with them; docs/anf.md says how."
+_WHO = "AZURE_CLIENT_ID, AZURE_TENANT_ID and related variables; see docs/anf.md."
 _HINTS = {
-    _UNAUTHENTICATED: f"A platform admin checks the bot's Azure identity: {_WHO}",
-    _FORBIDDEN: "A platform admin gives the bot's Azure identity the role of docs/anf.md.",
-    404: "Look with `/anf volumes` or `/anf pools` what is there.",
-    _CONFLICT: "Something else is under way there; try again when it is done.",
+    _UNAUTHENTICATED: f"A platform admin has to check the bot's Azure identity: {_WHO}",
+    _FORBIDDEN: "A platform admin has to give the bot's Azure identity the role in docs/anf.md.",
+    404: "`/anf volumes` and `/anf pools` show what exists.",
+    _CONFLICT: "Another operation is in progress there. Try again when it is done.",
 }
 
 
 @contextmanager
 def failing(doing: str) -> Iterator[None]:
-    """Turns what the library raises into StorageError; `doing` begins its sentence."""
+    """Turns the library's errors into StorageError, whose message begins with `doing`."""
     from azure.core import exceptions  # noqa: PLC0415 - only who asks Azure pays for the import
 
     try:
@@ -32,25 +32,25 @@ def failing(doing: str) -> Iterator[None]:
     except exceptions.AzureError as error:
         raise StorageError(
             f"{doing}: Azure cannot be reached ({type(error).__name__}).",
-            "Try again in a minute; anf.endpoint says where it is looked for.",
+            "Try again in a minute. The address is set in anf.endpoint.",
         ) from error
 
 
 def _refusal(doing: str, error: "HttpResponseError") -> StorageError:
-    """401 and a missing identity are the same kind to the library: the latter has no answer."""
+    """The StorageError of an HTTP error; without a status the bot has no working identity."""
     status, told = error.status_code, error.error
     code = str(told.code) if told is not None and told.code else ""
     words = str(told.message) if told is not None and told.message else ""
     if status is None:
         return StorageError(
-            f"{doing}: the bot has no Azure identity that works.",
-            f"A platform admin sets {_WHO}",
+            f"{doing}: the bot has no working Azure identity.",
+            f"A platform admin has to set {_WHO}",
             status=_UNAUTHENTICATED,
         )
     said = f"{code}: {words}" if code else (words or f"HTTP {status}")
     wait = _seconds(error)
     return StorageError(
-        f"{doing}: Azure answers {_cut(said)}",
+        f"{doing}: Azure returned {_cut(said)}",
         _hint(status, wait),
         status=status,
         code=code,
@@ -60,10 +60,10 @@ def _refusal(doing: str, error: "HttpResponseError") -> StorageError:
 
 def _hint(status: int, wait: float) -> str:
     if status == _THROTTLED:
-        return f"Azure is asked too often; try again in {max(wait, 1):.0f} s."
+        return f"Azure rate-limited the bot. Try again in {max(wait, 1):.0f} s."
     if status >= _BROKEN:
         return "Try again in a minute."
-    return _HINTS.get(status, "Azure's own words say what it does not like.")
+    return _HINTS.get(status, "Azure's message gives the reason.")
 
 
 def _seconds(error: "HttpResponseError") -> float:

@@ -1,4 +1,4 @@
-"""Has PVCs made larger: checked, shown, and written down; nothing is changed here."""
+"""Requests growths of PVCs: checks, plans and writes rows; controllers do the rest."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -25,7 +25,7 @@ from bot.volumes.wording import capacity
 
 
 class GrowthService:
-    """What handlers call; only `plan` looks outside, and it changes nothing."""
+    """The service that handlers call; only `plan` calls Azure, and it changes nothing."""
 
     def __init__(
         self, files: NetAppFiles, clusters: Mapping[str, Cluster], approvals: Approvals
@@ -35,11 +35,11 @@ class GrowthService:
         self._approvals = approvals
 
     def check(self, session: Session, asked: Asked, of: Claimed) -> None:
-        """UserError at once for what needs no look at Azure."""
+        """Raises UserError for what can be refused without asking Azure."""
         if self._files.configured.changes is None:
             raise ConflictError(
-                "Volumes are not changed by the bot here.",
-                "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+                "Changing volumes is not enabled.",
+                "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
             )
         refuse_foreign(of, asked.team)
         claim = of.claim
@@ -51,13 +51,13 @@ class GrowthService:
         other = _live(session, asked.cluster, claim.namespace, claim.name)
         if other is not None:
             raise ConflictError(
-                f"<@{other.person}> asked for {claim.name} to grow to"
-                f" {capacity(other.size_bytes)} already.",
-                f"Its card in <#{other.channel}> follows it.",
+                f"<@{other.person}> already requested growth of {claim.name} to"
+                f" {capacity(other.size_bytes)}.",
+                f"Its card in <#{other.channel}> shows the progress.",
             )
 
     def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
-        """What it would do, asked of Azure now; UserError says why it cannot be."""
+        """What the growth would do, from Azure's state now; raises UserError if impossible."""
         anf = self._files.configured
         estate = self._files.estate(Deadline(DEADLINE_SECONDS))
         refuse_lost(self._clusters[asked.cluster], estate, of, anf)
@@ -66,7 +66,7 @@ class GrowthService:
     def begin(
         self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
     ) -> Growth:
-        """Has it checked once more and done; its card follows it."""
+        """Begins a growth, which its controller checks again and applies."""
         self.check(session, asked, of)
         row = Growth(
             workspace_id=caller.workspace_id,
@@ -92,21 +92,23 @@ class GrowthService:
         return row
 
     def get(self, session: Session, row_id: str) -> Growth:
-        """The growth of a button; NotFoundError where there is none."""
+        """The growth of a button; raises NotFoundError if there is none."""
         row = session.get(Growth, row_id)
         if row is None:
-            raise NotFoundError("This growth is not known any more.")
+            raise NotFoundError("This growth no longer exists.")
         return row
 
     def withdraw(self, session: Session, caller: Caller, row: Growth, now: datetime) -> None:
-        """Ends one of which nothing was begun; UserError says why it cannot be."""
+        """Withdraws a growth that has not started; raises UserError if impossible."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This growth is of a PVC of {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This growth is for a PVC of {row.team}.", "Ask a member of that team."
+            )
         if not row.is_waiting:
-            stands = "begun" if row.is_live else "ended"
+            stands = "started" if row.is_live else "ended"
             raise ConflictError(
-                f"The growth of {row.claim_name} has {stands} already.",
-                "Nothing was changed by your click.",
+                f"The growth of {row.claim_name} has already {stands}.",
+                "Your click changed nothing.",
             )
         approval = self._approvals.of(session, GROWTH, row.id)
         if approval is not None:

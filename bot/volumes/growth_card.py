@@ -1,4 +1,4 @@
-"""What growing a volume does, and how far it is, as cards."""
+"""Cards of growths: the question before one, and its progress."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,47 +16,47 @@ from bot.volumes.growth_tables import GROWTH, Growth, Phase
 from bot.volumes.wording import capacity, money, throughput
 
 GO, WITHDRAW = "anf.grow", "anf.grow-withdraw"
-_FOR_GOOD = "This is for good: PVCs do not shrink."
+_FOR_GOOD = "This is permanent: PVCs cannot shrink."
 _STATES = {
-    Phase.CHECKING: ("being checked", Tone.WORKING),
-    Phase.ASKED: ("waits for approval", Tone.WAITING),
-    Phase.PATCHING: ("about to be asked for", Tone.WORKING),
-    Phase.WAITING: ("growing", Tone.WORKING),
-    Phase.DONE: ("has grown", Tone.GOOD),
-    Phase.FAILED: ("failed", Tone.BAD),
-    Phase.DENIED: ("denied", Tone.BAD),
-    Phase.EXPIRED: ("expired", Tone.STOPPED),
-    Phase.WITHDRAWN: ("withdrawn", Tone.STOPPED),
+    Phase.CHECKING: ("Checking", Tone.WORKING),
+    Phase.ASKED: ("Waiting for approval", Tone.WAITING),
+    Phase.PATCHING: ("Pending", Tone.WORKING),
+    Phase.WAITING: ("Growing", Tone.WORKING),
+    Phase.DONE: ("Grown", Tone.GOOD),
+    Phase.FAILED: ("Failed", Tone.BAD),
+    Phase.DENIED: ("Denied", Tone.BAD),
+    Phase.EXPIRED: ("Expired", Tone.STOPPED),
+    Phase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
 
 
 def question(asked: Asked, plan: Plan) -> Reply:
-    """What it does and costs, with the button that has it done."""
+    """What a growth does and costs, with the button that requests it."""
     lines = [plain(_FOR_GOOD)]
     if asked.size_bytes < SMALLEST:
-        lines.append(plain(f"Azure makes and bills {capacity(SMALLEST)} at least."))
+        lines.append(plain(f"Azure creates and bills at least {capacity(SMALLEST)}."))
     if plan.needs_approval:
-        lines.append(plain("Somebody else of the approvers has to approve it."))
+        lines.append(plain("An approver other than you has to approve it."))
     facts = (
         ("Size", plain(f"{capacity(plan.from_bytes)} → {capacity(plan.size_bytes)}")),
-        ("Pool", plain(f"{plan.pool}: {capacity(plan.free_after_bytes)} free then")),
+        ("Pool", plain(f"{plan.pool}: {capacity(plan.free_after_bytes)} free afterwards")),
         ("Throughput", plain(_throughput(plan.mibps_before, plan.mibps_after))),
-        ("Bill", plain(_bill(plan.cost))),
+        ("Cost", plain(_bill(plan.cost))),
     )
-    label = "Ask for it" if plan.needs_approval else "Grow it"
+    label = "Request it" if plan.needs_approval else "Grow it"
     button = Button(GO, label, written(asked), "primary")
-    title = f"{asked.claim} to {capacity(asked.size_bytes)}?"
+    title = f"Grow {asked.claim} to {capacity(asked.size_bytes)}?"
     return Reply(
         card=Card(title, lines=tuple(lines), facts=facts, buttons=(button,)), is_question=True
     )
 
 
 def growth_card(row: Growth, asker: str, deciding: Deciding, shown_in: str) -> Card:
-    """How a growth stands; where it was asked for it can be withdrawn."""
+    """The card of a growth; in the channel of the request it can be withdrawn."""
     state, tone = _STATES[Phase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
     return Card(
-        title=f"{row.claim_name} to {capacity(row.size_bytes)}",
+        title=f"Grow {row.claim_name} to {capacity(row.size_bytes)}",
         state=state,
         tone=Tone.WARNING if is_hindered else tone,
         lines=tuple(_lines(row, deciding)),
@@ -73,13 +73,13 @@ def _buttons(row: Growth, shown_in: str) -> Iterator[Button]:
 def _lines(row: Growth, deciding: Deciding) -> Iterator[Markup]:
     yield from deciding.lines
     if deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
     if row.phase == Phase.ASKED:
         yield plain(_FOR_GOOD)
     if row.is_live and row.obstacle:
-        yield join("Kubernetes says: ", sentence(row.obstacle))
+        yield join("Kubernetes reports: ", sentence(row.obstacle))
     if row.is_live and row.trouble:
-        yield join("*Late*: ", sentence(row.trouble), " It is tried again.")
+        yield join("*Late*: ", sentence(row.trouble), " Retrying.")
     for line in (row.reason, row.unblock):
         if line:
             yield sentence(line)
@@ -91,8 +91,8 @@ def _facts(row: Growth, asker: str) -> Iterator[tuple[str, Markup]]:
     if row.pool:
         yield "Pool", plain(row.pool)
         yield "Throughput", plain(_throughput(row.mibps_before, row.mibps_after))
-        yield "Bill", plain(_bill(row.cost))
-    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+        yield "Cost", plain(_bill(row.cost))
+    yield "Requested by", join(plain(asker), " in ", channel(row.channel))
     if row.withdrawn_by is not None:
         yield "Withdrawn by", person(row.withdrawn_by)
     if row.ended_at is not None:
@@ -101,16 +101,16 @@ def _facts(row: Growth, asker: str) -> Iterator[tuple[str, Markup]]:
 
 def _throughput(before: float | None, after: float | None) -> str:
     if before == after:
-        return f"{throughput(before)}, as before"
+        return f"{throughput(before)}, unchanged"
     return f"{throughput(before)} → about {throughput(after)}"
 
 
 def _bill(cost: float | None) -> str:
-    return f"{money(cost)} more a month of what the pool costs anyway"
+    return f"{money(cost)} a month more of what the pool already costs"
 
 
 class GrowthRenderer:
-    """Renders growths; they have buttons only where they are decided."""
+    """Renders growths; the buttons to decide are only on the approvers' card."""
 
     kind = GROWTH
 
@@ -119,7 +119,7 @@ class GrowthRenderer:
         self._approvals = approvals
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """What the card says now in this channel; None when there is no such growth."""
+        """The card of a growth in this channel; None if there is no such growth."""
         row = session.get(Growth, subject_id)
         if row is None:
             return None

@@ -1,4 +1,4 @@
-"""Makes growths so: looks once more, waits for the approval, asks the PVC for more, and waits."""
+"""The controller of growths: checks again, awaits approval, patches the PVC and waits."""
 
 import hashlib
 import json
@@ -40,13 +40,13 @@ _ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending"
 _NOTHING = "Nothing was changed."
 _UNBEGUN = {
     Phase.DENIED: "was denied",
-    Phase.EXPIRED: "was decided by nobody in time",
+    Phase.EXPIRED: "was not decided in time",
     Phase.WITHDRAWN: "was withdrawn",
 }
 
 
 class GrowthController:
-    """Keeps growths."""
+    """Reconciles growths."""
 
     kind = GROWTH
 
@@ -63,7 +63,7 @@ class GrowthController:
         self._settings = settings
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step of a growth; OutsideError when the world did not let it."""
+        """Takes the next step of a growth; raises OutsideError if that fails outside."""
         row = self._world.database.read(lambda session: session.get(Growth, row_id))
         if row is None or not row.is_live:
             return Step(None)
@@ -72,10 +72,10 @@ class GrowthController:
             return self._decided(row, now)
         cluster = self._clusters.get(row.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {row.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
         claim = cluster.get(PVCS, row.claim_name, row.namespace)
         if claim is None or claim.uid != row.claim_uid:
-            return _end(row, Phase.FAILED, (f"PVC {row.claim_name} is gone.", ""), now)
+            return _end(row, Phase.FAILED, (f"PVC {row.claim_name} no longer exists.", ""), now)
         if row.phase == Phase.WAITING:
             return _wait(row, claim, now)
         try:
@@ -87,7 +87,7 @@ class GrowthController:
         return self._patch(cluster, row, claim, now)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what goes wrong again and again."""
+        """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Growth, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
             row.trouble = trouble.sentence
@@ -95,7 +95,7 @@ class GrowthController:
             refresh_cards(session, row.subject, live=True)
 
     def _plan(self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim) -> Plan | None:
-        """What it does as things are now; UserError where it cannot be. None: it is asked for."""
+        """The plan as things are now; None if the PVC requests the size already."""
         if _wants(claim) >= row.size_bytes:
             return None
         anf = self._files.configured
@@ -103,7 +103,7 @@ class GrowthController:
         pv = next(iter(cluster.list(VOLUMES, fields=named)), None)
         told = named_by(pv) if pv is not None else None
         if pv is None or told is None:
-            raise ConflictError(f"PVC {claim.name} has no volume of Azure NetApp Files any more.")
+            raise ConflictError(f"PVC {claim.name} is no longer on Azure NetApp Files.")
         of = Claimed(claim, pv, told)
         kind = cluster.view.get(STORAGE_CLASSES, claim.spec.storage_class_name or "")
         refuse_growing(of, kind, row.size_bytes)
@@ -129,7 +129,7 @@ class GrowthController:
         refresh_cards(session, row.subject, live=True)
 
     def _ask(self, session: Session, row: Growth, now: datetime) -> None:
-        """Asks the approvers, as who somebody is now; a request that is hopeless ends it."""
+        """Requests approval, with the requester's current rights; ends a hopeless growth."""
         world = self._world
         try:
             caller = world.access.member(session, row.person, row.channel, row.team)
@@ -146,7 +146,7 @@ class GrowthController:
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
     def _decided(self, row: Growth, now: datetime) -> Step:
-        """Spends the approval, after asking who the approvers are now; or ends."""
+        """Uses the approval, after reading the approvers again; or ends the growth."""
         approval = self._world.request(GROWTH, row.id)
         if approval is None or approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.USED}:
             return Step(None)
@@ -168,7 +168,7 @@ class GrowthController:
     def _patch(
         self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim, now: datetime
     ) -> Step:
-        """Asks for more storage, unless anybody changes the PVC meanwhile."""
+        """Patches the PVC's requested storage, unless the PVC has changed since the read."""
         if _wants(claim) < row.size_bytes:
             wanted = {"storage": format_quantity(Decimal(row.size_bytes), binary=True)}
             body = {
@@ -187,20 +187,20 @@ class GrowthController:
 
 
 def digest_of(row: Growth) -> str:
-    """A digest of what the deciders are shown."""
+    """A digest of what approvers are shown."""
     shown = [row.cluster, row.namespace, row.claim_name, row.claim_uid, row.size_bytes, row.pool]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
 def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
-    """Looks whether the PVC has what it asks for, and what keeps it."""
+    """Checks whether the PVC has the requested size, and what delays it."""
     if size_of(claim) >= row.size_bytes:
         return _end(row, Phase.DONE, ("", ""), now)
     if now - row.since > _WITHIN:
         lasted = format_duration(_WITHIN)
         said = f"It did not grow within {lasted}. {row.obstacle}".strip()
-        asks = f"The PVC goes on asking for {capacity(row.size_bytes)}, which nobody can take back."
-        return _end(row, Phase.FAILED, (said, f"{asks} An admin looks at Trident's log."), now)
+        asks = f"The PVC keeps requesting {capacity(row.size_bytes)}, which cannot be undone."
+        return _end(row, Phase.FAILED, (said, f"{asks} An admin has to check Trident's log."), now)
     told = [each for kind in _ERRORS for each in claim.status.conditions if each.type == kind]
     obstacle = next((f"{each.type}: {each.message}" for each in told if each.message), "")
     again = now + min(max(timedelta(seconds=5), (now - row.since) / 10), _LONGEST)
@@ -231,7 +231,7 @@ def _refused(row: Growth, approval: Approval, now: datetime) -> Step:
 def _in_words(error: ClusterError) -> tuple[str, str]:
     if error.reason == "OverQuota":
         return (
-            f"The namespace's ResourceQuota has no room for it. {error.message}",
+            f"The namespace's ResourceQuota does not allow it. {error.message}",
             "Ask for less, or ask a platform admin for more storage in that quota.",
         )
     return error.message, error.hint
@@ -247,7 +247,7 @@ def _end(row: Growth, phase: Phase, why_: tuple[str, str], now: datetime) -> Ste
 
 
 def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: datetime) -> None:
-    """Ends a growth as a phase, with why and what to do, and tells who asked for it."""
+    """Ends a growth in a phase, with the reason and a hint, and notifies the requester."""
     was_asked_for = row.phase == Phase.WAITING
     row.phase, row.reason, row.unblock = end
     row.since = row.ended_at = now
@@ -260,19 +260,19 @@ def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: date
     name, size = code(row.claim_name), capacity(row.size_bytes)
     match row.phase:
         case Phase.DONE:
-            said = join(name, plain(f" has {size} now."))
+            said = join(name, plain(f" has grown to {size}."))
         case Phase.DENIED | Phase.EXPIRED | Phase.WITHDRAWN:
-            said = join("more room for ", name, plain(f" {_UNBEGUN[row.phase]}. {_NOTHING}"))
+            said = join("The growth of ", name, plain(f" {_UNBEGUN[row.phase]}. {_NOTHING}"))
         case _:
             nothing = "" if was_asked_for else f" {_NOTHING}"
-            said = join(name, " does not grow. ", sentence(row.reason), plain(nothing))
+            said = join(name, " did not grow. ", sentence(row.reason), plain(nothing))
     lines = (join(person(row.person), " ", said), *([sentence(row.unblock)] if row.unblock else ()))
     say_once(session, row.subject, row.channel, Note("ended", lines, owner=row.person), now)
     refresh_cards(session, row.subject, live=False)
 
 
 def _same(session: Session, seen: Growth) -> Growth | None:
-    """The row, unless somebody else took it on since it was seen."""
+    """The row, unless it has changed its phase since it was read."""
     row = session.get(Growth, seen.id)
     return row if row is not None and row.is_live and row.phase == seen.phase else None
 

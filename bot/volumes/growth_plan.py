@@ -1,4 +1,4 @@
-"""What growing a volume would do, from what the cluster, Trident and Azure show now."""
+"""Plans a growth from the current state of the cluster, Trident and Azure."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ _LARGEST, SMALLEST = 100 * 1024 * GIB, 50 * GIB
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A growth as somebody asks for it: the value of a button, so its keys are short."""
+    """A requested growth. It is the value of a button, so its keys are short."""
 
     team: str = msgspec.field(name="t")
     cluster: str = msgspec.field(name="c")
@@ -32,7 +32,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Plan:
-    """What it does: `cost` is what the added size is of the pool's bill a month."""
+    """What a growth does; `cost` is the added size's share of the pool's monthly bill."""
 
     from_bytes: int
     size_bytes: int
@@ -44,7 +44,7 @@ class Plan:
     needs_approval: bool
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
 _DECODER = msgspec.json.Decoder(Asked)
 
 
@@ -54,54 +54,54 @@ def written(asked: Asked) -> str:
 
 
 def read(value: str) -> Asked:
-    """What a button says; UsageError when it is of another time."""
+    """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        again = "Ask again: `/anf grow PVC SIZE`."
+        again = "Request it again: `/anf grow PVC SIZE`."
         raise UsageError("This button is out of date.", again) from None
 
 
 def bytes_of(size: str) -> int:
-    """How many bytes a size like 2Ti is."""
+    """The bytes of a size such as 2Ti."""
     return int(parse_quantity(size))
 
 
 def size_of(claim: PersistentVolumeClaim) -> int:
-    """What a PVC has."""
+    """The capacity of a PVC in bytes."""
     return int(claim.status.capacity.get("storage") or 0)
 
 
 def refuse_growing(of: Claimed, kind: StorageClass | None, size_bytes: int) -> None:
-    """UserError for what the cluster alone tells; nothing is asked."""
+    """Raises UserError for what the cluster alone shows to be impossible."""
     claim, now = of.claim, size_of(of.claim)
     if not of.named.id:
         raise ConflictError(
-            f"The PV of PVC {claim.name} was written by hand, and Kubernetes does not grow those.",
-            "An admin makes the volume larger in Azure; whoever mounts it sees that at once.",
+            f"The PV of PVC {claim.name} was created manually. Kubernetes cannot grow such PVs.",
+            "An admin can grow the volume in Azure. Pods that mount it see the new size at once.",
         )
     if kind is None or not kind.allow_volume_expansion:
         raise ConflictError(
-            f"Storage class {claim.spec.storage_class_name or 'none'} does not let PVCs grow.",
-            "A platform admin sets allowVolumeExpansion: true in it.",
+            f"Storage class {claim.spec.storage_class_name or 'none'} does not allow PVCs to grow.",
+            "A platform admin can set allowVolumeExpansion: true in it.",
         )
     if size_bytes <= now:
         raise UsageError(
-            f"PVC {claim.name} has {capacity(now)}, and PVCs do not shrink.",
-            f"Ask for more, as `/anf grow {claim.name} {_larger(now)}`.",
+            f"PVC {claim.name} has {capacity(now)}, and PVCs cannot shrink.",
+            f"Ask for more, for example `/anf grow {claim.name} {_larger(now)}`.",
         )
     asked = int(claim.spec.resources.requests.get("storage") or 0)
     if asked > now:
         raise ConflictError(
-            f"PVC {claim.name} is growing already, from {capacity(now)} to {capacity(asked)}.",
-            "Ask again when it has that.",
+            f"PVC {claim.name} is already growing from {capacity(now)} to {capacity(asked)}.",
+            "Try again when it has grown.",
         )
     if size_bytes > _LARGEST:
-        raise LimitError(f"A volume has at most {capacity(_LARGEST)}.", "Ask for less.")
+        raise LimitError(f"A volume can have at most {capacity(_LARGEST)}.", "Ask for less.")
 
 
 def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None:
-    """ConflictError where it was moved since anybody looked, and Trident does not know."""
+    """Raises ConflictError if the volume was moved and Trident does not have its new id."""
     found = match(of.named, estate.volumes)
     if found is None or not found.is_moved:
         return
@@ -109,13 +109,14 @@ def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None
     if record.is_stale(found.volume.id):
         raise ConflictError(
             f"The volume of PVC {of.claim.name} was moved to pool {found.volume.place.pool}, and"
-            " Trident does not know: it cannot be grown now. What runs on it goes on.",
+            " Trident does not have its new id: it cannot be grown now. Pods that use it keep"
+            " running.",
             UNBLOCK,
         )
 
 
 def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
-    """What it would do; UserError says why it cannot be."""
+    """The plan of a growth; raises UserError if impossible."""
     name, changes = of.claim.name, anf.changes
     found = match(of.named, estate.volumes)
     pool = None
@@ -123,8 +124,8 @@ def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
         pool = next((p for p in estate.pools if found.volume in estate.inside(p)), None)
     if found is None or pool is None or changes is None:
         raise ConflictError(
-            f"The volume of PVC {name} is not among those that Azure shows the bot.",
-            "Look with `/anf volumes`.",
+            f"The bot cannot see the volume of PVC {name} in Azure.",
+            "Check `/anf volumes`.",
         )
     volume = found.volume
     wanted = max(size_bytes, SMALLEST)
@@ -132,9 +133,9 @@ def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
     free = pool.size_bytes - estate.taken_bytes(pool)
     if more > free:
         raise LimitError(
-            f"Pool {pool.name} has {capacity(max(free, 0))} free, and {name} would take"
+            f"Pool {pool.name} has {capacity(max(free, 0))} free, but {name} needs"
             f" {capacity(more)} more.",
-            "Ask for less, or have an admin make the pool larger in Azure.",
+            "Ask for less, or ask an admin to grow the pool in Azure.",
         )
     before = volume.throughput_mibps
     is_manual = pool.qos == _MANUAL

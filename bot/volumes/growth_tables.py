@@ -1,4 +1,4 @@
-"""Growths of volumes through their PVCs, as rows."""
+"""Rows of growths of PVCs."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ GROWTH = "anf-growth"
 
 
 class Phase(StrEnum):
-    """How far a growth is; those from DONE on are ends."""
+    """The phase of a growth; from DONE on it has ended."""
 
     CHECKING = "checking"
     ASKED = "asked"
@@ -28,11 +28,11 @@ class Phase(StrEnum):
 
 
 class Growth(SQLModel, table=True):
-    """A PVC that is made larger, for good.
+    """A permanent growth of a PVC.
 
-    `size_bytes` is what somebody wants, `from_bytes` what it had. The figures of the plan are of
-    when Azure was looked at last: throughput, and what the added size is of the pool's bill, None
-    where nobody knows. `obstacle` is what keeps it, as Kubernetes says.
+    `size_bytes` is the requested size, `from_bytes` the size before. The figures of the plan are as
+    of the last read from Azure: the throughput, and the added size's share of the pool's bill, None
+    if unknown. `obstacle` is what delays it, in Kubernetes' words.
     """
 
     __tablename__: ClassVar[Any] = "anf_growths"
@@ -82,12 +82,12 @@ class Growth(SQLModel, table=True):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether nothing was begun, so that it can be withdrawn."""
+        """Whether it has not started, so that it can be withdrawn."""
         return self.phase in {Phase.CHECKING, Phase.ASKED}
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, GROWTH, self.id)
 
     @property

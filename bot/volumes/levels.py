@@ -1,10 +1,10 @@
-"""What the service levels of Azure NetApp Files do, for estimates; what Azure tells wins."""
+"""Throughput and prices of the service levels of Azure NetApp Files, for estimates."""
 
 from bot.config import Anf
 from bot.volumes.resources import Pool
 from bot.volumes.wording import GIB
 
-# MiB/s for each TiB of a volume; of Flexible pools somebody says how much.
+# MiB/s for each TiB of a volume; the throughput of Flexible pools is set manually.
 RATES = {"Standard": 16, "Premium": 64, "Ultra": 128}
 _GIB_OF_A_TIB = 1000  # as Azure itself counts: 262.144 MiB/s for 4 TiB of Premium
 

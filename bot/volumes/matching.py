@@ -1,4 +1,4 @@
-"""Which volume of Azure NetApp Files a PVC is on. Pure: no I/O."""
+"""Finds the volume of Azure NetApp Files that a PVC is on. Pure: no I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Found:
-    """A volume; `is_moved` where its ARM id is another one than the PV says."""
+    """A volume; `is_moved` if its ARM id differs from the one in the PV."""
 
     volume: Volume
     is_moved: bool = False
@@ -71,13 +71,13 @@ def claimed(cluster: Cluster, namespace: str) -> tuple[list[Claimed], list[Persi
 
 
 def refuse_foreign(of: Claimed, team: str, *, but_caches: bool = False) -> None:
-    """NotAllowedError where a PVC is not the team's, whose volume others use."""
+    """Raises NotAllowedError if a PVC is not the team's own."""
     if but_caches and shows_cache(of.claim.labels):
         return
     foreign = foreign_claim(of.claim, team)
     if foreign is not None:
         raise NotAllowedError(
-            foreign.reason, "Name a PVC of the team's own: `/anf volumes` shows them."
+            foreign.reason, "Name one of the team's own PVCs: `/anf volumes` lists them."
         )
 
 
@@ -104,7 +104,7 @@ def match(named: Named, volumes: Iterable[Volume]) -> Found | None:
 
 
 def is_known(named: Named, volumes: Iterable[Volume]) -> bool:
-    """Whether what a PV names is of Azure NetApp Files: by its id, or by who serves the address.
+    """Whether a PV is on Azure NetApp Files: by its id, or by the addresses of known volumes.
 
     Any NFS server is named by an address and a path.
     """
@@ -112,7 +112,7 @@ def is_known(named: Named, volumes: Iterable[Volume]) -> bool:
 
 
 def is_of(named: Named, volume: Volume) -> bool:
-    """Whether a volume is the one of that id; another one may have got its place since."""
+    """Whether a volume is the one that a PV names; another one may have taken its id since."""
     return same_id(volume.id, named.id) and named.path in {"", volume.path}
 
 

@@ -1,4 +1,4 @@
-"""Looks which volumes are not where their PVs say, and whether Trident knows where they are."""
+"""Finds volumes that are not where their PVs say, and what Trident's records say of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from bot.volumes.matching import is_of, match, named_by
 from bot.volumes.resources import Volume, same_id
 from bot.volumes.tables import MovedVolume
 
-# No PVC is on these any more, and another one may have its name.
+# These are no longer bound to a PVC, and another PVC may have its name.
 _LEFT = frozenset({"Released", "Failed"})
 
 
 @dataclass(frozen=True)
 class Record:
-    """What Trident keeps of a volume; `unread` says why the bot does not know.
+    """Trident's record of a volume; `unread` says why the bot could not read it.
 
-    It is empty where Trident has an empty id, which it fills by itself.
+    The id is empty if Trident's is, which Trident fills in by itself.
     """
 
     id: str = ""
@@ -29,14 +29,14 @@ class Record:
     source: str = ""
 
     def is_stale(self, current_id: str) -> bool:
-        """Whether Trident looks for it where it is not; what cannot be read is taken for that."""
+        """Whether Trident has another id than the current one; an unread record counts as stale."""
         return bool(self.unread) or not (self.id == "" or same_id(self.id, current_id))
 
 
 def moved_volumes(
     cluster: Cluster, namespace: str, volumes: Sequence[Volume], now: datetime
 ) -> list[MovedVolume] | None:
-    """Those of a cluster, by what Azure and Trident say; None while its PVs were not read."""
+    """The moved volumes of a cluster; None while its PVs have not been read."""
     if not cluster.view.store(VOLUMES).synced:
         return None
     records = Records(cluster, namespace)
@@ -47,7 +47,7 @@ def moved_volumes(
 
 
 class Records:
-    """Trident's records in one cluster; one that does not answer is asked no more."""
+    """Trident's records in one cluster; after an error it is not asked again."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self._cluster = cluster
@@ -55,7 +55,7 @@ class Records:
         self._unread = ""
 
     def of(self, name: str) -> Record:
-        """What Trident keeps of a PV's volume, or of the one that it shows again."""
+        """The record of a PV's volume, or of the volume that the PV shares."""
         if self._unread:
             return Record(unread=self._unread)
         try:
@@ -70,19 +70,19 @@ class Records:
         if source:
             found = self.get(source)
         if found is None:
-            missing = f"Trident keeps no TridentVolume {source or name} in namespace"
+            missing = f"Trident has no TridentVolume {source or name} in namespace"
             return Record(unread=f"{missing} {self._namespace}.", source=source)
         return Record(found.config.internal_id, source=source)
 
     def get(self, name: str) -> TridentVolume | None:
-        """One record, live; ClusterError when it cannot be read."""
+        """One record, live; raises ClusterError if it cannot be read."""
         return self._cluster.get(TRIDENT_VOLUMES, name, self._namespace)
 
 
 def row_of(
     cluster: str, volume: PersistentVolume, ids: tuple[str, str], record: Record, now: datetime
 ) -> MovedVolume:
-    """What is known of a volume whose PV tells the first id, and which has the second."""
+    """The row of a moved volume: `ids` are the one in its PV and its current one."""
     claim = volume.spec.claim_ref
     return MovedVolume(
         cluster=cluster,
@@ -102,7 +102,7 @@ def row_of(
 def _moved(
     cluster: Cluster, volumes: Sequence[Volume]
 ) -> Iterator[tuple[PersistentVolume, str, str]]:
-    """PVs of Trident's, the ids that they tell, and the ids that their volumes have."""
+    """Trident's PVs of moved volumes, each with the id in the PV and the current id."""
     known: Mapping[str, Volume] = {each.id.lower(): each for each in volumes}
     for volume in cluster.view.all(VOLUMES):
         named = named_by(volume)

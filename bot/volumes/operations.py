@@ -1,4 +1,4 @@
-"""What changes Azure NetApp Files: asked once, answered with where to look how far it is."""
+"""Begins changes of pools and volumes in Azure, and reads the progress of operations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _GOOD, _BAD = frozenset({"succeeded"}), frozenset({"failed", "canceled"})
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an operation is, in Azure's own words; `wait_seconds` is what it asks for, or 0."""
+    """The progress of an operation, in Azure's words; `wait_seconds` is its Retry-After, or 0."""
 
     status: str
     code: str = ""
@@ -28,26 +28,26 @@ class Progress:
 
     @property
     def is_done(self) -> bool:
-        """Whether Azure says that it is done, which the resource itself has to show."""
+        """Whether Azure reports success; the resource itself still has to show it."""
         return self.status.lower() in _GOOD
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has ended without having done what it should."""
+        """Whether it has failed or was canceled."""
         return self.status.lower() in _BAD
 
 
 class Operations:
-    """Begins changes and says how far they are; StorageError when Azure refuses.
+    """Begins changes and reads their progress; raises StorageError if Azure refuses.
 
-    What begins one returns its address, empty where Azure gave none that can be asked.
+    Methods that begin a change return the URL of its operation, empty if there is none to poll.
     """
 
     def __init__(self, files: NetAppFiles) -> None:
         self._files = files
 
     def move(self, place: VolumePlace, pool_id: str) -> str:
-        """Has a volume moved to another pool of its account."""
+        """Begins the move of a volume to another pool of its account."""
         body: Any = {"newPoolResourceId": pool_id}
         doing = f"Moving volume {place.name} to pool {pool_id.rpartition('/')[2]}"
         return self._begin(
@@ -56,7 +56,7 @@ class Operations:
         )
 
     def set_throughput(self, place: VolumePlace, mibps: float) -> str:
-        """Has the throughput of a volume in a pool with manual QoS set."""
+        """Begins setting the throughput of a volume in a pool with manual QoS."""
         body: Any = {"properties": {"throughputMibps": mibps}}
         doing = f"Setting the throughput of volume {place.name}"
         return self._begin(
@@ -64,7 +64,7 @@ class Operations:
         )
 
     def resize(self, place: PoolPlace, size_bytes: int) -> str:
-        """Has a pool made larger or smaller."""
+        """Begins the resize of a pool."""
         body: Any = {"properties": {"size": size_bytes}}
         doing = f"Changing the size of pool {place.pool}"
         return self._begin(
@@ -72,9 +72,9 @@ class Operations:
         )
 
     def progress(self, address: str) -> Progress:
-        """How far an operation is; asked once."""
+        """The progress of an operation; not repeated."""
         return self._files.once(
-            "Asking how far it is", lambda sdk: _progress(*_asked(sdk, address))
+            "Reading the progress of the operation", lambda sdk: _progress(*_asked(sdk, address))
         )
 
     def _begin(
@@ -86,7 +86,7 @@ class Operations:
         self._files.once(doing, lambda sdk: ask(sdk, accepted))
         address = accepted.address
         is_arm = urlsplit(address)[:2] == urlsplit(self._files.configured.endpoint)[:2]
-        # The bot's token goes to nobody else.
+        # The bot's token is sent to no other host.
         return address if is_arm else ""
 
 
@@ -99,7 +99,7 @@ def _asked(sdk: "NetAppManagementClient", address: str) -> tuple[int, Mapping[st
 
 
 def _progress(status: int, headers: Mapping[str, str], body: Any) -> Progress:
-    """An address of either kind: one that tells a status, or one that has no result yet."""
+    """The progress from either kind of URL: one with a status, or one without a result yet."""
     told = body if isinstance(body, dict) else {}
     error = told.get("error") or {}
     default = _RUNNING if status == _ACCEPTED else _SUCCEEDED

@@ -1,4 +1,4 @@
-"""What keeps and shows what is done to volumes, as the composition root puts it together."""
+"""Exports the controllers and card renderers of volumes."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -23,7 +23,7 @@ def controllers(
     clusters: Mapping[str, Cluster],
     settings: Callable[[], Settings],
 ) -> Sequence[Controller]:
-    """What keeps pools, moved volumes, changes of volumes, repairs and growths."""
+    """The controllers of pools and moved volumes, changes, repairs and growths."""
     return (
         PoolController(deciding.clock, files, settings, clusters),
         VolumeChangeController(files, deciding, clusters, settings),
@@ -33,7 +33,7 @@ def controllers(
 
 
 def renderers(settings: Callable[[], Settings], approvals: Approvals) -> Sequence[Renderer]:
-    """What renders their cards."""
+    """The renderers of their cards."""
     return (
         ChangeRenderer(settings, approvals),
         RepairRenderer(settings, approvals),

@@ -1,4 +1,4 @@
-"""How much room storage classes have in capacity pools, by what Azure said last."""
+"""The free capacity of storage classes in capacity pools, as of the last read from Azure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from bot.config import Anf, Settings
 from bot.volumes.matching import named_by
 from bot.volumes.tables import SeenPool
 
-# Pools are looked at every ten minutes; what nobody told for an hour is not known.
+# Pools are read every ten minutes; figures older than an hour are unknown.
 _OLD = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class PoolRoom:
-    """The pool of a class with the most room; `taken_bytes` is as of `seen_at`, `id` is Azure's."""
+    """Capacity of a class in a pool; `taken_bytes` is as of `seen_at`, `id` is Azure's."""
 
     name: str
     size_bytes: int
@@ -28,17 +28,17 @@ class PoolRoom:
 
     @property
     def free_bytes(self) -> int:
-        """What further volumes may take."""
+        """The capacity left for further volumes."""
         return max(self.size_bytes - self.taken_bytes, 0)
 
 
 def pool_rooms(
     session: Session, settings: Settings, cluster: Cluster, now: datetime
 ) -> dict[str, PoolRoom]:
-    """By storage class; a class of which no pool is known is not there.
+    """The pool with the most free capacity, by storage class; unknown classes are left out.
 
-    A volume is in one pool, so that of several pools the one with the most room counts. Of the
-    database and the view alone.
+    A volume is in one pool, so of several pools only that one counts. Reads only the database and
+    the watches.
     """
     if settings.anf is None:
         return {}
@@ -55,9 +55,9 @@ def pool_rooms(
 def pool_sums(
     session: Session, settings: Settings, cluster: Cluster, now: datetime
 ) -> dict[str, PoolRoom]:
-    """By storage class what all its pools have together: how crowded it is, not what fits in.
+    """The sum of all pools, by storage class: how full the class is, not what fits in.
 
-    As old as the oldest look at one of them.
+    It is as old as the oldest figure in it.
     """
     if settings.anf is None:
         return {}
@@ -76,13 +76,13 @@ def pool_sums(
 
 
 def fresh_pools(session: Session, now: datetime) -> dict[str, SeenPool]:
-    """What is known of pools, by their ids in small letters; what is old is not there."""
+    """The pools with recent figures, by their ids in lower case."""
     fresh = select(SeenPool).where(col(SeenPool.seen_at) > now - _OLD)
     return {each.id: each for each in session.exec(fresh)}
 
 
 def _pools(anf: Anf, cluster: Cluster, seen: dict[str, SeenPool]) -> Iterator[tuple[str, SeenPool]]:
-    """Which classes are in which pools: by the configuration, else by the volumes there are."""
+    """Storage classes with their pools: from the configuration, else from existing volumes."""
     for storage_class, names in anf.classes.items():
         wanted = {each.lower() for each in names}
         yield from ((storage_class, pool) for pool in seen.values() if pool.name.lower() in wanted)

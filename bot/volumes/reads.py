@@ -1,4 +1,4 @@
-"""Answers about volumes that must look outside; they change nothing."""
+"""Read-only answers about volumes and pools that need Azure."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ DEADLINE_SECONDS = 25.0
 
 @dataclass(frozen=True)
 class Row:
-    """A PVC of a team, and its volume; None where Azure does not show it to the bot.
+    """A PVC of a team and its volume; `found` is None if the bot cannot see it in Azure.
 
-    Of one that was moved, `record` is what Trident keeps of it.
+    If the volume was moved, `record` is Trident's record of it.
     """
 
     cluster: str
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TeamVolumes:
-    """The volumes of a team; `elsewhere` are PVCs that are on none that Azure shows."""
+    """The volumes of a team; `elsewhere` are PVCs that are on no volume in Azure."""
 
     rows: tuple[Row, ...]
     elsewhere: tuple[str, ...]
@@ -41,7 +41,7 @@ class TeamVolumes:
 
 @dataclass(frozen=True)
 class Shown:
-    """A PVC with its volume and its pool; what Azure does not show is None."""
+    """A PVC with its volume and pool; what the bot cannot see in Azure is None."""
 
     row: Row
     pool: Pool | None = None
@@ -49,7 +49,7 @@ class Shown:
 
 
 class VolumeReads:
-    """Asks Azure for those who want to see volumes and pools."""
+    """Reads volumes and pools from Azure for handlers."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class VolumeReads:
         self._monotonic = monotonic
 
     def configured(self) -> Anf:
-        """What is configured; ConflictError where nothing is. Nothing is asked."""
+        """The configuration; raises ConflictError if there is none. Makes no request."""
         return self._files.configured
 
     def volumes(self, team: Team) -> TeamVolumes:
-        """The team's PVCs in all of its clusters, with what they are on."""
+        """The team's PVCs in all of its clusters, with their volumes."""
         mine: list[tuple[str, Claimed]] = []
         others: list[str] = []
         rows: list[Row] = []
@@ -83,16 +83,16 @@ class VolumeReads:
         return TeamVolumes(tuple(rows), tuple(sorted(others)))
 
     def pools(self) -> Estate:
-        """All pools, with what is in them."""
+        """All pools, with their volumes."""
         return self._files.estate(self._deadline())
 
     def find(self, team: Team, name: str, cluster: str | None) -> tuple[str, Claimed]:
-        """A PVC of the team as the watches saw it; nothing is asked.
+        """A PVC of the team, from the watches; makes no request.
 
         Raises:
             NotFoundError: the team has none of that name.
             ConflictError: it is not on Azure NetApp Files, or in several clusters.
-            ClusterError: not all PVCs were seen yet.
+            ClusterError: not all PVCs have been read yet.
         """
         places = (cluster,) if cluster else team.reach
         there = {each: self._claimed(each, team) for each in places}
@@ -107,7 +107,7 @@ class VolumeReads:
         if found:
             raise ConflictError(
                 f"PVC {name} is in clusters {' and '.join(where for where, _ in found)}.",
-                f"Say which, as `--cluster {found[0][0]}`.",
+                f"Choose one, for example `--cluster {found[0][0]}`.",
             )
         names = [each.claim.name for mine, _ in there.values() for each in mine]
         if name in {each.name for _, rest in there.values() for each in rest}:
@@ -117,9 +117,9 @@ class VolumeReads:
         raise NotFoundError(f"There is no PVC {name} in namespace {team.namespace}.", hint)
 
     def show(self, cluster: str, of: Claimed) -> Shown:
-        """One PVC with its volume and its pool, by their own ids where they have not changed.
+        """One PVC with its volume and pool, read by their ids unless those have changed.
 
-        ConflictError where nothing says that it is on Azure NetApp Files.
+        Raises ConflictError if nothing shows that it is on Azure NetApp Files.
         """
         deadline = self._deadline()
         found = self._locate(of, deadline)
@@ -139,11 +139,11 @@ class VolumeReads:
         return Row(cluster, of, found, records.of(of.volume.name))
 
     def _claimed(self, name: str, team: Team) -> tuple[list[Claimed], list[PersistentVolumeClaim]]:
-        """What the watches saw; ClusterError where they have not seen all of it yet."""
+        """PVCs from the watches; raises ClusterError until they have been read completely."""
         cluster = self._clusters[name]
         if not (cluster.view.store(PVCS).synced and cluster.view.store(VOLUMES).synced):
             raise ClusterError(
-                f"The PVCs of cluster {name} were not read yet.", "Try again in a moment."
+                f"The PVCs of cluster {name} have not been read yet.", "Try again in a moment."
             )
         return claimed(cluster, team.namespace)
 
@@ -156,15 +156,15 @@ class VolumeReads:
         elif of.named.id:
             raise StorageError(
                 f"The volume of PVC {of.claim.name} is in another subscription.",
-                "The bot looks at one: anf.subscription of quartermaster.yaml.",
+                "The bot reads only one: anf.subscription in quartermaster.yaml.",
             )
         deadline.check()
         known = self._files.estate(deadline).volumes
         if not is_known(of.named, known):
             raise ConflictError(
-                f"PVC {of.claim.name} is on {of.named.address}:/{of.named.path}, where Azure shows"
-                " the bot no volumes.",
-                "Look with `/anf volumes` which PVCs are on Azure NetApp Files.",
+                f"PVC {of.claim.name} is on {of.named.address}:/{of.named.path}, where the bot can"
+                " see no volumes in Azure.",
+                "`/anf volumes` lists the PVCs on Azure NetApp Files.",
             )
         return match(of.named, known)
 

@@ -1,4 +1,4 @@
-"""Whether Trident still looks for a volume where it is not: known without asking anybody."""
+"""Whether Trident's record of a moved volume is stale, from rows alone."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from bot.errors import ConflictError
 from bot.volumes.resources import same_id
 from bot.volumes.tables import MovedVolume
 
-UNBLOCK = "An admin tells Trident where it is: `/anf repair PVC`."
+UNBLOCK = "An admin can tell Trident where it is: `/anf repair PVC`."
 
 
 class ClaimPlace(NamedTuple):
-    """Which PVC."""
+    """The cluster, namespace and name of a PVC."""
 
     cluster: str
     namespace: str
@@ -20,7 +20,7 @@ class ClaimPlace(NamedTuple):
 
 
 def stale(session: Session, claim: ClaimPlace) -> MovedVolume | None:
-    """What is known of a PVC whose volume was moved, where Trident does not know where to."""
+    """The moved volume of a PVC whose record in Trident is stale; None if there is none."""
     return session.exec(
         select(MovedVolume).where(
             col(MovedVolume.cluster) == claim.cluster,
@@ -32,9 +32,9 @@ def stale(session: Session, claim: ClaimPlace) -> MovedVolume | None:
 
 
 def refuse_stale(session: Session, claim: ClaimPlace, doing: str) -> None:
-    """ConflictError while Trident does not know where the volume of a PVC is.
+    """Raises ConflictError while Trident's record of a PVC's volume is stale.
 
-    `doing` goes on after "It cannot be".
+    `doing` completes "it cannot be ...".
     """
     found = stale(session, claim)
     if found is not None:
@@ -42,30 +42,31 @@ def refuse_stale(session: Session, claim: ClaimPlace, doing: str) -> None:
 
 
 def why(found: MovedVolume, doing: str) -> str:
-    """What is wrong with a volume, and what cannot be done meanwhile."""
+    """Why something cannot be done with a moved volume, as sentences."""
     return (
         f"The volume of PVC {found.claim_name} was moved to pool {pool_of(found.current_id)}, and"
-        f" Trident does not know: it cannot be {doing} now. What runs on it goes on."
+        f" Trident does not have its new id: it cannot be {doing} now. Pods that use it keep"
+        " running."
     )
 
 
 def why_it_stays(found: MovedVolume) -> str:
     """Why a PVC is not deleted, as a sentence."""
     return (
-        f"Its volume was moved to pool {pool_of(found.current_id)}, and Trident does not know: with"
-        f" the PVC gone the volume would stay, billed. {UNBLOCK}"
+        f"Its volume was moved to pool {pool_of(found.current_id)}, and Trident does not have"
+        f" its new id: deleting the PVC would leave the volume behind, billed. {UNBLOCK}"
     )
 
 
 def pool_of(resource_id: str) -> str:
-    """The name of the pool that the id of a volume tells."""
+    """The name of the pool in the id of a volume."""
     return resource_id.lower().partition("/capacitypools/")[2].partition("/")[0]
 
 
 def note(session: Session, row: MovedVolume) -> None:
-    """Keeps what was found, unless something later is known.
+    """Stores a moved volume, unless a later state is stored already.
 
-    A record that could be read once, and cannot now, still says what it said.
+    If Trident's record could be read before and cannot be now, the earlier content is kept.
     """
     known = session.get(MovedVolume, (row.cluster, row.volume_name))
     if known is not None and known.seen_at > row.seen_at:

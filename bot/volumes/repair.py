@@ -1,4 +1,4 @@
-"""Has Trident told where a moved volume is: asked for, shown, approved, written down."""
+"""Requests repairs of Trident's records of moved volumes; controllers do the rest."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ POLICY = "anf_change"
 
 @dataclass(frozen=True)
 class Asker:
-    """For whom a repair is made, where it is followed, and of which team's PVC."""
+    """The requester of a repair, the channel of its card, and the namespace of the PVC."""
 
     workspace_id: str
     person: str
@@ -39,7 +39,7 @@ class Asker:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What is to be looked at again when a repair has ended."""
+    """The row to wake when a repair has ended."""
 
     kind: str = ""
     id: str = ""
@@ -49,10 +49,10 @@ class Waiting:
 def begin_repair(
     session: Session, asker: Asker, plan: Plan, anf: Anf, now: datetime, then: Waiting | None = None
 ) -> Repair:
-    """Begins a repair that was approved together with what made it necessary.
+    """Begins a repair that was approved together with the move that requires it.
 
-    ConflictError where one of the same volume is under way. `then` is woken at its end; the repair
-    says how that was in its phase and its `reason`. It asks nobody.
+    Raises ConflictError if another repair of the volume is in progress. `then` is woken at its end,
+    of which the repair's phase and `reason` give the outcome. It requests no approval.
     """
     row = _row(asker, plan, anf, now)
     waiting = then or Waiting()
@@ -62,7 +62,7 @@ def begin_repair(
 
 
 def live_repair(session: Session, cluster: str, volume_name: str) -> Repair | None:
-    """The repair of a PV's volume that has not ended."""
+    """The repair of a PV's volume that has not ended, if any."""
     return session.exec(
         select(Repair).where(
             col(Repair.cluster) == cluster,
@@ -73,14 +73,14 @@ def live_repair(session: Session, cluster: str, volume_name: str) -> Repair | No
 
 
 def digest_of(row: Repair) -> str:
-    """A digest of what the deciders are shown."""
+    """A digest of what approvers are shown."""
     shown = [row.cluster, row.volume_name, row.old_id, row.new_id]
     shown += [row.trident_namespace, row.deployment]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
 class RepairService:
-    """What handlers call; only `plan` looks outside."""
+    """The service that handlers call; only `plan` calls Azure and the cluster."""
 
     def __init__(
         self,
@@ -95,14 +95,14 @@ class RepairService:
         self._clusters = clusters
 
     def plan(self, team: str, cluster: str, of: Claimed) -> Plan:
-        """What it would do, asked of Azure and of the cluster; it changes nothing."""
+        """What the repair would write, from Azure and the cluster; changes nothing."""
         return plan_repair(self._files, self._clusters[cluster], team, of)
 
     def ask(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Repair:
-        """A repair that waits for somebody else's approval; UserError says why it cannot."""
+        """Requests a repair, which another person approves; raises UserError if impossible."""
         settings = self._settings()
         if settings.anf is None:
-            raise ConflictError("Azure NetApp Files is not set up here.")
+            raise ConflictError("Azure NetApp Files is not configured.")
         namespace = settings.teams[plan.team].on(plan.cluster).namespace
         asker = Asker(caller.workspace_id, caller.person, caller.channel, namespace)
         row = _add(session, _row(asker, plan, settings.anf, now), now)
@@ -122,21 +122,23 @@ class RepairService:
         return row
 
     def get(self, session: Session, row_id: str) -> Repair:
-        """The repair of a button; NotFoundError where there is none."""
+        """The repair of a button; raises NotFoundError if there is none."""
         row = session.get(Repair, row_id)
         if row is None:
-            raise NotFoundError("This repair is not known any more.")
+            raise NotFoundError("This repair no longer exists.")
         return row
 
     def withdraw(self, session: Session, caller: Caller, row: Repair, now: datetime) -> None:
-        """Ends one that waits for its approval; UserError says why it cannot be."""
+        """Withdraws a repair that waits for approval; raises UserError if impossible."""
         if caller.team != row.team:
-            raise NotAllowedError(f"This repair is of a PVC of {row.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This repair is for a PVC of {row.team}.", "Ask a member of that team."
+            )
         if not row.is_waiting:
-            stands = "begun" if row.is_live else "ended"
+            stands = "started" if row.is_live else "ended"
             raise ConflictError(
-                f"The repair of {row.claim_name} has {stands} already.",
-                "Nothing was changed by your click.",
+                f"The repair of {row.claim_name} has already {stands}.",
+                "Your click changed nothing.",
             )
         approval = self._approvals.of(session, REPAIR, row.id)
         if approval is not None:
@@ -171,8 +173,8 @@ def _add(session: Session, row: Repair, now: datetime) -> Repair:
     other = live_repair(session, row.cluster, row.volume_name)
     if other is not None:
         raise ConflictError(
-            f"<@{other.person}> asked for the repair of {other.claim_name} already.",
-            f"Its card in <#{other.channel}> follows it.",
+            f"<@{other.person}> already requested the repair of {other.claim_name}.",
+            f"Its card in <#{other.channel}> shows the progress.",
         )
     session.add(row)
     session.flush()

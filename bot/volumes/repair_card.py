@@ -1,4 +1,4 @@
-"""What a repair would change, and how far it is, as cards."""
+"""Cards of repairs: the question before one, and its progress."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,50 +17,50 @@ from bot.volumes.repair_tables import REPAIR, Phase, Repair
 
 GO, WITHDRAW = "anf.repair", "anf.repair-withdraw"
 _MEANS = (
-    "Trident's controller reads its records only when it starts. While it starts anew, for about a"
-    " minute, nothing is mounted on further nodes, made, grown, snapshotted or deleted on Trident"
-    " in the whole cluster: that waits. What runs goes on, and nothing else is changed."
+    "Trident's controller reads its records only when it starts. While it restarts, for about a"
+    " minute, no Trident volume in the whole cluster is mounted on more nodes, created, grown,"
+    " snapshotted or deleted: that waits. Running pods keep running, and nothing else is changed."
 )
 _STATES = {
-    Phase.ASKED: ("waits for approval", Tone.WAITING),
-    Phase.PATCHING: ("Trident's record is being written", Tone.WORKING),
-    Phase.RESTARTING: ("Trident's controller is being started anew", Tone.WORKING),
-    Phase.ROLLING: ("Trident's controller is starting anew", Tone.WORKING),
-    Phase.CHECKING: ("being checked once more", Tone.WORKING),
-    Phase.DONE: ("Trident knows where it is", Tone.GOOD),
-    Phase.FAILED: ("failed", Tone.BAD),
-    Phase.DENIED: ("denied", Tone.BAD),
-    Phase.EXPIRED: ("expired", Tone.STOPPED),
-    Phase.WITHDRAWN: ("withdrawn", Tone.STOPPED),
+    Phase.ASKED: ("Waiting for approval", Tone.WAITING),
+    Phase.PATCHING: ("Writing Trident's record", Tone.WORKING),
+    Phase.RESTARTING: ("Restarting Trident's controller", Tone.WORKING),
+    Phase.ROLLING: ("Waiting for Trident's controller", Tone.WORKING),
+    Phase.CHECKING: ("Checking again", Tone.WORKING),
+    Phase.DONE: ("Repaired", Tone.GOOD),
+    Phase.FAILED: ("Failed", Tone.BAD),
+    Phase.DENIED: ("Denied", Tone.BAD),
+    Phase.EXPIRED: ("Expired", Tone.STOPPED),
+    Phase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
 
 
 def question(plan: Plan, anf: Anf, *, is_trial: bool) -> Reply:
-    """What would be written where, with the button that asks for it."""
-    trial = "This was a trial: nothing was changed, and nobody was asked."
-    asks = "Somebody else of the approvers has to approve it. Everything is checked again then."
+    """What a repair would write, with the button that requests it."""
+    trial = "Dry run: nothing was changed, and no approval was requested."
+    asks = "An approver other than you has to approve it. Everything is then checked again."
     card = Card(
         f"Repair of PVC {plan.claim}",
         lines=(
             join(code(plan.claim), plain(f" was moved to pool {pool_of(plan.new_id)}, and Trident"
-                 " has the id it had before. This would be written:")),
+                 " still has the old id. This would be written:")),
             plain(_MEANS),
             plain(trial if is_trial else asks),
         ),
         document=document(plan, anf.trident_namespace, anf.trident_deployment),
-        buttons=() if is_trial else (Button(GO, "Ask for approval", written(plan), "primary"),),
+        buttons=() if is_trial else (Button(GO, "Request approval", written(plan), "primary"),),
     )  # fmt: skip
     return Reply(card=card, is_question=True)
 
 
 def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
-    """The two patches, to the letter."""
-    moment = "the moment of the restart"
+    """The two patches, verbatim."""
+    moment = "the time of the restart"
     if isinstance(what, Repair) and what.restart_at is not None:
         moment = what.restart_at.isoformat()
     return "\n".join(
         (
-            f"TridentVolume {namespace}/{what.volume_name}, unless anybody changes it meanwhile:",
+            f"TridentVolume {namespace}/{what.volume_name}, unless it is changed in the meantime:",
             "  config.internalID",
             f"    - {what.old_id}",
             f"    + {what.new_id}",
@@ -72,7 +72,7 @@ def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
 
 
 def repair_card(row: Repair, asker: str, deciding: Deciding, shown_in: str) -> Card:
-    """How a repair stands; where it was asked for it can be withdrawn."""
+    """The card of a repair; in the channel of the request it can be withdrawn."""
     state, tone = _STATES[Phase(row.phase)]
     is_open = row.phase in {Phase.ASKED, Phase.FAILED} or row.is_live
     return Card(
@@ -94,11 +94,11 @@ def _buttons(row: Repair, shown_in: str) -> Iterator[Button]:
 def _lines(row: Repair, deciding: Deciding) -> Iterator[Markup]:
     yield from deciding.lines
     if deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
     if row.phase == Phase.ASKED:
         yield plain(_MEANS)
     if row.trouble and row.is_live:
-        yield join("*Late*: ", sentence(row.trouble), " It is tried again.")
+        yield join("*Late*: ", sentence(row.trouble), " Retrying.")
     for line in (row.reason, row.stands, row.unblock):
         if line:
             yield sentence(line)
@@ -109,7 +109,7 @@ def _facts(row: Repair, asker: str) -> Iterator[tuple[str, Markup]]:
     yield "Moved", plain(f"from pool {pool_of(row.old_id)} to pool {pool_of(row.new_id)}")
     yield "PV", code(row.volume_name)
     yield "Cluster", plain(row.cluster)
-    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    yield "Requested by", join(plain(asker), " in ", channel(row.channel))
     if row.withdrawn_by is not None:
         yield "Withdrawn by", person(row.withdrawn_by)
     if row.ended_at is not None:
@@ -117,7 +117,7 @@ def _facts(row: Repair, asker: str) -> Iterator[tuple[str, Markup]]:
 
 
 class RepairRenderer:
-    """Renders repairs; they have buttons only where they are decided."""
+    """Renders repairs; the buttons to decide are only on the approvers' card."""
 
     kind = REPAIR
 
@@ -126,7 +126,7 @@ class RepairRenderer:
         self._approvals = approvals
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """What the card says now in this channel; None when there is no such repair."""
+        """The card of a repair in this channel; None if there is no such repair."""
         row = session.get(Repair, subject_id)
         if row is None:
             return None

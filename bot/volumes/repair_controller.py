@@ -1,4 +1,4 @@
-"""Makes repairs so: waits for the approval, writes the record, starts Trident anew, looks again."""
+"""The controller of repairs: awaits approval, writes the record, restarts Trident, checks."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -40,7 +40,7 @@ _UNDECIDED = {ApprovalPhase.ASKED, ApprovalPhase.USED}
 
 
 class RepairController:
-    """Keeps repairs."""
+    """Reconciles repairs."""
 
     kind = REPAIR
 
@@ -57,7 +57,7 @@ class RepairController:
         self._settings = settings
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step of a repair; OutsideError when the world did not let it."""
+        """Takes the next step of a repair; raises OutsideError if that fails outside."""
         row = self._world.database.read(lambda session: session.get(Repair, row_id))
         if row is None or not row.is_live:
             return Step(None)
@@ -66,13 +66,13 @@ class RepairController:
             return self._decided(row, now)
         cluster = self._clusters.get(row.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {row.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
         move = self._act(cluster, row, decide(row, self._look(cluster, row), now))
         again = now + (_ROLLOUT if isinstance(move, Wait) else SOON)
         return Step(again, lambda session: recording.record(session, row, move, now))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what goes wrong again and again."""
+        """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Repair, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
             row.trouble = trouble.sentence
@@ -80,10 +80,10 @@ class RepairController:
             refresh_cards(session, row.subject, live=True)
 
     def _decided(self, row: Repair, now: datetime) -> Step:
-        """Spends the approval, after asking who the approvers are now; or ends."""
+        """Uses the approval after reading the approvers again, or ends the repair."""
         approval = self._world.request(REPAIR, row.id)
         if approval is None:
-            fail = Fail("Its request is not known any more.", NOTHING)
+            fail = Fail("Its approval request no longer exists.", NOTHING)
             return Step(None, lambda session: recording.record(session, row, fail, now))
         if approval.phase in _UNDECIDED:
             return Step(None)
@@ -111,7 +111,7 @@ class RepairController:
                 recording.record(session, row, Fail(approval.note, NOTHING), now)
 
     def _look(self, cluster: Cluster, row: Repair) -> Seen:
-        """What there is, live; Azure is asked before the record is written and at the end."""
+        """Reads the state live; Azure is read before the record is written and at the end."""
         if row.phase in {Phase.RESTARTING, Phase.ROLLING}:
             found = cluster.get(DEPLOYMENTS, row.deployment, row.trident_namespace)
             return Seen(deployment=found)
@@ -119,24 +119,24 @@ class RepairController:
         return Seen(record=record, astray=self._astray(cluster, row))
 
     def _astray(self, cluster: Cluster, row: Repair) -> str:
-        """What is not as it was shown, as a sentence; empty where all is."""
+        """What has changed since the approval, as a sentence; empty if nothing has."""
         anf = self._settings().anf
         place = volume_place(row.new_id, anf.subscription) if anf is not None else None
         if anf is None or place is None:
-            return "Azure NetApp Files of that subscription is not set up here any more."
+            return "Azure NetApp Files is no longer configured for that subscription."
         named = f"metadata.name={row.volume_name}"
         pv = next(iter(cluster.list(VOLUMES, fields=named)), None)
         told = named_by(pv) if pv is not None else None
         owner = pv.spec.claim_ref if pv is not None else None
         if told is None or owner is None or owner.name != row.claim_name:
-            return f"PV {row.volume_name} is not the one of PVC {row.claim_name} any more."
+            return f"PV {row.volume_name} is no longer the one of PVC {row.claim_name}."
         found = self._files.volume(place)
         if found is None or not same_id(found.id, row.new_id) or told.path not in {"", found.path}:
-            return "Azure has the volume somewhere else by now."
+            return "The volume is now somewhere else in Azure."
         return ""
 
     def _act(self, cluster: Cluster, row: Repair, move: Move) -> Move:
-        """Takes the step; what is to be recorded once it was taken."""
+        """Carries a decision out; returns the decision to record."""
         try:
             match move:
                 case WriteRecord(version):
@@ -156,13 +156,13 @@ class RepairController:
 
 
 def _write(cluster: Cluster, row: Repair, version: str) -> None:
-    """The server refuses it where anybody has changed the record since it was looked at."""
+    """Patches the record; the API server refuses it if the record has changed since the read."""
     body = {"metadata": {"resourceVersion": version}, "config": {"internalID": row.new_id}}
     cluster.patch_merge(TRIDENT_VOLUMES, row.volume_name, body, row.trident_namespace)
 
 
 def _restart(cluster: Cluster, row: Repair) -> None:
-    """As `kubectl rollout restart` does; with the same moment it is done once."""
+    """Restarts as `kubectl rollout restart` does; repeated with the same time it has no effect."""
     moment = row.restart_at.isoformat() if row.restart_at is not None else ""
     body = {"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: moment}}}}}
     cluster.patch_merge(DEPLOYMENTS, row.deployment, body, row.trident_namespace)

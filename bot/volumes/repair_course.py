@@ -1,4 +1,4 @@
-"""What to do next for a repair. Pure: no I/O."""
+"""Decides the next step for a repair. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,18 +10,18 @@ from bot.volumes.repair_tables import Phase, Repair
 from bot.volumes.resources import same_id
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
-# Trident's controller is there again within a minute or two.
+# Trident's controller restarts within a minute or two.
 _BACK_WITHIN = timedelta(minutes=15)
 _MOST_ROUNDS = 3
 NOTHING = "Nothing was changed."
-_AGAIN = "Ask again: `/anf repair PVC` shows it anew."
+_AGAIN = "Request it again: `/anf repair PVC` shows the current state."
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is: Trident's record, its Deployment, and whether all else is as it was shown.
+    """The state of a repair: Trident's record, its Deployment, and what else has changed.
 
-    `astray` says what is not, as a sentence.
+    `astray` says what has changed since the approval, as a sentence.
     """
 
     record: TridentVolume | None = None
@@ -31,31 +31,31 @@ class Seen:
 
 @dataclass(frozen=True)
 class WriteRecord:
-    """Write the new id into the record, unless anybody changes it meanwhile."""
+    """Write the new id into the record, unless the record has changed since the read."""
 
     version: str
 
 
 @dataclass(frozen=True)
 class Restart:
-    """Have the controller's pods started anew."""
+    """Restart the pods of Trident's controller."""
 
 
 @dataclass(frozen=True)
 class Enter:
-    """Nothing is to be done for this phase any more."""
+    """The phase is done: enter the next one."""
 
     phase: Phase
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Look again soon."""
+    """Check again soon."""
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It cannot be done: why, what stands, and what to do."""
+    """The repair fails: the reason, the state it leaves, and what to do."""
 
     reason: str
     stands: str
@@ -79,20 +79,22 @@ def decide(row: Repair, seen: Seen, now: datetime) -> Move:
 
 
 def stands_of(row: Repair) -> str:
-    """What is so when it ends in this phase."""
-    record = f"TridentVolume {row.volume_name} names where the volume is"
+    """The state that a repair leaves if it ends in this phase, as a sentence."""
+    record = f"TridentVolume {row.volume_name} has the new id of the volume"
     match row.phase:
         case Phase.ASKED:
             return NOTHING
         case Phase.PATCHING:
-            return NOTHING if row.rounds == 0 else "Trident was started anew, and nothing else."
+            return (
+                NOTHING if row.rounds == 0 else "Trident was restarted. Nothing else was changed."
+            )
         case Phase.RESTARTING:
             return (
-                f"{record}, but Trident was not started anew, and goes on with what it knew."
-                f" Start it: `{_kubectl(row)} rollout restart deployment/{row.deployment}`."
+                f"{record}, but Trident was not restarted and still uses the old id."
+                f" Restart it: `{_kubectl(row)} rollout restart deployment/{row.deployment}`."
             )
         case _:
-            return f"{record}, and Trident's controller was told to start anew."
+            return f"{record}, and a restart of Trident's controller was requested."
 
 
 def _record(row: Repair, seen: Seen) -> Move:
@@ -100,19 +102,19 @@ def _record(row: Repair, seen: Seen) -> Move:
     if seen.astray:
         return Fail(seen.astray, stands, _AGAIN)
     if seen.record is None:
-        missing = f"There is no TridentVolume {row.volume_name} any more."
+        missing = f"TridentVolume {row.volume_name} no longer exists."
         return Fail(missing, stands, _AGAIN)
     known = seen.record.config.internal_id
     if same_id(known, row.new_id):
         return Enter(Phase.RESTARTING)
     if not same_id(known, row.old_id):
-        return Fail(f"Somebody has written another id into Trident's record: {known or 'none'}.",
+        return Fail(f"Trident's record was changed outside Quartermaster to id {known or 'none'}.",
                     stands, _AGAIN)  # fmt: skip
     if row.rounds >= _MOST_ROUNDS:
         return Fail(
             f"Trident wrote the old id back {_MOST_ROUNDS} times.",
             stands,
-            "Look at its log, and who else starts or writes it; then ask again.",
+            "Check its log, and what else restarts or writes it. Then request it again.",
         )
     return WriteRecord(seen.record.metadata.resource_version)
 
@@ -136,10 +138,10 @@ def _rollout(row: Repair, seen: Seen, now: datetime) -> Move:
     if is_stuck or now - row.since > _BACK_WITHIN:
         why = f" {progress.message}" if progress is not None and progress.message else ""
         return Fail(
-            f"Trident's controller does not come back.{why}",
-            f"{stands_of(row)} Until it is back nothing is mounted or made on Trident.",
-            f"Look at once: `{_kubectl(row)} describe deployment/{row.deployment}`;"
-            f" `{_kubectl(row)} rollout undo deployment/{row.deployment}` takes the restart back.",
+            f"Trident's controller did not become ready.{why}",
+            f"{stands_of(row)} Until it is ready, no Trident volume is mounted or created.",
+            f"Check it now: `{_kubectl(row)} describe deployment/{row.deployment}`."
+            f" To undo the restart: `{_kubectl(row)} rollout undo deployment/{row.deployment}`.",
         )
     return Wait()
 
@@ -148,23 +150,21 @@ def _check(row: Repair, seen: Seen) -> Move:
     if seen.astray:
         return Fail(seen.astray, stands_of(row), _AGAIN)
     if seen.record is None:
-        return Fail(
-            f"There is no TridentVolume {row.volume_name} any more.", stands_of(row), _AGAIN
-        )
+        return Fail(f"TridentVolume {row.volume_name} no longer exists.", stands_of(row), _AGAIN)
     is_right = same_id(seen.record.config.internal_id, row.new_id)
     return Enter(Phase.DONE) if is_right else Enter(Phase.PATCHING)
 
 
 def _gone(row: Repair) -> Fail:
     return Fail(
-        f"There is no Deployment {row.deployment} in namespace {row.trident_namespace} any more.",
+        f"Deployment {row.deployment} no longer exists in namespace {row.trident_namespace}.",
         stands_of(row),
-        "A platform admin sets anf.trident_deployment, and starts Trident's controller anew.",
+        "A platform admin has to set anf.trident_deployment and restart Trident's controller.",
     )
 
 
 def _is_at_least(mark: str, moment: datetime | None) -> bool:
-    """Whether pods are marked as started then or later."""
+    """Whether the restart annotation is of that time or later."""
     try:
         return moment is not None and datetime.fromisoformat(mark) >= moment
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What a repair would change, from what Azure, the PV and Trident say now."""
+"""Plans a repair from the current state of Azure, the PV and Trident."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from bot.volumes.reads import DEADLINE_SECONDS
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be written where; also the value of the button that asks for it."""
+    """What a repair would write. It is also the value of the button that requests it."""
 
     team: str = msgspec.field(name="t")
     cluster: str = msgspec.field(name="c")
@@ -23,7 +23,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     new_id: str = msgspec.field(name="n")
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
 _DECODER = msgspec.json.Decoder(Plan)
 
 
@@ -33,30 +33,32 @@ def written(plan: Plan) -> str:
 
 
 def read(value: str) -> Plan:
-    """What a button says; UsageError when it is of another time."""
+    """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        raise UsageError("This button is out of date.", "Ask again: `/anf repair PVC`.") from None
+        raise UsageError(
+            "This button is out of date.", "Request it again: `/anf repair PVC`."
+        ) from None
 
 
 def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) -> Plan:
-    """What a repair of a PVC would do, asked now; ConflictError where there is nothing to do."""
+    """What a repair of a PVC would write; raises ConflictError if there is nothing to repair."""
     anf, name = files.configured, of.claim.name
     if not of.named.id:
         raise ConflictError(
-            f"The volume of PVC {name} was not made by Trident, which keeps no record of it.",
+            f"Trident did not create the volume of PVC {name}, and keeps no record of it.",
             "Such volumes need no repair.",
         )
     found = match(of.named, files.estate(Deadline(DEADLINE_SECONDS)).volumes)
     if found is None:
         raise ConflictError(
-            f"The volume of PVC {name} is not among those that Azure shows the bot.",
-            "Look with `/anf volumes`.",
+            f"The bot cannot see the volume of PVC {name} in Azure.",
+            "Check `/anf volumes`.",
         )
     if not found.is_moved:
         raise ConflictError(
-            f"The volume of PVC {name} is where its PV says: there is nothing to repair."
+            f"The volume of PVC {name} is where its PV says. There is nothing to repair."
         )
     old_id = _stale_id(cluster, anf, of, found.volume.id)
     return Plan(
@@ -70,14 +72,14 @@ def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) ->
 
 
 def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
-    """What Trident has written down; ConflictError where that needs no repair, or can have none."""
+    """The id in Trident's record; raises ConflictError if it needs no repair or cannot have one."""
     name = of.claim.name
     record = Records(cluster, anf.trident_namespace).of(of.volume.name)
     _refuse(record, of, anf)
     if not record.is_stale(new_id):
         raise ConflictError(
-            f"Trident's record of PVC {name} names where it is: there is nothing to repair.",
-            "If Trident was not started since somebody wrote that, start it anew:"
+            f"Trident's record of PVC {name} is correct. There is nothing to repair.",
+            "If Trident has not restarted since that was written, restart it:"
             f" `kubectl -n {anf.trident_namespace} rollout restart"
             f" deployment/{anf.trident_deployment}`.",
         )
@@ -85,7 +87,7 @@ def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
         raise ClusterError(
             f"There is no Deployment {anf.trident_deployment} in namespace"
             f" {anf.trident_namespace} on cluster {cluster.name}.",
-            "A platform admin sets anf.trident_deployment and anf.trident_namespace.",
+            "A platform admin has to set anf.trident_deployment and anf.trident_namespace.",
         )
     return record.id
 
@@ -93,8 +95,8 @@ def _stale_id(cluster: Cluster, anf: Anf, of: Claimed, new_id: str) -> str:
 def _refuse(record: Record, of: Claimed, anf: Anf) -> None:
     if record.source:
         raise ConflictError(
-            f"PVC {of.claim.name} only shows the volume of PV {record.source} again.",
-            "Repair the PVC of that one.",
+            f"PVC {of.claim.name} only shares the volume of PV {record.source}.",
+            "Repair the PVC of that PV.",
         )
     if record.unread:
         raise ClusterError(

@@ -1,4 +1,4 @@
-"""Writes down what a step of a repair came to, and says what people must know."""
+"""Records the outcome of a step of a repair in its row, and posts replies."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ _ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED, Phase.WITHDRAWN}
 
 
 def record(session: Session, seen: Repair, move: Move, now: datetime) -> None:
-    """Brings the row up to date, unless somebody else did since it was `seen`."""
+    """Updates the row, unless its phase has changed since it was `seen`."""
     row = session.get(Repair, seen.id)
     if row is None or not row.is_live or row.phase != seen.phase:
         return
@@ -49,7 +49,7 @@ def _enter(session: Session, row: Repair, phase: Phase, now: datetime) -> None:
 
 
 def _mend(session: Session, row: Repair, now: datetime) -> None:
-    """Trident knows: of the volume itself, and of those that only show it again."""
+    """Records that Trident has the new id, of the volume and of PVs that share it."""
     names = (col(MovedVolume.volume_name), col(MovedVolume.source))
     mine = or_(*(name == row.volume_name for name in names))
     known = select(MovedVolume).where(col(MovedVolume.cluster) == row.cluster, mine)
@@ -75,14 +75,14 @@ def _said(row: Repair) -> tuple[Markup, ...]:
     name = code(row.claim_name)
     match row.phase:
         case Phase.DONE:
-            words = join("Trident knows again where the volume of ", name, " is.")
+            words = join("Trident's record of ", name, " is repaired.")
         case Phase.DENIED:
-            words = join("the repair of ", name, plain(f" was denied. {NOTHING}"))
+            words = join("The repair of ", name, plain(f" was denied. {NOTHING}"))
         case Phase.EXPIRED:
-            words = join("nobody decided on the repair of ", name, plain(f" in time. {NOTHING}"))
+            words = join("The repair of ", name, plain(f" was not decided in time. {NOTHING}"))
         case Phase.WITHDRAWN:
-            words = join("the repair of ", name, plain(f" was withdrawn. {NOTHING}"))
+            words = join("The repair of ", name, plain(f" was withdrawn. {NOTHING}"))
         case _:
-            words = join("the repair of ", name, " failed. ", sentence(row.reason))
+            words = join("The repair of ", name, " failed. ", sentence(row.reason))
     more = (sentence(row.stands), sentence(row.unblock)) if row.phase == Phase.FAILED else ()
     return (join(person(row.person), " ", words), *(each for each in more if each))

@@ -1,4 +1,4 @@
-"""Repairs of what Trident keeps of moved volumes, as rows."""
+"""Rows of repairs of Trident's records of moved volumes."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ REPAIR = "anf-repair"
 
 
 class Phase(StrEnum):
-    """How far a repair is; those from DONE on are ends."""
+    """The phase of a repair; from DONE on it has ended."""
 
     ASKED = "asked"
     PATCHING = "patching"
@@ -29,13 +29,13 @@ class Phase(StrEnum):
 
 
 class Repair(SQLModel, table=True):
-    """Telling Trident where a volume is, as somebody was shown it.
+    """A repair of Trident's record of a moved volume, as approvers were shown it.
 
-    `old_id` is what Trident's record says, `new_id` where Azure has the volume. Both objects are in
-    `trident_namespace`: the record has the name of the PV. `restart_at` is what the pods of the
-    controller are marked with, `rounds` counts how often the record was to be written.
-    `stands` says what is so after a failure. `then_kind`, `then_id` and `then_lane` are of what
-    waits for its end.
+    `old_id` is the id in Trident's record, `new_id` the one in Azure. The record and the Deployment
+    are in `trident_namespace`; the record has the name of the PV. `restart_at` is the restart
+    annotation of the controller's pods, `rounds` counts the writes of the record. `stands` says
+    what state a failure leaves. `then_kind`, `then_id` and `then_lane` are the row that waits for
+    its end.
     """
 
     __tablename__: ClassVar[Any] = "anf_repairs"
@@ -86,15 +86,15 @@ class Repair(SQLModel, table=True):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether nothing was begun, so that it can be withdrawn."""
+        """Whether it has not started, so that it can be withdrawn."""
         return self.phase == Phase.ASKED
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, REPAIR, self.id)
 
     @property
     def lane(self) -> str:
-        """What its steps wait for."""
+        """The lane that its steps depend on."""
         return f"cluster:{self.cluster}"

@@ -1,4 +1,4 @@
-"""Volumes and capacity pools of Azure NetApp Files, reduced to what the bot looks at."""
+"""Volumes and capacity pools of Azure NetApp Files, with the fields that the bot uses."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _ID = re.compile(
 
 
 class PoolPlace(NamedTuple):
-    """Where a pool is: resource group, account, name."""
+    """The resource group, account and name of a pool."""
 
     group: str
     account: str
@@ -20,7 +20,7 @@ class PoolPlace(NamedTuple):
 
 
 class VolumePlace(NamedTuple):
-    """Where a volume is: resource group, account, pool, name; a move to another pool changes it."""
+    """The resource group, account, pool and name of a volume; a move to another pool changes it."""
 
     group: str
     account: str
@@ -29,7 +29,7 @@ class VolumePlace(NamedTuple):
 
 
 def volume_place(resource_id: str, subscription: str) -> VolumePlace | None:
-    """The place that an ARM id names; None for anything but a volume of this subscription."""
+    """The volume in an ARM id; None for anything but a volume of this subscription."""
     found = _ID.fullmatch(resource_id)
     if found is None or found[5] is None or found[1].lower() != subscription.lower():
         return None
@@ -37,13 +37,13 @@ def volume_place(resource_id: str, subscription: str) -> VolumePlace | None:
 
 
 def pool_place(resource_id: str) -> PoolPlace | None:
-    """The place that the ARM id of a pool names; None for anything else."""
+    """The pool in an ARM id; None for anything else."""
     found = _ID.fullmatch(resource_id)
     return PoolPlace(found[2], found[3], found[4]) if found and found[5] is None else None
 
 
 def same_id(one: str, other: str) -> bool:
-    """Whether two ARM ids name the same; ARM itself spells them in more than one way."""
+    """Whether two ARM ids are equal; their case does not matter."""
     return one.lower() == other.lower()
 
 
@@ -53,7 +53,7 @@ def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Pool:
-    """A capacity pool; `taken_bytes` is what its volumes may hold together, None where unknown."""
+    """A capacity pool; its throughput is None if unknown."""
 
     id: str
     place: PoolPlace
@@ -75,9 +75,9 @@ class Pool:
 class Volume:
     """A volume.
 
-    `path` is what it is mounted by and the same for ever, as is `file_system`. `throughput_mibps`
-    is what ARM says it may do. `used_bytes` is None where ARM does not tell. `addresses` are those
-    it is mounted from, `maker` the backend of the Trident that made it, empty where nothing says.
+    `path` is its mount path; it and `file_system` never change. `throughput_mibps` is the limit
+    that ARM reports. `used_bytes` is None if ARM does not report it. `addresses` are those of its
+    mount targets, `maker` the backend of the Trident that created it, empty if unknown.
     """
 
     id: str
@@ -99,13 +99,13 @@ class Volume:
 
 
 def is_settled(found: Pool | Volume) -> bool:
-    """Whether Azure is not at work on it."""
+    """Whether Azure has no operation in progress on it."""
     return found.state.lower() in {"", "succeeded"}
 
 
 @dataclass(frozen=True)
 class Estate:
-    """All pools and volumes that the bot may see."""
+    """All pools and volumes that the bot can see."""
 
     pools: tuple[Pool, ...]
     volumes: tuple[Volume, ...]
@@ -115,5 +115,5 @@ class Estate:
         return tuple(each for each in self.volumes if _alike(each.pool, pool.place))
 
     def taken_bytes(self, pool: Pool) -> int:
-        """What the volumes of a pool may hold together."""
+        """The sum of the quotas of a pool's volumes."""
         return sum(each.quota_bytes for each in self.inside(pool))

@@ -1,4 +1,4 @@
-"""What the SDK returns, as the bot's own values."""
+"""Converts what the SDK returns to the bot's own types."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _GROUP = 4  # /subscriptions/S/resourceGroups/GROUP/...
 
 
 def pool_of(told: "CapacityPool") -> Pool:
-    """A pool."""
+    """A pool from the SDK's model."""
     has = told.properties
     account, name = str(told.name).split("/")[:2]
     return Pool(
@@ -31,7 +31,7 @@ def pool_of(told: "CapacityPool") -> Pool:
 
 
 def volume_of(told: "SdkVolume") -> Volume:
-    """A volume; what it holds is told by some versions of the service only."""
+    """A volume from the SDK's model; only some versions of the service report its usage."""
     has = told.properties
     account, pool, name = str(told.name).split("/")[:3]
     used = has.get("usedBytes")
@@ -55,12 +55,12 @@ def _group(resource_id: str | None) -> str:
 
 
 def _word(told: Any) -> str:
-    """The word of an enumeration that may be newer than the SDK."""
+    """The value of an enumeration, which may be newer than the SDK."""
     return str(getattr(told, "value", told) or "")
 
 
 def _maker(tags: Mapping[str, str]) -> str:
-    """The backend of the Trident that made a volume, as Trident notes it on what it makes."""
+    """The backend of the Trident that created a volume, from the tags that Trident sets."""
     try:
         told = json.loads(tags.get("trident", ""))["trident"]["backendUUID"]
     except (KeyError, TypeError, ValueError):

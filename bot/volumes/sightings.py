@@ -1,4 +1,4 @@
-"""Looks every few minutes at pools and volumes, for those who may not wait for Azure."""
+"""Reads pools and volumes from Azure every few minutes, for code that may not call Azure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -24,7 +24,7 @@ _DEADLINE_SECONDS = 20.0
 
 
 def look_at_pools(settings: Settings, session: Session, now: datetime) -> None:
-    """Has pools and volumes looked at soon; also once they are not configured any more."""
+    """Wakes the controller of pools; also after the configuration was removed, to clean up."""
     known = (select(SeenPool.id).limit(1), select(MovedVolume.volume_name).limit(1))
     is_known = any(session.exec(each).first() is not None for each in known)
     if settings.anf is not None or is_known:
@@ -32,9 +32,9 @@ def look_at_pools(settings: Settings, session: Session, now: datetime) -> None:
 
 
 class PoolController:
-    """Keeps what is known of pools and of moved volumes.
+    """Reconciles the rows of pools and moved volumes.
 
-    What is not told any more of pools is forgotten by its age; a moved volume stays one.
+    If Azure cannot be read, figures of pools become outdated by age, and moved volumes stay.
     """
 
     kind = KIND
@@ -52,7 +52,7 @@ class PoolController:
         self._clusters = clusters
 
     def step(self, _row_id: str, /) -> Step:
-        """One look; StorageError when Azure does not tell, and then nothing changes."""
+        """Reads Azure once; on StorageError nothing changes."""
         anf, now = self._settings().anf, self._clock.now()
         if anf is None:
             return Step(None, _forget)
@@ -73,7 +73,7 @@ class PoolController:
         return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """Says nothing: figures that grow old count no more, and that is said where they would."""
+        """Does nothing: outdated figures are shown as unknown where they are used."""
 
 
 def _record(session: Session, found: Estate, now: datetime) -> None:
@@ -98,14 +98,14 @@ def _record(session: Session, found: Estate, now: datetime) -> None:
 def _record_moved(
     session: Session, cluster: str, rows: Iterable[MovedVolume], now: datetime
 ) -> None:
-    """What this look found; what somebody found later than it began stands."""
+    """Stores the moved volumes of this read; rows from later reads stay."""
     there = {each.volume_name: each for each in rows}
     known = select(MovedVolume).where(col(MovedVolume.cluster) == cluster)
     for each in session.exec(known):
         if each.volume_name not in there and each.seen_at <= now:
             session.delete(each)
     for row in there.values():
-        # A record that is written, but not read by Trident yet, is not known to it.
+        # Trident does not know a record that is written but that it has not read yet.
         row.is_stale = row.is_stale or live_repair(session, cluster, row.volume_name) is not None
         note(session, row)
 

@@ -1,4 +1,4 @@
-"""What Azure said last of pools and of moved volumes, so that nobody has to wait for it."""
+"""Rows of pools and moved volumes as of the last read from Azure."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -10,10 +10,10 @@ from bot.database.columns import Moment
 
 
 class SeenPool(SQLModel, table=True):
-    """A capacity pool as it was at `seen_at`; `taken_bytes` is what its volumes may hold.
+    """A capacity pool as of `seen_at`; `taken_bytes` is the sum of its volumes' quotas.
 
-    Its id is that of Azure, in small letters. Of its throughput `given_mibps` is what its volumes
-    have; without a `level` nobody has looked at these yet.
+    Its id is Azure's, in lower case. `given_mibps` is the throughput of its volumes; a pool without
+    a `level` has not been read completely yet.
     """
 
     __tablename__: ClassVar[Any] = "anf_pools"
@@ -31,11 +31,11 @@ class SeenPool(SQLModel, table=True):
 
 
 class MovedVolume(SQLModel, table=True):
-    """A volume of Trident's that is not where its PV says, as it was at `seen_at`.
+    """A volume of Trident's that is not where its PV says, as of `seen_at`.
 
-    `told_id` is what the PV says, `current_id` where Azure has it, and `recorded_id` what Trident
-    keeps: empty where the bot could not read that, and `unread` then says why. While `is_stale`
-    Trident looks for it where it is not. `source` is the PV whose volume this one only shows again.
+    `told_id` is the id in the PV, `current_id` the one in Azure, and `recorded_id` the one in
+    Trident's record: empty if the bot could not read it, and `unread` then says why. While
+    `is_stale`, Trident has an outdated id. `source` is the PV whose volume this one shares.
     """
 
     __tablename__: ClassVar[Any] = "anf_moved_volumes"

@@ -1,4 +1,4 @@
-"""The words for volumes, the same on cards, in answers and in messages."""
+"""Formats of sizes, throughput and prices, shared by cards, answers and replies."""
 
 _BINARY_STEP = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -15,12 +15,12 @@ def capacity(count: int) -> str:
 
 
 def throughput(mibps: float | None) -> str:
-    """`65.5 MiB/s`; what nobody tells is unknown."""
+    """`65.5 MiB/s`, or unknown."""
     return UNKNOWN if mibps is None else f"{mibps:,.1f}".removesuffix(".0") + " MiB/s"
 
 
 def used(count: int | None, whole: int) -> str:
-    """`412 GiB (40 %)`; what nobody tells is unknown."""
+    """`412 GiB (40 %)`, or unknown."""
     return UNKNOWN if count is None else f"{capacity(count)} ({100 * count // whole} %)"
 
 

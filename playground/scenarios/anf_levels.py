@@ -52,7 +52,7 @@ async def _what_cannot_be_is_explained(alice: Person, erin: Person) -> None:
     await erin.is_told("premum", "premium")
     await erin.types("#team-a", "/anf level lane-data premium")
     await erin.is_told("Asking Azure about lane-data…")
-    await erin.is_told("lane-data: Premium?", "That is approved together with the move.")
+    await erin.is_told("lane-data: Premium?", "Approving the move approves this too.")
     await erin.types("#team-a", "/anf throughput models 200")
     await erin.is_told("Asking Azure about models…")
     await erin.is_told("Pool standard-1 has automatic QoS", "16 MiB/s per TiB.")
@@ -72,22 +72,22 @@ async def _is_asked(story: Story, erin: Person, words: str, button: str, *says: 
     offer = await erin.is_told(*says)
     if offer is not None:
         await erin.clicks(offer, button)
-    await erin.is_told("Its card in this channel follows it.")
+    await erin.is_told("Its card in this channel shows the progress.")
 
 
 async def _throughput_for_a_while(story: Story, erin: Person) -> None:
     words = "/anf throughput scratch 120 --for 12h"
     says = ("scratch: 120 MiB/s for 12h?", "40 MiB/s → 120 MiB/s")
-    await _is_asked(story, erin, words, "Do it", *says)
+    await _is_asked(story, erin, words, "Apply", *says)
     card = await story.card("#team-a", "team-a/scratch to 120 MiB/s")
-    await card.shows("in force", "40 MiB/s → 120 MiB/s")
+    await card.shows("Active", "40 MiB/s → 120 MiB/s")
     await erin.is_mentioned("#team-a", "scratch has 120 MiB/s, until", thread=card)
     await _azure_has(story, "scratch on tuned-1: 120 MiB/s", "tuned-1: 2 TiB")
     await story.bot_is_killed()
     await story.time_leaps(timedelta(hours=13))
     await story.bot_returns()
-    await card.shows("put back")
-    await erin.is_mentioned("#team-a", "scratch is put back: 40 MiB/s.", thread=card)
+    await card.shows("Reverted")
+    await erin.is_mentioned("#team-a", "scratch was reverted to 40 MiB/s.", thread=card)
     await _azure_has(story, "scratch on tuned-1: 40 MiB/s", "tuned-1: 2 TiB")
 
 
@@ -96,26 +96,26 @@ async def _level_for_a_day(story: Story, erin: Person, carol: Person) -> None:
     says = (
         "models: Premium for 12h?",
         "Pool premium-1 grows from 2 TiB to 3 TiB first.",
-        "Filling all of its 1 TiB takes at least 17h 46m now, and 4h 26m then.",
-        "it is put back after 1d.",
+        "Filling all of its 1 TiB takes at least 17h 46m now and 4h 26m afterwards.",
+        "it is reverted after 1d.",
         "296.96 more a month",
-        "Somebody else has to approve it.",
+        "Another person has to approve it.",
     )
-    await _is_asked(story, erin, words, "Ask for it", *says)
+    await _is_asked(story, erin, words, "Request it", *says)
     card = await story.card("#team-a", "team-a/models to Premium")
     request = await story.card("#gpu-approvals", "team-a/models to Premium", "296.96 more a month")
     await carol.types("#gpu-approvals", "/approval list")
     await carol.is_told("Pending requests", "team-a: models to Premium (pool premium-1)")
     await carol.clicks(request, "Approve")
     await carol.is_told("You approved this request.")
-    await erin.is_mentioned("#team-a", "approved by carol.", thread=card)
-    await card.shows("in force", "16.4 MiB/s → 65.5 MiB/s", "premium-1: 2 TiB → 3 TiB (grown)")
+    await erin.is_mentioned("#team-a", "Approved by carol.", thread=card)
+    await card.shows("Active", "16.4 MiB/s → 65.5 MiB/s", "premium-1: 2 TiB → 3 TiB (grown)")
     await erin.is_mentioned("#team-a", "models is on Premium, in pool premium-1", thread=card)
     await _azure_has(story, "models on premium-1: 65.536 MiB/s", "premium-1: 3 TiB")
     await story.pass_time(timedelta(hours=25))
-    await card.shows("put back")
-    await request.shows("put back")
-    said = "models is put back: Standard, in pool standard-1."
+    await card.shows("Reverted")
+    await request.shows("Reverted")
+    said = "models was reverted to Standard, in pool standard-1."
     await erin.is_mentioned("#team-a", said, thread=card)
     await _azure_has(story, "models on standard-1: 16.384 MiB/s", "premium-1: 2 TiB")
 
@@ -124,17 +124,17 @@ async def _trident_is_told(story: Story, erin: Person, carol: Person) -> None:
     """A volume that Trident made is moved, and Trident told, by one approval."""
     story.allowed_writes |= {"patch tridentvolumes", "patch deployments"}
     words = "/anf level lane-data premium --pool premium-1"
-    await _is_asked(story, erin, words, "Ask for it", "That is approved together with the move.")
+    await _is_asked(story, erin, words, "Request it", "Approving the move approves this too.")
     card = await story.card("#team-a", "team-a/lane-data to Premium")
-    request = await story.card("#gpu-approvals", "its controller starts anew")
+    request = await story.card("#gpu-approvals", "its controller restarts")
     await carol.clicks(request, "Approve")
     await carol.is_told("You approved this request.")
-    await erin.is_mentioned("#team-a", "approved by carol.", thread=card)
+    await erin.is_mentioned("#team-a", "Approved by carol.", thread=card)
     repair = await story.card("#team-a", "Repair of PVC lane-data")
-    await repair.shows("Trident knows where it is")
-    said = "Trident knows again where the volume of lane-data is."
+    await repair.shows("Repaired")
+    said = "Trident's record of lane-data is repaired."
     await erin.is_mentioned("#team-a", said, thread=repair)
-    await card.shows("done")
+    await card.shows("Done")
     said = "lane-data is on Premium, in pool premium-1: 32.8 MiB/s."
     await erin.is_mentioned("#team-a", said, thread=card)
     moved = story.azure.volumes[2]

@@ -39,9 +39,9 @@ async def play(story: Story) -> None:
     await story.pass_time(timedelta(minutes=11))
     await alice.types("#team-a", _RUN)
     await alice.is_told(
-        "The volume of PVC lane-data was moved to pool premium-1, and Trident does not know: it"
-        " cannot be mounted by a new run now. What runs on it goes on.",
-        "An admin tells Trident where it is: /anf repair PVC.",
+        "The volume of PVC lane-data was moved to pool premium-1, and Trident does not have its"
+        " new id: it cannot be mounted by a new run now. Pods that use it keep running.",
+        "An admin can tell Trident where it is: /anf repair PVC.",
     )
     await alice.types("#team-a", "/anf repair lane-data")
     await alice.is_told("This requires the right anf.repair, which you do not have here.")
@@ -62,32 +62,32 @@ async def _grows(story: Story, erin: Person) -> None:
     story.allowed_writes |= {"patch persistentvolumeclaims"}
     await erin.types("#team-a", "/anf grow lane-data 1536Gi")
     await erin.is_told("Asking Azure about lane-data…")
-    says = ("lane-data to 1.5 TiB?", "65.5 MiB/s → about 98.3 MiB/s", "148.48 more a month")
+    says = ("lane-data to 1.5 TiB?", "65.5 MiB/s → about 98.3 MiB/s", "148.48 a month more")
     offer = await erin.is_told(*says)
     if offer is not None:
         await erin.clicks(offer, "Grow it")
-    await erin.is_told("Asked. Its card in this channel follows it.")
+    await erin.is_told("Requested. Its card in this channel shows the progress.")
     card = await story.card("#team-a", "lane-data to 1.5 TiB")
-    await card.shows("has grown", "1 TiB → 1.5 TiB")
-    await erin.is_mentioned("#team-a", "lane-data has 1.5 TiB now.", thread=card)
+    await card.shows("Grown", "1 TiB → 1.5 TiB")
+    await erin.is_mentioned("#team-a", "lane-data has grown to 1.5 TiB.", thread=card)
 
 
 async def _is_repaired(story: Story, erin: Person, carol: Person) -> None:
     await erin.types("#team-a", "/anf repair lane-data --dry-run")
     await erin.is_told("Asking Azure and Trident about lane-data…")
-    await erin.is_told("lane-data was moved to pool premium-1", "This was a trial")
+    await erin.is_told("lane-data was moved to pool premium-1", "Dry run")
     await erin.types("#team-a", "/anf repair lane-data")
     await erin.is_told("Asking Azure and Trident about lane-data…")
     offer = await erin.is_told("lane-data was moved to pool premium-1", "has to approve it")
     if offer is not None:
-        await erin.clicks(offer, "Ask for approval")
-    await erin.is_told("Asked. Its card in this channel follows it.")
+        await erin.clicks(offer, "Request approval")
+    await erin.is_told("Requested. Its card in this channel shows the progress.")
     card = await story.card("#team-a", "Repair of PVC lane-data")
     request = await story.card("#gpu-approvals", "Repair of PVC lane-data", "config.internalID")
     await carol.clicks(request, "Approve")
     await carol.is_told("You approved this request.")
-    await card.shows("Trident knows where it is", "from pool standard-1 to pool premium-1")
-    await request.shows("Trident knows where it is")
+    await card.shows("Repaired", "from pool standard-1 to pool premium-1")
+    await request.shows("Repaired")
     await request.offers()
-    said = "Trident knows again where the volume of lane-data is."
+    said = "Trident's record of lane-data is repaired."
     await erin.is_mentioned("#team-a", said, thread=card)

@@ -33,7 +33,7 @@ async def play(story: Story) -> None:
         "team-a/lane-data",
         "16.4 MiB/s (follows its size, 16 MiB/s per TiB)",
         "about Premium 65.5 MiB/s, Ultra 131.1 MiB/s",
-        "153.60 of the 614.40 that the pool costs",
+        "153.60 of the 614.40 for the pool",
     )
     await alice.types("#team-a", "/anf show reports")
     await alice.is_told("There is no PVC reports in namespace team-a.")
@@ -42,7 +42,7 @@ async def play(story: Story) -> None:
     await bob.types("#team-b", "/anf pools")
     await bob.is_told("Asking Azure for the capacity pools…")
     await bob.is_told(
-        "All of them: 1,208.32 a month.",
+        "Total: 1,208.32 a month.",
         "standard-1 (1 volume) | Standard | Auto | 4 TiB | 3 TiB | 65.5 MiB/s | 614.40",
         "premium-1 (1 volume) | Premium | Auto | 2 TiB | 1.8 TiB | 131.1 MiB/s | 593.92",
     )
@@ -51,6 +51,6 @@ async def play(story: Story) -> None:
     await carol.types("#team-a", "/anf volumes")
     await carol.is_told("Asking Azure for the volumes of team-a…")
     await carol.is_told(
-        "lane-data was moved to pool premium-1, and Trident still has the id it had before.",
+        "lane-data was moved to pool premium-1, and Trident still has the old id.",
         "lane-data | premium-1 | Premium | 1 TiB | 65.5 MiB/s | 230 GiB (22 %)",
     )

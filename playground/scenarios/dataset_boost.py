@@ -50,14 +50,14 @@ async def play(story: Story) -> None:
     card = await _is_asked(story, erin)
     await card.shows("Starting", "16 MiB/s → 58 MiB/s until it is filled")
     change = await story.card("#team-a", "to 58 MiB/s for the fill of chest-xray@v1")
-    await change.shows("in force", "16 MiB/s → 58 MiB/s")
+    await change.shows("Active", "16 MiB/s → 58 MiB/s")
     await _azure_has(story, 58)
     for node in NODES:
         story.nature.find_node(node)
-    await card.shows("Ready", "16 MiB/s → 58 MiB/s while it was filled; put back.")
+    await card.shows("Ready", "16 MiB/s → 58 MiB/s while it was filled; reverted.")
     said = "chest-xray@v1 is cached on azurenetappfiles: 3 files, 3.0 kB."
     await erin.is_mentioned("#team-a", said, thread=card)
-    await change.shows("put back")
+    await change.shows("Reverted")
     await _azure_has(story, 16)
 
 
@@ -72,7 +72,7 @@ async def _is_asked(story: Story, erin: Person) -> Card:
             "Cache chest-xray@v1?",
             "1s at best with the boost",
             "unknown → about 50 MiB/s (pool tuned-1) until it is filled, then put back",
-            "as before: no pool changes its size",
+            "unchanged: no pool changes its size",
         )
         if offer is not None:
             await erin.clicks(offer, "Cache it")

@@ -147,7 +147,7 @@ async def goes_on(story: Story, alice: Person, claim: str) -> str:
     run = await story.card("#team-a", f"{TRAIN}#2", "Image")
     made = await story.card("#team-a", f"PVC {_called(claim)}", f"from {_called(claim)}")
     await made.shows("Ready", f"run {TRAIN}#2")
-    await story.reply(run, f"PVC {_called(claim)}", "holds what", "shows.")
+    await story.reply(run, f"PVC {_called(claim)}", "It holds the data of snapshot")
     await is_admitted(story, run)
     await run.shows("Running for", f"snapshot {_called(claim)}", f"of run {TRAIN}")
     await _almost(story, _ON_THREE)
@@ -174,7 +174,7 @@ async def is_restored(story: Story, alice: Person, claim: str) -> None:
     """The snapshot becomes a PVC of its own, under a name that somebody chose."""
     await alice.types("#team-a", f"/snapshot show {claim}")
     await alice.is_told(
-        f"Snapshot {_called(claim)}", f"for run {TRAIN}#2, ready", f"the end of run {TRAIN}"
+        f"Snapshot {_called(claim)}", f"for run {TRAIN}#2, ready", f"the end state of run {TRAIN}"
     )
     await alice.types("#team-a", f"/snapshot restore {claim} --as {GIVEN_BACK}")
     await alice.is_told(GIVEN_BACK)
@@ -189,32 +189,32 @@ async def moves(story: Story, claim: str) -> None:
     words = f'/anf level {claim} premium --for 12h --reason "the next experiment"'
     await erin.types("#team-a", words)
     await erin.is_told(f"Asking Azure about {claim}…")
-    says = ("1.6 MiB/s → about 6.4 MiB/s", "That is approved together with the move.")
+    says = ("1.6 MiB/s → about 6.4 MiB/s", "Approving the move approves this too.")
     offer = await erin.is_told(f"{claim}: Premium for 12h?", *says)
     if offer is not None:
-        await erin.clicks(offer, "Ask for it")
-    await erin.is_told("Its card in this channel follows it.")
+        await erin.clicks(offer, "Request it")
+    await erin.is_told("Its card in this channel shows the progress.")
     card = await story.card("#team-a", f"team-a/{claim} to Premium")
-    request = await story.card("#gpu-approvals", "its controller starts anew")
+    request = await story.card("#gpu-approvals", "its controller restarts")
     await carol.clicks(request, "Approve")
     await carol.is_told("You approved this request.")
-    await erin.is_mentioned("#team-a", "approved by carol.", thread=card)
+    await erin.is_mentioned("#team-a", "Approved by carol.", thread=card)
     await _trident_is_told(story, erin, claim)
-    await card.shows("in force", "1.6 MiB/s → 6.4 MiB/s")
+    await card.shows("Active", "1.6 MiB/s → 6.4 MiB/s")
     await erin.is_mentioned("#team-a", f"{claim} is on Premium, in pool premium-1", thread=card)
     _is_on(story, "premium-1")
     await story.pass_time(timedelta(hours=25))
     await _trident_is_told(story, erin, claim)
-    await card.shows("put back")
-    said = f"{claim} is put back: Standard, in pool standard-1."
+    await card.shows("Reverted")
+    said = f"{claim} was reverted to Standard, in pool standard-1."
     await erin.is_mentioned("#team-a", said, thread=card)
     _is_on(story, "standard-1")
 
 
 async def _trident_is_told(story: Story, erin: Person, claim: str) -> None:
     repair = await story.card("#team-a", f"Repair of PVC {claim}")
-    await repair.shows("Trident knows where it is")
-    said = f"Trident knows again where the volume of {claim} is."
+    await repair.shows("Repaired")
+    said = f"Trident's record of {claim} is repaired."
     await erin.is_mentioned("#team-a", said, thread=repair)
 
 

@@ -62,7 +62,7 @@ async def _writes(story: Story, alice: Person, name: str, word: str) -> None:
 
 async def _is_kept(story: Story, alice: Person) -> Card:
     await alice.types("#team-a", '/snapshot create imagenet --note "labels of monday"')
-    await alice.is_told("A snapshot of imagenet is being taken: imagenet-")
+    await alice.is_told("Taking a snapshot of imagenet: imagenet-")
     card = await story.card("#team-a", "Snapshot imagenet-")
     await card.shows("Ready", "labels of monday", "team-a/imagenet", "at least 1 TiB")
     await alice.is_mentioned("#team-a", "The snapshot of imagenet is ready", thread=card)
@@ -72,10 +72,14 @@ async def _is_kept(story: Story, alice: Person) -> Card:
 
 async def _is_restored(story: Story, alice: Person) -> None:
     await alice.types("#team-a", "/snapshot restore imagenet --as labels-monday")
-    await alice.is_told("PVC labels-monday is being made from imagenet-")
+    await alice.is_told("Creating PVC labels-monday from imagenet-")
     card = await story.card("#team-a", "PVC labels-monday from imagenet-")
     await card.shows("Ready", "ReadWriteMany", "--pvc labels-monday:/mnt")
-    await alice.is_mentioned("#team-a", "PVC labels-monday holds what imagenet-", thread=card)
+    await alice.is_mentioned(
+        "#team-a",
+        "PVC labels-monday is ready. It holds the data of snapshot imagenet-",
+        thread=card,
+    )
 
 
 async def _is_deleted(story: Story, alice: Person, card: Card) -> None:
@@ -85,6 +89,6 @@ async def _is_deleted(story: Story, alice: Person, card: Card) -> None:
         await alice.clicks(card, "Delete", confirming="This cannot be undone.")
     else:
         await alice.clicks(asked, "Delete")
-    await alice.is_told("is being deleted")
+    await alice.is_told("Deleting imagenet-")
     await card.shows("Deleted")
     await story.cluster_has(_TAKEN, "team-a", "imagenet", count=0)

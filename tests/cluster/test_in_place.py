@@ -79,16 +79,16 @@ async def _told(story: RealStory) -> None:
     await taken.shows("Ready")
     await alice.is_mentioned("#team-a", f"The snapshot of {CLAIM} is ready", thread=taken)
     await alice.types("#team-a", f'/snapshot restore {CLAIM} --in-place --reason "a bad clean-up"')
-    offer = await alice.is_told(f"PVC {CLAIM} itself would hold what {CLAIM}-")
+    offer = await alice.is_told(f"This reverts PVC {CLAIM} itself to {CLAIM}-")
     assert offer is not None
-    await alice.clicks(offer, "Ask, without a clone")
-    await alice.is_told(f"It is asked to put {CLAIM} back to {CLAIM}-")
-    request = await story.card("#gpu-approvals", f"PVC {CLAIM} back to {CLAIM}-")
-    own = await story.card("#team-a", f"PVC {CLAIM} back to {CLAIM}-")
+    await alice.clicks(offer, "Request without a clone")
+    await alice.is_told(f"Requested to revert {CLAIM} to {CLAIM}-")
+    request = await story.card("#gpu-approvals", f"Revert PVC {CLAIM} to {CLAIM}-")
+    own = await story.card("#team-a", f"Revert PVC {CLAIM} to {CLAIM}-")
     await carol.clicks(request, "Approve")
     await carol.is_told("You approved this request.")
-    await own.shows("Put back")
-    await alice.is_mentioned("#team-a", f"PVC {CLAIM} holds what {CLAIM}-", thread=own)
+    await own.shows("Reverted")
+    await alice.is_mentioned("#team-a", f"PVC {CLAIM} was reverted to {CLAIM}-", thread=own)
     await story.until(
         lambda: not story.objects(_ACTIONS, "team-a"), lambda: "what asked Trident is still there"
     )

@@ -46,7 +46,7 @@ async def _told(story: RealStory) -> None:
     again = await story.card("#team-a", "fit#2", "Image")
     made = await story.card("#team-a", f"PVC {CLAIM}-")
     await made.shows("Ready", "run fit#2")
-    await story.reply(again, f"holds what {CLAIM}-")
+    await story.reply(again, f"holds the data of snapshot {CLAIM}-")
     await is_admitted(story, again)
     await ends_well(alice, "#team-a", again, "fit#2")
     last = await story.card("#team-a", f"Snapshot {CLAIM}-")

@@ -22,7 +22,7 @@ from tests.handlers.office import (
 __all__ = ["desk", "opened_desk"]
 HEADER = ("PVC | Pool | Level | Size | Throughput | Used",)
 GIVEN_OUT = (
-    "tuned (1 volume) | Premium | Manual | 2 TiB | 1.5 TiB | 40 of 131.1 MiB/s given out | 593.92"
+    "tuned (1 volume) | Premium | Manual | 2 TiB | 1.5 TiB | 40 of 131.1 MiB/s assigned | 593.92"
 )
 
 
@@ -30,7 +30,7 @@ def test_team_sees_its_own_volumes(desk: Desk) -> None:
     assert desk.says(ALICE, TEAM_A, "/anf volumes") == "Asking Azure for the volumes of team-a…"
     assert desk.reads(ALICE, TEAM_A, "volumes") == [
         "Volumes of team-a on Azure NetApp Files",
-        "3 PVCs are on none that Azure shows the bot: faces, imagenet, team-a-data.",
+        "3 PVCs are on none that the bot can see in Azure: faces, imagenet, team-a-data.",
         *HEADER,
         "lane-data | premium | Premium | 1 TiB | 65.5 MiB/s | 412 GiB (40 %)",
         "models | tuned | Premium | 512 GiB | 40 MiB/s | unknown",
@@ -42,9 +42,8 @@ def test_volume_that_is_gone_is_told(desk: Desk) -> None:
     gone = desk.arm.estate.volumes.pop(0)
     told = desk.reads(ALICE, TEAM_A, "volumes")
     assert told[1] == (
-        "The volume of `lane-data` is not among those that Azure shows the bot:"
-        f" `{gone.name}`. It was removed, or is in an account or a subscription that the bot does"
-        " not look at."
+        f"The bot cannot see the volume of `lane-data` in Azure: `{gone.name}`. It was deleted,"
+        " or is in an account or subscription that the bot does not read."
     )
     assert "lane-data | unknown | unknown | unknown | unknown | unknown" in told
 
@@ -52,13 +51,13 @@ def test_volume_that_is_gone_is_told(desk: Desk) -> None:
 def test_path_that_no_address_serves_is_told(desk: Desk) -> None:
     desk.arm.estate.volumes.pop(2)
     told = desk.learns(ALICE, TEAM_A, "volumes")
-    assert "The volume of `models` is not among those that Azure shows the bot:" in told
+    assert "The bot cannot see the volume of `models` in Azure:" in told
 
 
 def test_nfs_of_somebody_else_is_not_missed(desk: Desk) -> None:
     assert desk.learns(ALICE, TEAM_A, "show faces") == (
-        "PVC faces is on 127.0.0.1:/faces, where Azure shows the bot no volumes.\n"
-        "Look with `/anf volumes` which PVCs are on Azure NetApp Files."
+        "PVC faces is on 127.0.0.1:/faces, where the bot can see no volumes in Azure.\n`/anf"
+        " volumes` lists the PVCs on Azure NetApp Files."
     )
 
 
@@ -72,10 +71,10 @@ def test_show_says_what_other_levels_do(desk: Desk) -> None:
         "Level | Premium",
         "Size | 1 TiB",
         "Throughput | 65.5 MiB/s (follows its size, 64 MiB/s per TiB)",
-        "On other levels | about Standard 16.4 MiB/s, Ultra 131.1 MiB/s",
+        "At other levels | about Standard 16.4 MiB/s, Ultra 131.1 MiB/s",
         "Used | 412 GiB (40 %)",
         "Pool | premium: 2 TiB, 1 TiB free, QoS Auto",
-        "A month | 296.96 of the 593.92 that the pool costs",
+        "Monthly cost | 296.96 of the 593.92 for the pool",
         f"Volume | `{volume.name}`",
         "Account | `ml-platform/ml`",
         "State | Succeeded",
@@ -88,7 +87,7 @@ def test_show_of_manual_throughput_says_so(desk: Desk) -> None:
     assert told[1:6] == [
         "Level | Premium",
         "Size | 512 GiB",
-        "Throughput | 40 MiB/s (set by hand)",
+        "Throughput | 40 MiB/s (set manually)",
         "Used | unknown",
         "Pool | tuned: 2 TiB, 1.5 TiB free, QoS Manual",
     ]
@@ -109,13 +108,13 @@ def test_pools_are_told_with_their_cost(desk: Desk) -> None:
     assert desk.says(BOB, TEAM_B, "/anf pools") == "Asking Azure for the capacity pools…"
     assert desk.reads(CAROL, APPROVALS, "pools") == [
         "Capacity pools of Azure NetApp Files",
-        "All of them: 1,802.24 a month, as far as prices are known.",
-        "Pool | Level | QoS | Size | Free | Throughput | A month",
+        "Total: 1,802.24 a month, for pools with a known price.",
+        "Pool | Level | QoS | Size | Free | Throughput | Monthly cost",
         "standard (1 volume) | Standard | Auto | 4 TiB | 3.9 TiB | 65.5 MiB/s | 614.40",
         "premium (1 volume) | Premium | Auto | 2 TiB | 1 TiB | 131.1 MiB/s | 593.92",
         "ultra (0 volumes) | Ultra | Auto | 1 TiB | 1 TiB | 131.1 MiB/s | unknown",
         GIVEN_OUT,
-        "Azure bills pools as they are provisioned, whatever is in them.",
+        "Azure bills the provisioned size of pools, whatever they hold.",
     ]
 
 
@@ -145,15 +144,14 @@ def test_outage_of_azure_is_told(desk: Desk) -> None:
     desk.arm.ledger.by_name["GET netAppAccounts"] = [Fault.REFUSE, Fault.REFUSE]
     assert desk.learns(ALICE, TEAM_A, "volumes") == (
         "Listing the NetApp accounts of the subscription: Azure cannot be reached"
-        " (ServiceResponseError).\n"
-        "Try again in a minute; anf.endpoint says where it is looked for."
+        " (ServiceResponseError).\nTry again in a minute. The address is set in anf.endpoint."
     )
 
 
 def test_without_azure_it_is_told_at_once(office: Office) -> None:
     assert office.says(ALICE, TEAM_A, "/anf volumes") == (
-        "Azure NetApp Files is not set up here.\n"
-        "A platform admin adds `anf` to quartermaster.yaml; docs/anf.md says how."
+        "Azure NetApp Files is not configured.\nA platform admin can add `anf` to"
+        " quartermaster.yaml; see docs/anf.md."
     )
 
 
@@ -177,7 +175,7 @@ def test_pvc_cannot_borrow_the_volume_of_another(desk: Desk) -> None:
         "PVC thief is not on Azure NetApp Files."
     )
     assert desk.reads(ALICE, TEAM_A, "volumes")[1] == (
-        "4 PVCs are on none that Azure shows the bot: faces, imagenet, team-a-data, thief."
+        "4 PVCs are on none that the bot can see in Azure: faces, imagenet, team-a-data, thief."
     )
     cluster.delete(PVCS, "thief", "team-a")
     eventually(lambda: cluster.view.get(PVCS, "thief", "team-a") is None)

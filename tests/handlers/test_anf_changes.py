@@ -76,8 +76,8 @@ def test_wrong_words_are_told_what_is_right(desk: Desk, words: str, told: str) -
 def test_what_does_not_fit_follows_alone(desk: Desk) -> None:
     assert desk.says(ERIN, TEAM_A, "/anf throughput models 500") == ASKING
     assert desk.learns(ERIN, TEAM_A, "throughput models 500") == (
-        "Pool tuned has 131.1 MiB/s for this volume, of 131.1 MiB/s: the others have the rest.\n"
-        "Ask for less, or for less of another volume first."
+        "Pool tuned has 131.1 MiB/s for this volume, of 131.1 MiB/s: its other volumes have the"
+        " rest.\nAsk for less, or lower another volume's throughput first."
     )
     assert desk.learns(ERIN, TEAM_A, "level models flexible").startswith(
         "Account ml has no other pool of level Flexible."
@@ -88,21 +88,21 @@ def test_click_begins_it_once(desk: Desk) -> None:
     value = button(desk, "throughput models 100 --for 12h --reason fill")
     assert "anf.change" in desk.office.clicks(ALICE, TEAM_A, GO, value)
     told = desk.office.clicks(ERIN, TEAM_A, GO, value)
-    assert told.endswith("Its card in this channel follows it.")
+    assert told.endswith("Its card in this channel shows the progress.")
     number = told.split("`")[1]
     for again in (
         desk.office.clicks(ERIN, TEAM_A, GO, value),
         desk.says(CAROL, TEAM_A, "/anf level models ultra"),
     ):
         assert again == (
-            "<@U0ERIN> asked for another change of this volume: models to 100 MiB/s. It has not"
-            " ended.\nIts card in <#C0TEAMA> follows it; withdraw it there first, or put it back."
+            "<@U0ERIN> requested another change of this volume: models to 100 MiB/s. It has not"
+            " ended.\nWithdraw or revert it first, on its card in <#C0TEAMA>."
         ).replace("<@U0ERIN>", "@U0ERIN").replace("<#C0TEAMA>", "#C0TEAMA")
     assert len(number) == 6
 
 
 def test_buttons_of_another_time_are_refused(desk: Desk) -> None:
-    assert desk.office.clicks(ERIN, TEAM_A, GO, "{}") == ("This button is out of date.\nAsk again.")
-    assert desk.office.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == (
-        "This change is not known any more."
+    assert desk.office.clicks(ERIN, TEAM_A, GO, "{}") == (
+        "This button is out of date.\nRequest it again."
     )
+    assert desk.office.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == ("This change no longer exists.")

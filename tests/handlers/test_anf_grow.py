@@ -7,8 +7,8 @@ from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, ELSEWHERE, 
 
 __all__ = ["desk", "opened_desk"]
 OFF = (
-    "Volumes are not changed by the bot here.\n"
-    "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how."
+    "Changing volumes is not enabled.\nA platform admin can add `anf.changes` to"
+    " quartermaster.yaml; see docs/anf.md."
 )
 
 
@@ -26,7 +26,7 @@ def test_others_may_not_grow_anything(desk: Desk, person: str, channel: str) -> 
     told = desk.says(person, channel, "/anf grow lane-data 2Ti")
     assert told != OFF
     assert "Asking Azure" not in told
-    assert "Asked." not in desk.office.clicks(person, channel, "anf.grow", "{}")
+    assert "Requested." not in desk.office.clicks(person, channel, "anf.grow", "{}")
 
 
 def test_size_without_a_unit_is_explained(desk: Desk) -> None:
@@ -49,10 +49,10 @@ def test_claim_that_is_on_none_is_refused(desk: Desk) -> None:
 def test_others_may_not_withdraw_anything(desk: Desk, button: str) -> None:
     for person in (ALICE, DAN, BOB):
         assert "Withdrawn" not in desk.office.clicks(person, TEAM_A, button, "0")
-    assert desk.office.clicks(CAROL, TEAM_A, button, "0").endswith("is not known any more.")
+    assert desk.office.clicks(CAROL, TEAM_A, button, "0").endswith("no longer exists.")
 
 
 def test_old_button_is_out_of_date(desk: Desk) -> None:
     assert desk.office.clicks(ERIN, TEAM_A, "anf.grow", "nonsense") == (
-        "This button is out of date.\nAsk again: `/anf grow PVC SIZE`."
+        "This button is out of date.\nRequest it again: `/anf grow PVC SIZE`."
     )

@@ -5,9 +5,9 @@ from tests.handlers.office import ALICE, TEAM_A
 
 __all__ = ["desk", "opened_desk"]
 MEANWHILE = (
-    " Until an admin tells it (`/anf repair PVC`), it cannot be mounted on further nodes,"
+    " Until an admin repairs it (`/anf repair PVC`), it cannot be mounted on more nodes,"
     " snapshotted, cloned or grown, and deleting the PVC would leave the volume behind, billed."
-    " What runs on it goes on."
+    " Pods that use it keep running."
 )
 
 
@@ -16,8 +16,7 @@ def test_volume_that_moved_is_known_again(desk: Desk) -> None:
     volume.pool = desk.arm.ultra
     told = desk.reads(ALICE, TEAM_A, "volumes")
     assert told[1] == (
-        "`lane-data` was moved to pool ultra, and Trident still has the id it had before."
-        f"{MEANWHILE}"
+        f"`lane-data` was moved to pool ultra, and Trident still has the old id.{MEANWHILE}"
     )
     assert "lane-data | ultra | Ultra | 1 TiB | 131.1 MiB/s | 412 GiB (40 %)" in told
     assert "`lane-data` was moved to pool ultra, and" in desk.learns(
@@ -32,8 +31,8 @@ def test_trident_that_knows_of_a_move_is_told(desk: Desk) -> None:
     old = desk.world.patch("tridentvolumes", name, {"config": {"internalID": there}}, "trident")
     try:
         assert desk.reads(ALICE, TEAM_A, "volumes")[1] == (
-            "`lane-data` was moved to pool ultra, and Trident knows. That its PV names the id it"
-            " had before does no harm."
+            "`lane-data` was moved to pool ultra, and Trident has the new id. Its PV still has"
+            " the old id, which is harmless."
         )
     finally:
         was = there.replace("/ultra/", "/premium/")
@@ -49,7 +48,7 @@ def test_record_that_may_not_be_read_is_told(desk: Desk) -> None:
     finally:
         desk.world.allow("get", "tridentvolumes")
     assert told.startswith(
-        "`lane-data` was moved to pool ultra. Whether Trident knows, the bot cannot tell: Reading"
+        "`lane-data` was moved to pool ultra. Whether Trident has the new id is unknown: Reading"
         " TridentVolume pvc-"
     )
     assert told.endswith(MEANWHILE)

@@ -9,11 +9,11 @@ from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, ELSEWHERE, 
 
 __all__ = ["desk", "opened_desk"]
 ASKING = "Asking Azure and Trident about `lane-data`…"
-MOVED = "`lane-data` was moved to pool ultra, and Trident has the id it had before."
+MOVED = "`lane-data` was moved to pool ultra, and Trident still has the old id."
 MEANS = (
-    "Trident's controller reads its records only when it starts. While it starts anew, for about a"
-    " minute, nothing is mounted on further nodes, made, grown, snapshotted or deleted on Trident"
-    " in the whole cluster: that waits. What runs goes on, and nothing else is changed."
+    "Trident's controller reads its records only when it starts. While it restarts, for about a"
+    " minute, no Trident volume in the whole cluster is mounted on more nodes, created, grown,"
+    " snapshotted or deleted: that waits. Running pods keep running, and nothing else is changed."
 )
 
 
@@ -27,14 +27,14 @@ def test_dry_run_shows_both_writes(desk: Desk) -> None:
         "Repair of PVC lane-data",
         f"{MOVED} This would be written:",
         MEANS,
-        "This was a trial: nothing was changed, and nobody was asked.",
-        f"TridentVolume trident/{name}, unless anybody changes it meanwhile:",
+        "Dry run: nothing was changed, and no approval was requested.",
+        f"TridentVolume trident/{name}, unless it is changed in the meantime:",
         "  config.internalID",
         f"    - {old}",
         f"    + {new}",
         "Deployment trident/trident-controller, as kubectl rollout restart does:",
         "  spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]",
-        "    + the moment of the restart",
+        "    + the time of the restart",
     ]
 
 
@@ -42,10 +42,11 @@ def test_click_asks_an_approver(desk: Desk) -> None:
     desk.arm.estate.volumes[0].pool = desk.arm.ultra
     value = desk.button(CAROL, TEAM_A, "repair lane-data")
     assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
-        "Asked. Its card in this channel follows it."
+        "Requested. Its card in this channel shows the progress."
     )
     assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", value) == (
-        "@U0CAROL asked for the repair of lane-data already.\nIts card in #C0TEAMA follows it."
+        "@U0CAROL already requested the repair of lane-data.\nIts card in #C0TEAMA shows the"
+        " progress."
     )
 
 
@@ -62,7 +63,7 @@ def test_click_withdraws_what_waits(desk: Desk) -> None:
     assert told == "Withdrawn. Nothing was changed."
     assert "Repair of PVC budget" not in desk.says(CAROL, APPROVALS, "/approval list")
     told = desk.office.clicks(CAROL, TEAM_A, "anf.repair-withdraw", row_id)
-    assert told.startswith("The repair of budget has ended already.")
+    assert told.startswith("The repair of budget has already ended.")
 
 
 def test_approvers_see_which_repairs_wait(desk: Desk) -> None:
@@ -77,14 +78,14 @@ def test_approvers_see_which_repairs_wait(desk: Desk) -> None:
 
 def test_volume_in_its_place_needs_no_repair(desk: Desk) -> None:
     assert desk.learns(CAROL, TEAM_A, "repair lane-data") == (
-        "The volume of PVC lane-data is where its PV says: there is nothing to repair."
+        "The volume of PVC lane-data is where its PV says. There is nothing to repair."
     )
 
 
 def test_volume_that_is_not_tridents_is_refused(desk: Desk) -> None:
     assert desk.learns(CAROL, TEAM_A, "repair models") == (
-        "The volume of PVC models was not made by Trident, which keeps no record of it.\n"
-        "Such volumes need no repair."
+        "Trident did not create the volume of PVC models, and keeps no record of it.\nSuch"
+        " volumes need no repair."
     )
 
 
@@ -96,7 +97,7 @@ def test_others_may_not_repair_anything(desk: Desk, person: str, channel: str) -
     told = desk.says(person, channel, "/anf repair lane-data")
     assert "Asking Azure" not in told
     clicked = desk.office.clicks(person, channel, "anf.repair", "{}")
-    assert "Asked." not in clicked
+    assert "Requested." not in clicked
     assert desk.arm.asked() == []
 
 
@@ -106,5 +107,5 @@ def test_admin_repairs_from_the_approvals_channel(desk: Desk) -> None:
 
 def test_button_of_another_time_is_refused(desk: Desk) -> None:
     assert desk.office.clicks(CAROL, TEAM_A, "anf.repair", "nonsense") == (
-        "This button is out of date.\nAsk again: `/anf repair PVC`."
+        "This button is out of date.\nRequest it again: `/anf repair PVC`."
     )

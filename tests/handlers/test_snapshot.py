@@ -93,19 +93,17 @@ def test_taking_says_how_it_is_followed(desk: Office) -> None:
     said = desk.says(ALICE, TEAM_A, '/snapshot create imagenet --note "before cleaning"')
     (row,) = rows(desk)
     assert said.splitlines() == [
-        f"A snapshot of `imagenet` is being taken: `{row.name}`.",
+        f"Taking a snapshot of `imagenet`: `{row.name}`.",
         (
-            f"Its card in this channel follows it, and so does `/snapshot show {row.name}`. It is"
-            " kept until somebody deletes it."
+            f"Its card in this channel and `/snapshot show {row.name}` show the progress. It is"
+            " kept until it is deleted manually."
         ),
     ]
     assert (row.note, row.channel, row.person, row.team) == (
         "before cleaning", TEAM_A, ALICE, "team-a",
     )  # fmt: skip
     again = desk.says(ALICE, TEAM_A, "/snapshot create imagenet")
-    assert again.splitlines()[0] == (
-        f"A snapshot of imagenet is being taken at the moment: {row.name}."
-    )
+    assert again.splitlines()[0] == (f"A snapshot of imagenet is already being taken: {row.name}.")
 
 
 def test_listing_and_showing_name_everything(desk: Office) -> None:
@@ -130,8 +128,8 @@ def test_deleting_asks_and_a_click_does_it(desk: Office) -> None:
     asked = desk.says(ALICE, TEAM_A, "/snapshot delete imagenet")
     assert asked.splitlines() == [
         (
-            f"Deleting `{row.name}` loses the state of imagenet that it shows. This cannot be"
-            " undone. What the store has of it goes, too."
+            f"Deleting `{row.name}` loses the state of imagenet that it holds. This cannot be"
+            " undone. The storage snapshot is deleted too."
         ),
         "It is the newest snapshot of imagenet.",
         "  [Delete]",
@@ -140,7 +138,7 @@ def test_deleting_asks_and_a_click_does_it(desk: Office) -> None:
     assert desk.clicks(BOB, TEAM_B, "snapshot.delete", row.id) == STRANGE
     assert rows(desk)[0].wanted == "kept"
     assert desk.clicks(ERIN, TEAM_A, "snapshot.delete", row.id) == (
-        f"`{row.name}` is being deleted. Its card follows it."
+        f"Deleting `{row.name}`. Its card shows the progress."
     )
     assert desk.clicks(ALICE, TEAM_A, "snapshot.delete", row.id).splitlines()[0] == (
         f"{row.name} is being deleted."
@@ -151,15 +149,17 @@ def test_restoring_and_cloning_name_the_mount(desk: Office) -> None:
     row = ready(desk)
     said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --as again --size 2Ti")
     assert said.splitlines() == [
-        f"PVC `again` is being made from `{row.name}`.",
-        "Its card in this channel follows it. Then `--pvc again:/mnt` mounts it.",
+        f"Creating PVC `again` from `{row.name}`.",
+        "Its card in this channel shows the progress. Then mount it with `--pvc again:/mnt`.",
     ]
     assert desk.says(ALICE, TEAM_A, "/snapshot delete imagenet").splitlines()[0] == (
         f"{row.name} cannot be deleted now. The restore to PVC again needs it."
     )
-    assert desk.clicks(ALICE, TEAM_A, "snapshot.restore", row.id).startswith("PVC `imagenet-")
+    assert desk.clicks(ALICE, TEAM_A, "snapshot.restore", row.id).startswith(
+        "Creating PVC `imagenet-"
+    )
     assert desk.says(ALICE, TEAM_A, "/snapshot clone imagenet --as mine").splitlines()[0] == (
-        "PVC `mine` is being made from `imagenet`."
+        "Creating PVC `mine` from `imagenet`."
     )
     assert [each.size_bytes for each in made(desk)] == [2 * 2**40, 2**40, 2**40]
 
@@ -167,7 +167,7 @@ def test_restoring_and_cloning_name_the_mount(desk: Office) -> None:
 def test_pins_are_ended_by_their_owners(desk: Office) -> None:
     row = ready(desk)
     said = desk.says(ALICE, TEAM_A, '/snapshot pin imagenet --reason "paper" --for 90d')
-    assert said.splitlines()[1] == f"`/snapshot unpin {row.name}` ends that."
+    assert said.splitlines()[1] == f"`/snapshot unpin {row.name}` removes the pin."
     assert desk.says(ERIN, TEAM_A, "/snapshot unpin imagenet").splitlines() == [
         f"You have not pinned {row.name}.",
         f"It is pinned by @{ALICE}; a lead can add --all.",
@@ -202,15 +202,15 @@ def test_in_place_is_explained_where_impossible(desk: Office) -> None:
     row = ready(desk)
     said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --in-place").splitlines()
     assert said == [
-        "Only Trident puts a PVC back in place, and imagenet is of csi.playground.",
+        "Only Trident can revert a PVC in place, and imagenet uses csi.playground.",
         (
-            "A new PVC from it always works, and the old one stays:"
-            f" `/snapshot restore {row.name} --as imagenet-before`."
+            "Restoring to a new PVC always works, and the old PVC stays: `/snapshot restore"
+            f" {row.name} --as imagenet-before`."
         ),
     ]
     said = desk.says(ALICE, TEAM_A, "/snapshot restore imagenet --in-place --as again").splitlines()
     assert said[0] == (
-        "--as, --size, --class, --to and --read-only make a new PVC, and --in-place does not."
+        "--as, --size, --class, --to and --read-only create a new PVC; --in-place does not."
     )
     assert desk.says(CAROL, APPROVALS, "/approval list").splitlines()[1] == (
         "No requests are pending."
@@ -231,18 +231,16 @@ def test_in_place_asks_before_it_is_asked(tmp_path: Path, served: Served) -> Non
         (row,) = rows(desk)
         taken(desk, row, world)
         said = desk.says(ALICE, TEAM_A, "/snapshot restore results --in-place").splitlines()
-        assert said[0].startswith(
-            f"PVC `results` itself would hold what `{row.name}` shows, as at "
-        )
-        assert said[0].endswith("is lost there. This cannot be undone.")
-        assert said[-1] == "  [Clone it first, and ask] [Ask, without a clone]"
+        assert said[0].startswith(f"This reverts PVC `results` itself to `{row.name}`, as of ")
+        assert said[0].endswith(". This cannot be undone.")
+        assert said[-1] == "  [Request with a clone first] [Request without a clone]"
         assert desk.clicks(BOB, TEAM_B, "snapshot.revert-saved", f"{row.id}:why") == STRANGE
         asked = desk.clicks(ALICE, TEAM_A, "snapshot.revert-saved", f"{row.id}:a bad run")
-        assert asked.splitlines()[0] == f"It is asked to put `results` back to `{row.name}`."
+        assert asked.splitlines()[0] == f"Requested to revert `results` to `{row.name}`."
         listed = desk.says(CAROL, APPROVALS, "/approval list")
-        assert f"`results` of team-a back to `{row.name}`, asked " in listed
+        assert f"`results` of team-a: revert to `{row.name}`, requested " in listed
         again = desk.clicks(ALICE, TEAM_A, "snapshot.revert-unsaved", f"{row.id}:")
-        assert again.splitlines()[0] == (f"PVC results is to be put back already, for @{ALICE}.")
+        assert again.splitlines()[0] == (f"@{ALICE} already requested a revert of PVC results.")
 
 
 def test_cancelling_asks_and_a_click_does_it(desk: Office) -> None:
@@ -251,19 +249,19 @@ def test_cancelling_asks_and_a_click_does_it(desk: Office) -> None:
     said = desk.says(ALICE, TEAM_A, "/snapshot cancel again")
     assert said.splitlines() == [
         (
-            f"PVC `again` is being made from {row.name}. Cancelled, it is removed before it has a"
-            " volume; if it gets one first, it stays."
+            f"PVC `again` is being created from {row.name}. Cancelling deletes it before it has a"
+            " volume. If it gets a volume first, it stays."
         ),
         "  [Cancel it]",
     ]
     (restore,) = made(desk)
     assert desk.clicks(BOB, TEAM_B, "snapshot.cancel", restore.id) == STRANGE
     assert desk.clicks(ALICE, TEAM_A, "snapshot.cancel", restore.id) == (
-        "PVC `again` is not made any more. Its card follows it."
+        "Cancelling PVC `again`. Its card shows the progress."
     )
     assert desk.says(ALICE, TEAM_A, "/snapshot cancel other").splitlines() == [
-        "No restore to a PVC other of team-a is under way.",
-        "There are those to: again.",
+        "team-a has no restore to PVC other in progress.",
+        "In progress: again.",
     ]
 
 
@@ -274,8 +272,8 @@ def test_other_teams_are_for_members_of_both(desk: Office) -> None:
         "Ask a platform admin to add you to the team, or use your own team's channel.",
     ]
     assert desk.says(CAROL, TEAM_A, "/snapshot restore imagenet --to team-b").splitlines()[0] == (
-        "Kubernetes restores a snapshot in its own namespace only. Trident can do it in another"
-        f" one, and {row.name} is of csi.playground."
+        "Kubernetes restores a snapshot only in its own namespace. Trident can restore one in"
+        f" another namespace, but {row.name} uses csi.playground."
     )
     assert desk.says(BOB, TEAM_B, "/snapshot restore imagenet --to team-a").splitlines()[0] == (
         "team-b has no snapshot imagenet."

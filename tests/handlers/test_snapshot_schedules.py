@@ -27,25 +27,28 @@ def test_schedules_are_made_listed_and_ended(desk: Office) -> None:
     assert lines[0].startswith("Snapshots of `imagenet` are taken at `0 2 * * *` in UTC: next ")
     assert lines[1:] == [
         (
-            "Kept: 7d, 14 at most. The newest that is ready, and what is pinned or used, always"
-            " stay."
+            "Kept: 7d, at most 14. The newest ready snapshot, and those that are pinned or in"
+            " use, always stay."
         ),
-        (f"Its card in #{TEAM_A} tells of all of them. `/snapshot unschedule imagenet` ends it."),
+        (
+            f"Its card in #{TEAM_A} shows all of them. `/snapshot unschedule imagenet` stops the"
+            " schedule."
+        ),
     ]
     assert desk.says(BOB, TEAM_B, "/snapshot schedules").splitlines()[1] == (
-        "team-b has no schedules of snapshots. To begin: `/snapshot schedule results"
-        ' "0 2 * * *" --keep 7d`'
+        'team-b has no snapshot schedules. To create one: `/snapshot schedule results "0 2 * *'
+        ' *" --keep 7d`'
     )
     assert "imagenet  0 2 * * *  UTC" in desk.says(ALICE, TEAM_A, "/snapshot schedules")
     assert desk.says(ALICE, TEAM_A, "/snapshot unschedule models").splitlines() == [
-        "No snapshots of models are taken on a schedule.",
-        "There are schedules of: imagenet.",
+        "PVC models has no snapshot schedule.",
+        "PVCs with a schedule: imagenet.",
     ]
     assert desk.says(ERIN, TEAM_A, "/snapshot unschedule imagenet").splitlines() == [
         "No more snapshots of `imagenet` are taken on a schedule.",
         (
-            "Those there are stay until their time is up or somebody deletes them."
-            ' `/snapshot schedule imagenet "0 2 * * *"` begins anew.'
+            "Existing snapshots stay until they expire or are deleted. `/snapshot schedule"
+            ' imagenet "0 2 * * *"` starts the schedule again.'
         ),
     ]
 
@@ -64,5 +67,5 @@ def test_the_card_stops_a_schedule(desk: Office) -> None:
     said = desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id)
     assert said.splitlines()[0] == "No more snapshots of `imagenet` are taken on a schedule."
     assert desk.clicks(ALICE, TEAM_A, "snapshot.unschedule", row.id) == (
-        "The schedule of imagenet has stopped already."
+        "The schedule of imagenet has already stopped."
     )

@@ -74,17 +74,17 @@ async def told_amid_kills(options: Options) -> None:
         await erin.types("#team-a", "/anf throughput scratch 40 --for 30h --yes")
         level = await story.card("#team-a", "team-a/models to Premium")
         rate = await story.card("#team-a", "team-a/scratch to 40 MiB/s")
-        await level.shows("in force", "premium-1: 2 TiB → 3 TiB (grown)")
-        await rate.shows("in force")
+        await level.shows("Active", "premium-1: 2 TiB → 3 TiB (grown)")
+        await rate.shows("Active")
         await _azure_is(story, {"premium-1 3", "standard-1 3", "models premium-1", "scratch 40"})
         await story.pass_time(timedelta(hours=31))
-        await level.shows("put back")
-        await rate.shows("put back")
+        await level.shows("Reverted")
+        await rate.shows("Reverted")
         await _azure_is(story, {"premium-1 2", "standard-1 4", "models standard-1", "scratch 16"})
         await erin.is_mentioned("#team-a", "models is on Premium", thread=level)
-        await erin.is_mentioned("#team-a", "models is put back: Standard", thread=level)
+        await erin.is_mentioned("#team-a", "models was reverted to Standard", thread=level)
         await erin.is_mentioned("#team-a", "scratch has 40 MiB/s", thread=rate)
-        await erin.is_mentioned("#team-a", "scratch is put back: 16 MiB/s.", thread=rate)
+        await erin.is_mentioned("#team-a", "scratch was reverted to 16 MiB/s.", thread=rate)
         await story.ends()
         assert world.kills == 2 * len(EVERY)
         assert _begun(world) == len(WAY) + len(THROUGHPUT)
@@ -95,7 +95,7 @@ async def _repairs_and_grows(story: Story, erin: Person) -> None:
     """One PVC, which somebody moved, is repaired while another one grows."""
     story.unreliable = False
     offers = []
-    for words, told in (("repair lost", "was moved to"), ("grow small 200Gi", "for good")):
+    for words, told in (("repair lost", "was moved to"), ("grow small 200Gi", "permanent")):
         await erin.types("#team-a", f"/anf {words}")
         await erin.is_told("Asking Azure")
         offers.append(await erin.is_told(told))
@@ -103,16 +103,16 @@ async def _repairs_and_grows(story: Story, erin: Person) -> None:
     assert repair is not None
     assert growth is not None
     story.unreliable = True
-    await erin.clicks(repair, "Ask for approval")
+    await erin.clicks(repair, "Request approval")
     card = await story.card("#team-a", "Repair of PVC lost")
     request = await story.card("#gpu-approvals", "Repair of PVC lost")
     await story.person("Carol").clicks(request, "Approve")
-    await card.shows("Trident knows where it is")
-    await erin.is_mentioned("#team-a", "Trident knows again where the volume", thread=card)
+    await card.shows("Repaired")
+    await erin.is_mentioned("#team-a", "Trident's record of lost is repaired.", thread=card)
     await erin.clicks(growth, "Grow it")
     grown = await story.card("#team-a", "small to 200 GiB")
-    await grown.shows("has grown")
-    await erin.is_mentioned("#team-a", "small has 200 GiB now.", thread=grown)
+    await grown.shows("Grown")
+    await erin.is_mentioned("#team-a", "small has grown to 200 GiB.", thread=grown)
     assert 200 * GIB in {each.quota for each in story.azure.volumes}
 
 

@@ -1,1 +1,1 @@
-"""Changes of what a volume can do: its throughput, and the pool it is in."""
+"""Changes of volumes: of their throughput, or of their pool and so their service level."""

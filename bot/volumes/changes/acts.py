@@ -1,4 +1,4 @@
-"""What is done to a volume and its pools, one act after another. Pure: no I/O."""
+"""The acts of a change, in order, and the state of each in Azure. Pure: no I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _MANUAL = "Manual"
 
 @dataclass(frozen=True)
 class Grow:
-    """The target pool gets room for the volume, or the source pool what was taken from it."""
+    """Grow the target pool for the volume, or the source pool by what was taken from it."""
 
     pool: str
 
 
 @dataclass(frozen=True)
 class Move:
-    """The volume goes from one pool to another."""
+    """Move the volume from one pool to another."""
 
     source: str
     target: str
@@ -29,7 +29,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Throttle:
-    """The volume gets a throughput, in the pool that it is in."""
+    """Set the throughput of the volume, in its current pool."""
 
     pool: str
     mibps: float
@@ -37,14 +37,14 @@ class Throttle:
 
 @dataclass(frozen=True)
 class Shrink:
-    """A pool is made smaller by what the volume, or its growth, took."""
+    """Shrink a pool by the size of the volume, or by the pool's own earlier growth."""
 
     pool: str
 
 
 @dataclass(frozen=True)
 class TellTrident:
-    """Trident, which has the first id of the volume, is told the second."""
+    """Replace the first id by the second in Trident's record of the volume."""
 
     ids: tuple[str, str]
 
@@ -53,7 +53,7 @@ Act = Grow | Move | Throttle | Shrink | TellTrident
 
 
 def acts(row: VolumeChange) -> tuple[Act, ...]:
-    """The acts of the way that a change is on."""
+    """The acts of the current leg of a change."""
     return _of_level(row) if row.kind == Kind.LEVEL else _of_throughput(row)
 
 
@@ -96,7 +96,7 @@ def _of_throughput(row: VolumeChange) -> tuple[Act, ...]:
 
 @dataclass(frozen=True)
 class Reached:
-    """It is as wanted; `remains` says what is not, and stays so; `mibps` is what Azure tells."""
+    """The act is done; `remains` says what it left undone, `mibps` is the throughput in Azure."""
 
     remains: str = ""
     mibps: float | None = None
@@ -104,14 +104,14 @@ class Reached:
 
 @dataclass(frozen=True)
 class Busy:
-    """Azure is at work there."""
+    """Azure has an operation in progress on it."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class Ready:
-    """The request can be sent; for pools with the size to ask for and the one there is."""
+    """The request can be sent; for pools with the requested and the current size."""
 
     size_bytes: int | None = None
     size_now: int | None = None
@@ -119,7 +119,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Astray:
-    """It cannot be done as things are; `is_gone` where the volume may be under way."""
+    """The act is impossible now; `is_gone` if the volume may be in the middle of a move."""
 
     why: str
     hint: str = ""
@@ -132,9 +132,9 @@ State = Reached | Busy | Ready | Astray
 def state_of_pool(
     row: VolumeChange, act: Grow | Shrink, pool: Pool | None, inside: Iterable[Volume]
 ) -> State:
-    """How a pool stands that is to be made larger or smaller."""
+    """The state of the resize of a pool."""
     if pool is None:
-        return Astray(f"Azure has no pool {act.pool} any more.", "Look with `/anf pools`.")
+        return Astray(f"Pool {act.pool} no longer exists in Azure.", "Check `/anf pools`.")
     if not is_settled(pool):
         return Busy(f"pool {pool.name}: {pool.state}")
     if row.is_begun and row.resize_to is not None:
@@ -156,9 +156,9 @@ def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
         return Reached()
     if needed > grow_to or grow_to - pool.size_bytes > row.grow_by:
         return Astray(
-            f"Pool {pool.name} has changed since it was looked at: it is"
-            f" {capacity(pool.size_bytes)}, of which {capacity(taken)} are taken.",
-            "Ask again: more growth has to be shown first.",
+            f"Pool {pool.name} has changed since it was checked: it has"
+            f" {capacity(pool.size_bytes)}, of which {capacity(taken)} is taken.",
+            "Request it again, to be shown the larger growth first.",
         )
     return Ready(grow_to, pool.size_bytes)
 
@@ -186,25 +186,29 @@ def _stays(pool: Pool, taken: int) -> str:
 
 
 def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volume | None) -> State:
-    """How a volume stands that is to be moved, from what is at its new and at its old place."""
+    """The state of a move, from the volumes at its target and its source."""
     if there is not None and _is_same(row, there):
         busy = Busy(f"volume {there.place.name}: {there.state}")
         return Reached(mibps=there.throughput_mibps) if is_settled(there) else busy
     if here is not None and _is_same(row, here):
         return Ready() if is_settled(here) else Busy(f"volume {here.place.name}: {here.state}")
-    gone = f"Volume {row.volume_name} is neither in pool {act.source} nor in {act.target}"
+    gone = f"Volume {row.volume_name} is no longer in pool {act.source} or {act.target}"
     if row.leg == Leg.BACK and not row.is_begun:
-        return Reached(f"{gone} any more: somebody moved or deleted it, so it was left alone.")
-    return Astray(f"{gone} any more.", "Look with `/anf show PVC` where it is.", is_gone=True)
+        return Reached(
+            f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
+        )
+    return Astray(f"{gone}.", "Find it with `/anf show PVC`.", is_gone=True)
 
 
 def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None) -> State:
-    """How a volume stands whose throughput is to be set."""
+    """The state of setting the throughput of a volume."""
     if volume is None or not _is_same(row, volume):
-        gone = f"Volume {row.volume_name} is not in pool {act.pool} any more"
+        gone = f"Volume {row.volume_name} is no longer in pool {act.pool}"
         if row.leg == Leg.BACK:
-            return Reached(f"{gone}: somebody moved or deleted it, so it was left alone.")
-        return Astray(f"{gone}.", "Look with `/anf show PVC` where it is.")
+            return Reached(
+                f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
+            )
+        return Astray(f"{gone}.", "Find it with `/anf show PVC`.")
     if not is_settled(volume):
         return Busy(f"volume {volume.place.name}: {volume.state}")
     if volume.throughput_mibps == act.mibps:
@@ -212,12 +216,12 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None)
     is_of_others = row.kind == Kind.THROUGHPUT and volume.throughput_mibps != row.mibps_seen
     if row.leg == Leg.BACK and not row.is_begun and is_of_others:
         return Reached(
-            f"Somebody set the throughput to {throughput(volume.throughput_mibps)} meanwhile,"
-            " so it was left alone."
+            f"The throughput was set to {throughput(volume.throughput_mibps)} outside"
+            " Quartermaster, so it was not reverted."
         )
     return Ready()
 
 
 def _is_same(row: VolumeChange, volume: Volume) -> bool:
-    """Whether it is the volume of the change, and not another one that got its name since."""
+    """Whether it is the volume of the change, not a later one of the same name."""
     return not row.file_system or volume.file_system == row.file_system

@@ -1,4 +1,4 @@
-"""How a change begins: what Azure shows is checked once more, and people are asked."""
+"""Begins changes: checks Azure again, writes the plan and requests approval."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ POLICY = "anf_change"
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is: the PV, what Azure shows, and what Trident keeps of a volume of its own."""
+    """The PV, the pools and volumes in Azure, and Trident's record if it created the volume."""
 
     volume: PersistentVolume | None
     estate: Estate
@@ -40,7 +40,7 @@ class Seen:
 
 
 class Beginning:
-    """Takes changes from what somebody wants to what is done, with the word of those who decide."""
+    """Takes changes from the request to the first act, with the approvals that they need."""
 
     def __init__(
         self, settings: Callable[[], Settings], access: Access, approvals: Approvals
@@ -52,10 +52,10 @@ class Beginning:
     def volume_of(
         self, row: VolumeChange, clusters: Mapping[str, Cluster]
     ) -> PersistentVolume | None:
-        """The PV of a change; None where it is gone. ClusterError until the cluster was read."""
+        """The PV of a change, None if it is gone; raises ClusterError until PVs have been read."""
         cluster = clusters.get(row.cluster)
         if cluster is None or not cluster.view.store(VOLUMES).synced:
-            raise ClusterError(f"Cluster {row.cluster} was not read yet.", "It is tried again.")
+            raise ClusterError(f"Cluster {row.cluster} has not been read yet.", "Retrying.")
         return cluster.view.get(VOLUMES, row.pv_name)
 
     def record(
@@ -65,7 +65,7 @@ class Beginning:
         seen: Seen,
         now: datetime,
     ) -> None:
-        """Writes the plan down and asks people, or says why there is none."""
+        """Records the plan and requests approval, or rejects the change."""
         row = session.get(VolumeChange, row_id)
         if row is None or row.phase != Phase.CHECKING:
             return
@@ -86,15 +86,15 @@ class Beginning:
         notes.refresh(session, row, live=True)
 
     def give_up(self, session: Session, row_id: str, now: datetime) -> None:
-        """Ends a boost that has not begun when what it was for has ended."""
+        """Ends a boost that has not started when its fill has ended."""
         approval = self._approvals.of(session, CHANGE, row_id)
         if approval is not None:
             self._approvals.void(session, approval, "what it was for has ended", now)
-        why = "The fill had ended before it began."
+        why = "The fill ended before the boost started."
         recording.not_begun(session, row_id, Phase.WITHDRAWN, why, now)
 
     def spend(self, session: Session, row_id: str, now: datetime) -> None:
-        """Uses the approval; where it does not hold any more it is asked anew."""
+        """Uses the approval; if it no longer holds, approval is requested again."""
         row = session.get(VolumeChange, row_id)
         approval = self._approvals.of(session, CHANGE, row_id)
         if row is None or approval is None or row.phase != Phase.ASKED:
@@ -108,7 +108,7 @@ class Beginning:
         notes.refresh(session, row, live=row.phase != Phase.ASKED)
 
     def set_out(self, session: Session, row_id: str, settings: Settings, now: datetime) -> None:
-        """Begins what was approved, or has it put back; what nobody stands for any more waits."""
+        """Begins or reverts a change; if its approval no longer holds, it waits for a new one."""
         row = session.get(VolumeChange, row_id)
         approval = self._approvals.of(session, CHANGE, row_id)
         if (
@@ -117,7 +117,7 @@ class Beginning:
             and approval is not None
             and not self._approvals.stands(session, approval)
         ):
-            # Nothing was done on it yet, so it is not spent.
+            # Nothing was done with the approval yet, so it is not used up.
             approval.phase = ApprovalPhase.APPROVED
             self._approvals.use(session, approval, digest_of(row), now)
             row.phase, row.since, row.trouble = Phase.ASKED, now, ""
@@ -127,7 +127,7 @@ class Beginning:
             recording.set_out(session, row_id, settings, now)
 
     def _caller(self, session: Session, row: VolumeChange) -> Caller:
-        """Who asked, as who they are now."""
+        """The requester, with their current rights."""
         caller = self._access.member(session, row.person, row.channel, row.team)
         self._access.require(caller, Right.ANF_CHANGE)
         return caller
@@ -144,8 +144,8 @@ class Beginning:
         found = match(named, estate.volumes) if named is not None else None
         if anf is None or named is None or found is None:
             raise ConflictError(
-                f"The volume of PVC {row.claim_name} is not there any more.",
-                "Look with `/anf volumes`.",
+                f"The volume of PVC {row.claim_name} no longer exists.",
+                "Check `/anf volumes`.",
             )
         other = _other_of(session, row, found.volume.file_system)
         if other is not None:
@@ -155,9 +155,9 @@ class Beginning:
         plan = _planned(row, standing, anf)
         if plan.growth_bytes > row.shown_growth_bytes:
             raise ConflictError(
-                f"Pool {plan.target.name} would have to grow by {capacity(plan.growth_bytes)} now,"
+                f"Pool {plan.target.name} would now have to grow by {capacity(plan.growth_bytes)},"
                 f" more than the {capacity(row.shown_growth_bytes)} that you were shown.",
-                "Ask again: it is shown anew.",
+                "Request it again, to be shown the current figures.",
             )
         return plan
 
@@ -181,7 +181,7 @@ class Beginning:
 
 
 def _planned(row: VolumeChange, standing: Standing, anf: Anf) -> Plan:
-    """The plan of what somebody wants; what a boost sets is found with it."""
+    """The plan of a change; that of a boost also determines what is set."""
     if not row.boosted_id:
         return make_plan(standing, wish_of(row), anf)
     wish, plan = boosted(standing, anf)
@@ -190,7 +190,7 @@ def _planned(row: VolumeChange, standing: Standing, anf: Anf) -> Plan:
 
 
 def digest_of(row: VolumeChange) -> str:
-    """A digest of what the deciders are shown."""
+    """A digest of what approvers are shown."""
     shown = [row.file_system, row.kind, row.source_pool, row.target_pool, row.wanted_mibps]
     shown += [row.grow_to, row.grow_by, row.shrink_to, row.duration_seconds, row.reason]
     shown += [row.is_trident, *([row.boosted_name] if row.boosted_id else [])]
@@ -198,12 +198,12 @@ def digest_of(row: VolumeChange) -> str:
 
 
 def wish_of(row: VolumeChange) -> Wish:
-    """What somebody asked for."""
+    """The request of a change."""
     return Wish(row.kind, row.wanted_level, row.wanted_pool, row.wanted_mibps, row.is_shrinking)
 
 
 def went_up_at(session: Session, file_system: str) -> datetime | None:
-    """When a volume was last taken to a higher level, as far as the bot did it."""
+    """When the bot last moved a volume to a higher level; None if never."""
     statement = select(func.max(VolumeChange.went_up_at)).where(
         col(VolumeChange.file_system) == file_system
     )
@@ -211,22 +211,22 @@ def went_up_at(session: Session, file_system: str) -> datetime | None:
 
 
 def under_way(other: VolumeChange) -> ConflictError:
-    """What somebody is told whose volume is being changed already."""
+    """The error that another change of the volume is in progress."""
     if other.boosted_id:
         return ConflictError(
-            f"<@{other.person}> has this volume boosted: {notes.change_of(other)}. It is put back"
-            " when that fill has ended.",
-            f"Ask again then. Its card in <#{other.channel}> follows it, and can end it before.",
+            f"<@{other.person}> requested a boost of this volume: {notes.change_of(other)}. It is"
+            " reverted when that fill has ended.",
+            f"Request it again then. The card in <#{other.channel}> can end the boost earlier.",
         )
     return ConflictError(
-        f"<@{other.person}> asked for another change of this volume:"
+        f"<@{other.person}> requested another change of this volume:"
         f" {notes.change_of(other)}. It has not ended.",
-        f"Its card in <#{other.channel}> follows it; withdraw it there first, or put it back.",
+        f"Withdraw or revert it first, on its card in <#{other.channel}>.",
     )
 
 
 def live_of(session: Session, cluster: str, pv_name: str) -> VolumeChange | None:
-    """The change of a PV's volume that has not ended."""
+    """The change of a PV's volume that has not ended, if any."""
     return session.scalars(
         select(VolumeChange).where(
             col(VolumeChange.cluster) == cluster,

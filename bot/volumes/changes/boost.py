@@ -1,4 +1,4 @@
-"""What a volume gets while it is being filled, from what there is. Pure: no I/O."""
+"""Plans the boost of a volume during a fill. Pure: no I/O."""
 
 import math
 
@@ -11,29 +11,30 @@ from bot.volumes.levels import RATES
 from bot.volumes.resources import Estate, Pool, Volume
 from bot.volumes.wording import throughput
 
-_WITHOUT = "Without --boost it is filled at the throughput that it has."
+_WITHOUT = "Without --boost it is filled at its current throughput."
 
 
 def boosted(standing: Standing, anf: Anf) -> tuple[Wish, Plan]:
-    """The most that a volume can have for a while, and the plan of it.
+    """The best boost of a volume, and its plan.
 
-    With manual QoS that is half of what its pool has left, so that there is something for others,
-    in the pool that it is in. With automatic QoS it is the fastest of the higher levels that a pool
-    has room on, else the lowest of those whose pools have to grow least. UserError says why there
-    is none.
+    With manual QoS it is half of the throughput left in the volume's pool, so that some is left for
+    others. With automatic QoS it is the fastest higher level with free capacity in a pool, else the
+    lowest of the levels whose pools have to grow least. Raises UserError if there is none.
     """
     estate, volume = standing.estate, standing.found.volume
     source = next((each for each in estate.pools if volume in estate.inside(each)), None)
     if source is None:
-        raise ConflictError(f"The pool of volume {volume.place.name} is not shown by Azure.", "")
+        raise ConflictError(
+            f"The bot cannot see the pool of volume {volume.place.name} in Azure.", ""
+        )
     if source.qos == MANUAL:
         wish = Wish(Kind.THROUGHPUT, mibps=_more(estate, volume, source))
         return wish, make_plan(standing, wish, anf)
     if standing.named.id or volume.maker:
         raise ConflictError(
-            f"Pool {source.name} has automatic QoS, so that only a move to another pool would make"
-            " the volume faster. That gives it another Azure id, of which Trident, which made it,"
-            " would not learn.",
+            f"Pool {source.name} has automatic QoS, so only a move to another pool would make the"
+            " volume faster. A move changes its Azure id, and Trident, which created it, would not"
+            " learn the new id.",
             f"{_WITHOUT} Volumes in pools with manual QoS can be boosted.",
         )
     return _higher(standing, source, anf)
@@ -42,13 +43,13 @@ def boosted(standing: Standing, anf: Anf) -> tuple[Wish, Plan]:
 def _more(estate: Estate, volume: Volume, pool: Pool) -> float:
     left, own = throughput_left(estate, pool, volume), volume.throughput_mibps or 0
     if left is None:
-        raise ConflictError(f"Azure does not tell what throughput pool {pool.name} has.", _WITHOUT)
+        raise ConflictError(f"Azure does not report the throughput of pool {pool.name}.", _WITHOUT)
     wanted = float(math.floor(min((own + left) / 2, MOST_MIBPS)))
     if wanted <= own:
         raise LimitError(
             f"Pool {pool.name} has no throughput left for a boost: {throughput(left)} for this"
             f" volume, of {throughput(pool.throughput_mibps)}.",
-            f"{_WITHOUT} `/anf pools` shows what pools have.",
+            f"{_WITHOUT} `/anf pools` shows the throughput of pools.",
         )
     return wanted
 
@@ -71,7 +72,7 @@ def _higher(standing: Standing, source: Pool, anf: Anf) -> tuple[Wish, Plan]:
             found.append((growth, higher if growth else -higher, wish, plan))
     if not found:
         raise refusal or ConflictError(
-            f"Pool {source.name} is {source.level}, and there is no level above it to boost to.",
+            f"Pool {source.name} is {source.level}, and there is no higher level to boost to.",
             _WITHOUT,
         )
     return min(found, key=lambda each: each[:2])[2:]

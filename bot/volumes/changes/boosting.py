@@ -1,4 +1,4 @@
-"""Boosts: a volume gets more while somebody fills it, and is put back when the fill has ended."""
+"""Boosts: a volume gets more throughput during a fill, and is reverted when that has ended."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,9 +20,9 @@ from bot.volumes.wording import throughput
 
 @dataclass(frozen=True)
 class Boost:
-    """Who wants which volume boosted, for what: `name` is what that fill is called.
+    """A requested boost of a volume for a fill; `name` is the name of the fill.
 
-    The pool that it may be moved to may grow by `growth_bytes`, as somebody was shown.
+    The target pool may grow by `growth_bytes`, as the requester was shown.
     """
 
     subject: Subject
@@ -36,9 +36,9 @@ class Boost:
 
 
 def begin(session: Session, boost: Boost, now: datetime) -> str:
-    """Has it checked and done, in the transaction of who fills; the id of the change.
+    """Begins a boost in the caller's transaction; returns the id of the change.
 
-    It has ended at once where somebody else's change of the volume goes on.
+    The boost ends at once if another change of the volume is in progress.
     """
     subject, claim = boost.subject, boost.claim
     other = live_of(session, claim.cluster, boost.pv_name)
@@ -84,10 +84,10 @@ def is_over(session: Session, row_id: str) -> bool:
 
 
 def told(session: Session, row_id: str) -> Markup:
-    """How far a boost is, in a few words."""
+    """The progress of a boost, in a few words."""
     row = session.get(VolumeChange, row_id)
     if row is None:
-        return plain("not known any more")
+        return plain("no longer exists")
     trouble = join(". ", sentence(row.trouble)) if row.is_live and row.trouble else Markup("")
     return join(_far(row), trouble)
 
@@ -95,30 +95,30 @@ def told(session: Session, row_id: str) -> Markup:
 def _far(row: VolumeChange) -> Markup:
     match row.phase:
         case Phase.CHECKING:
-            return plain("Azure is asked what the volume can have")
+            return plain("asking Azure what the volume can have")
         case Phase.ASKED:
             costs = f", {bill(row.cost_delta)}" if row.cost_delta != 0 else ""
-            return plain(f"waits for approval: {_gain(row)}{costs}")
+            return plain(f"waiting for approval: {_gain(row)}{costs}")
         case Phase.APPROVED:
-            return plain(f"about to begin: {_gain(row)}")
+            return plain(f"pending: {_gain(row)}")
         case Phase.WORKING if row.leg == Leg.THERE:
-            return plain(f"being made so: {_gain(row)}")
+            return plain(f"in progress: {_gain(row)}")
         case Phase.WORKING:
-            return plain(f"being put back from {where_it_is(row)}")
+            return plain(f"reverting from {where_it_is(row)}")
         case Phase.HELD:
             return join(plain(_gain(row)), _until(row))
         case Phase.RETURNED:
-            said = f"{_gain(row)} while it was filled; put back. {row.remains}"
+            said = f"{_gain(row)} while it was filled; reverted. {row.remains}"
             return sentence(said.rstrip())
         case _:
             return _none(row)
 
 
 def _none(row: VolumeChange) -> Markup:
-    """Why there is none."""
+    """Why there is no boost."""
     words = {
         Phase.DENIED: "It was denied.",
-        Phase.EXPIRED: "Nobody approved it in time.",
+        Phase.EXPIRED: "It was not approved in time.",
         Phase.WITHDRAWN: "It was withdrawn.",
     }
     said = row.outcome or words.get(Phase(row.phase), "")
@@ -134,5 +134,5 @@ def _gain(row: VolumeChange) -> str:
 def _until(row: VolumeChange) -> Markup:
     if row.not_before is not None and row.ends_at is not None and row.not_before > row.ends_at:
         at = when(row.not_before)
-        return join(" until it is filled, and until Azure lets it go down: ", at, " at the soonest")
+        return join(" until it is filled and Azure allows a lower level: ", at, " at the earliest")
     return plain(" until it is filled")

@@ -1,4 +1,4 @@
-"""A change of a volume as its card. Pure."""
+"""Cards of changes. Pure: no I/O."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -15,22 +15,22 @@ from bot.volumes.wording import capacity, throughput
 
 GIVE_BACK = "anf.give-back"
 _STATES = {
-    Phase.CHECKING: ("asking Azure", Tone.WORKING),
-    Phase.ASKED: ("waits for approval", Tone.WAITING),
-    Phase.APPROVED: ("about to begin", Tone.WORKING),
-    Phase.HELD: ("in force", Tone.GOOD),
-    Phase.DONE: ("done", Tone.GOOD),
-    Phase.RETURNED: ("put back", Tone.QUIET),
-    Phase.FAILED: ("failed", Tone.BAD),
-    Phase.REFUSED: ("cannot be done", Tone.BAD),
-    Phase.DENIED: ("denied", Tone.BAD),
-    Phase.EXPIRED: ("nobody decided", Tone.STOPPED),
-    Phase.WITHDRAWN: ("withdrawn", Tone.STOPPED),
+    Phase.CHECKING: ("Checking", Tone.WORKING),
+    Phase.ASKED: ("Waiting for approval", Tone.WAITING),
+    Phase.APPROVED: ("Pending", Tone.WORKING),
+    Phase.HELD: ("Active", Tone.GOOD),
+    Phase.DONE: ("Done", Tone.GOOD),
+    Phase.RETURNED: ("Reverted", Tone.QUIET),
+    Phase.FAILED: ("Failed", Tone.BAD),
+    Phase.REFUSED: ("Rejected", Tone.BAD),
+    Phase.DENIED: ("Denied", Tone.BAD),
+    Phase.EXPIRED: ("Expired", Tone.STOPPED),
+    Phase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
 
 
 def change_card(row: VolumeChange, asker: str, deciding: Deciding) -> Card:
-    """The card of a change; `asker` is a name, so that nobody is notified."""
+    """The card of a change; `asker` is a name, which notifies no one."""
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
     left = row.phase in {Phase.DONE, Phase.RETURNED, Phase.HELD} and bool(row.remains)
     state, tone = _STATES.get(Phase(row.phase), (_work(row), Tone.WORKING))
@@ -46,10 +46,10 @@ def change_card(row: VolumeChange, asker: str, deciding: Deciding) -> Card:
 
 
 def _work(row: VolumeChange) -> str:
-    """What is done now, in words."""
+    """The current act, in words."""
     way = acts(row)
     act = way[row.position] if row.position < len(way) else None
-    prefix = {Leg.BACK: "being put back: ", Leg.UNDO: "being undone: "}.get(Leg(row.leg), "")
+    prefix = {Leg.BACK: "Reverting: ", Leg.UNDO: "Undoing: "}.get(Leg(row.leg), "Applying: ")
     match act:
         case Grow(pool):
             return f"{prefix}growing pool {pool}"
@@ -60,14 +60,14 @@ def _work(row: VolumeChange) -> str:
         case Shrink(pool):
             return f"{prefix}shrinking pool {pool}"
         case TellTrident():
-            return f"{prefix}telling Trident where it is"
+            return f"{prefix}updating Trident's record"
         case None:
-            return f"{prefix}nearly done"
+            return f"{prefix}finishing"
 
 
 def _called(deciding: Deciding) -> Iterator[Markup]:
     if deciding.deciders:
-        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide it.")
+        yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
 
 
 def _lines(row: VolumeChange) -> Iterator[Markup]:
@@ -75,10 +75,10 @@ def _lines(row: VolumeChange) -> Iterator[Markup]:
         yield plain(TRIDENT)
     if row.is_live and row.trouble:
         tried = row.phase == Phase.WORKING and row.not_before is not None
-        again = join(" It is tried again ", _moment(row.not_before), ".") if tried else Markup("")
+        again = join(" Next attempt: ", _moment(row.not_before), ".") if tried else Markup("")
         yield join("*Late*: ", sentence(row.trouble), again)
     elif row.is_live and row.is_late:
-        yield join("*Late*: Azure is at it since ", when(row.since), ". It is followed further.")
+        yield join("*Late*: Azure has been working since ", when(row.since), ". Still waiting.")
     for line in (row.outcome, row.hint, row.remains):
         if line:
             yield sentence(line)
@@ -94,14 +94,14 @@ def _facts(row: VolumeChange, asker: str) -> Iterator[tuple[str, Markup]]:
         yield "To", plain(f"{row.target_level}, pool {row.target_pool}")
     if row.source_pool:
         yield "Throughput", plain(_change_of_throughput(row))
-        yield "Bill", plain(bill(row.cost_delta))
+        yield "Cost", plain(bill(row.cost_delta))
     yield from _pools(row)
     yield from _times(row)
-    yield "Asked by", join(plain(asker), " in ", channel(row.channel))
+    yield "Requested by", join(plain(asker), " in ", channel(row.channel))
     if row.reason:
-        yield "Why", plain(row.reason)
+        yield "Reason", plain(row.reason)
     if row.returned_by:
-        word = "Withdrawn by" if row.phase == Phase.WITHDRAWN else "Put back by"
+        word = "Withdrawn by" if row.phase == Phase.WITHDRAWN else "Reverted by"
         yield word, person(row.returned_by)
 
 
@@ -118,7 +118,7 @@ def _pools(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
         yield "Target pool", plain(f"{row.target_pool}: {before} → {capacity(row.grow_to)}{grown}")
     if row.shrink_to is not None:
         smaller = capacity(row.shrink_to)
-        done = " (smaller)" if row.shrunk_from is not None else ""
+        done = " (shrunk)" if row.shrunk_from is not None else ""
         yield "Source pool", plain(f"{row.source_pool}: to {smaller}{done}")
 
 
@@ -126,22 +126,22 @@ def _times(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
     elif row.boosted_id:
-        yield "Until", plain(f"{row.boosted_name} is filled, or is not to be any more")
+        yield "Until", plain(f"{row.boosted_name} is filled, or no longer has to be")
     elif row.ends_at is not None:
         yield "Until", when(row.ends_at)
     elif row.duration_seconds is not None:
         length = format_duration(timedelta(seconds=row.duration_seconds))
-        yield "Until", plain(f"{length} after it takes effect; later where a run uses it then")
+        yield "Until", plain(f"{length} after it takes effect, or later if a run uses it then")
     if row.phase == Phase.HELD and row.ends_at is not None:
         later = row.not_before or row.ends_at
         if row.kept_for and not row.boosted_id:
-            yield "Put back", _after_use(row)
+            yield "Reverts", _after_use(row)
         elif later > row.ends_at:
-            yield "Put back", join(when(later), ", when Azure lets it go down again")
+            yield "Reverts", join(when(later), ", when Azure allows a lower level")
 
 
 def _after_use(row: VolumeChange) -> Markup:
-    """When what somebody uses is put back."""
+    """When a change that is kept for a run or a fill is reverted."""
     latest = join(", ", when(row.kept_until), " at the latest") if row.kept_until else Markup("")
     return join("after ", sentence(row.kept_for), latest)
 
@@ -153,7 +153,7 @@ def _buttons(row: VolumeChange, deciding: Deciding) -> Iterator[Button]:
         case Phase.ASKED | Phase.APPROVED:
             yield Button(GIVE_BACK, "Withdraw", row.id)
         case Phase.HELD if row.returned_by is None:
-            ask = Confirm("Put it back now?", f"{change_of(row)} ends now.", "Put back")
-            yield Button(GIVE_BACK, "Put back now", row.id, confirm=ask)
+            ask = Confirm("Revert it now?", f"{change_of(row)} ends now.", "Revert")
+            yield Button(GIVE_BACK, "Revert now", row.id, confirm=ask)
         case _:
             pass

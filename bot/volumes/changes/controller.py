@@ -1,4 +1,4 @@
-"""Makes changes of volumes so: checks them, begins them when approved, puts them back in time."""
+"""The controller of changes: plans them, applies them when approved, reverts them in time."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -49,16 +49,16 @@ _ENDS = {
 
 
 class ReadAnew(Protocol):
-    """Who can ask Slack at once about people whose word is about to be acted upon."""
+    """Reads people from Slack at once, before an approval of theirs is used."""
 
     def __call__(self, workspace_id: str, users: Iterable[str], groups: Iterable[str], /) -> None:
-        """Brings what is known of them up to date; an OutsideError when nobody answers."""
+        """Updates what is known of them; raises OutsideError if Slack does not answer."""
         ...
 
 
 @dataclass(frozen=True)
 class Deciding:
-    """What is kept here, by which clock, and who says who may decide."""
+    """What controllers need to request and use approvals."""
 
     database: Database
     clock: Clock
@@ -67,11 +67,11 @@ class Deciding:
     read_anew: ReadAnew
 
     def request(self, kind: str, row_id: str) -> Approval | None:
-        """The newest request about something."""
+        """The newest approval request of a row."""
         return self.database.read(lambda session: self.approvals.of(session, kind, row_id))
 
     def read_deciders(self, approval: Approval) -> None:
-        """Asks who the approvers are now; OutsideError when nobody answers."""
+        """Reads the current approvers; raises OutsideError if Slack does not answer."""
         users, groups = self.database.read(
             lambda session: self.approvals.concerned(session, approval)
         )
@@ -79,7 +79,7 @@ class Deciding:
 
 
 class VolumeChangeController:
-    """Keeps changes of volumes; a step asks Azure for one thing at most."""
+    """Reconciles changes of volumes; a step makes at most one request that changes Azure."""
 
     kind = CHANGE
 
@@ -98,7 +98,7 @@ class VolumeChangeController:
         self._beginning = Beginning(settings, deciding.access, deciding.approvals)
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step of a change; StorageError when Azure does not answer."""
+        """Takes the next step of a change; raises StorageError if Azure does not answer."""
         world = self._world
         row = world.database.read(lambda session: session.get(VolumeChange, row_id))
         if row is None or not row.is_live:
@@ -119,20 +119,20 @@ class VolumeChangeController:
                 return Step(None)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what goes wrong again and again."""
+        """Shows on the card why steps fail, from the second failure on."""
         row = session.get(VolumeChange, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
             row.trouble = trouble.sentence
             notes.refresh(session, row, live=True)
 
     def _is_in_vain(self, row: VolumeChange, now: datetime) -> bool:
-        """Whether what a boost was asked for has ended before the boost began."""
+        """Whether the fill of a boost has ended before the boost started."""
         if row.phase not in {Phase.CHECKING, Phase.ASKED, Phase.APPROVED}:
             return False
         return not self._world.database.read(lambda session: keeping.kept(session, row, now))
 
     def _check(self, row: VolumeChange, now: datetime) -> Step:
-        """Looks at what there is, and asks people where they have to be asked."""
+        """Reads the current state, records the plan and requests approval if needed."""
         volume = self._beginning.volume_of(row, self._clusters)
         estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
         record = record_of(self._clusters.get(row.cluster), self._files.configured, volume)
@@ -140,7 +140,7 @@ class VolumeChangeController:
         return Step(now + SOON, lambda session: self._beginning.record(session, row.id, seen, now))
 
     def _decided(self, row: VolumeChange, now: datetime) -> Step:
-        """Spends an approval, after asking who the approvers are now."""
+        """Uses an approval, after reading the current approvers."""
         approval = self._world.request(CHANGE, row.id)
         if approval is None or approval.phase == ApprovalPhase.ASKED:
             return Step(None)
@@ -154,7 +154,7 @@ class VolumeChangeController:
         return Step(now, lambda session: self._beginning.spend(session, row.id, now))
 
     def _wait(self, row: VolumeChange, now: datetime) -> Step:
-        """Begins when the pools are free, and when it is time to be put back."""
+        """Begins an approved change when its pools are free; reverts one when it is due."""
         moment = recording.due_at(row, self._settings(), now)
         if moment > now:
             return Step(moment, lambda session: recording.wait_until(session, row.id, moment))
@@ -187,7 +187,7 @@ class VolumeChangeController:
         return Step(again, lambda session: recording.record(session, row, outcome))
 
     def _next(self, row: VolumeChange, act: Act, now: datetime) -> Next:
-        """What to do now, from one look at Azure."""
+        """The next decision, from one read from Azure."""
         try:
             if row.operation and not row.is_confirming:
                 return follow(row, self._progress(row.operation), now)
@@ -226,7 +226,7 @@ class VolumeChangeController:
         return self._world.database.read(lambda session: session.get(Repair, row.repair_id))
 
     def _send(self, row: VolumeChange, act: Act, send: Send, now: datetime) -> tuple[str, Next]:
-        """Asks Azure for the act; where to look after it, or what follows from a refusal."""
+        """Requests the act from Azure; returns the operation's URL, or what a refusal leads to."""
         try:
             return self._begin(row, act, send), send
         except StorageError as error:

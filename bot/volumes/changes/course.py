@@ -1,4 +1,4 @@
-"""What to do next with a change that is under way. Pure: no I/O."""
+"""Decides the next step for a change in progress. Pure: no I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,9 +10,9 @@ from bot.volumes.operations import Progress
 
 SOON = timedelta(seconds=2)
 _FIRST, _LONGEST, _SLOW = timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5)
-# After so long a card says that it is late; what is under way in Azure is followed all the same.
+# After this time the card says that it is late; operations in Azure are still followed.
 LATE = timedelta(hours=1)
-# After so long nothing comes any more of what Azure took or refused to take.
+# After this time requests that Azure accepted, or was too busy to accept, count as failed.
 _CONFIRMED_WITHIN, _BEGUN_WITHIN = timedelta(minutes=15), timedelta(hours=2)
 _UNAUTHENTICATED, _CONFLICT, _THROTTLED, _BROKEN = 401, 409, 429, 500
 _AFTER_CONFLICT = timedelta(seconds=30)
@@ -21,7 +21,7 @@ _RESENT_AFTER, _MOST_TRIES = timedelta(minutes=1), 3
 
 @dataclass(frozen=True)
 class Advance:
-    """The act is done; `remains` is what it left, `mibps` what the volume has now."""
+    """The act is done; `remains` is what it left undone, `mibps` the current throughput."""
 
     remains: str = ""
     mibps: float | None = None
@@ -29,7 +29,7 @@ class Advance:
 
 @dataclass(frozen=True)
 class Prepare:
-    """Note down what there is, so that it can be undone, then send."""
+    """Record the current sizes, so that the act can be undone; then send."""
 
     size_bytes: int | None
     size_now: int | None
@@ -37,24 +37,24 @@ class Prepare:
 
 @dataclass(frozen=True)
 class Send:
-    """Ask Azure for it; asked twice it is as once."""
+    """Request the act from Azure; idempotent."""
 
     size_bytes: int | None
 
 
 @dataclass(frozen=True)
 class Confirm:
-    """Azure says that it is done; look whether it is."""
+    """Azure reports success; check the resource."""
 
 
 @dataclass(frozen=True)
 class Forget:
-    """Azure does not know the operation any more; what there is tells more."""
+    """Azure no longer knows the operation; check the resource instead."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Look again then; `why` is said where that is not what is usual."""
+    """Check again at a time; `why` is shown if that is unusual."""
 
     until: datetime
     why: str = ""
@@ -62,7 +62,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Fail:
-    """It cannot be done: Azure's own words, and what to do."""
+    """The act fails: the reason in Azure's words, and what to do."""
 
     why: str
     hint: str = ""
@@ -72,7 +72,7 @@ Move = Advance | Prepare | Send | Confirm | Forget | Wait | Fail
 
 
 def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Move:
-    """What follows from how far an operation is; None where Azure knows none of that address."""
+    """The decision from the progress of an operation; None if Azure does not know it."""
     if told is None:
         return Forget()
     if told.is_done:
@@ -80,20 +80,20 @@ def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Move:
     if told.is_lost:
         said = ": ".join(each for each in (told.code, told.message) if each)
         return Fail(
-            f"Azure ended it as {told.status}{f': {said}' if said else '.'}",
-            "Nothing else was changed. Ask again in a while.",
+            f"Azure ended the operation as {told.status}{f': {said}' if said else '.'}",
+            "Nothing else was changed. Request it again later.",
         )
     asked = timedelta(seconds=told.wait_seconds)
     return Wait(now + max(asked, slower(row.since, now) - now))
 
 
 def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
-    """What follows from how the volume and its pools stand."""
+    """The decision from the state of the volume and its pools."""
     match state:
         case Reached(remains, mibps):
             return Advance(remains, mibps)
         case Busy(what):
-            why = "" if row.is_begun else f"Azure is at work on {what}."
+            why = "" if row.is_begun else f"Azure is working on {what}."
             return Wait(slower(row.since, now), why)
         case Astray(why, hint, is_gone):
             may_come = is_gone and row.is_begun and now - row.since < _CONFIRMED_WITHIN
@@ -103,14 +103,14 @@ def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
 
 
 def unread(error: StorageError, now: datetime) -> Move:
-    """What follows where Azure does not let itself be asked; the error again but for a pause."""
+    """Waits if Azure throttles reads; raises any other error again."""
     if error.status != _THROTTLED:
         raise error
     return Wait(now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message)
 
 
 def refused(row: VolumeChange, error: StorageError, now: datetime) -> Move:
-    """What follows from Azure's refusal of a request; the error again where it may have worked."""
+    """The decision from Azure's refusal of a request; raises if the request may have worked."""
     status = error.status
     if status is None or status in {_UNAUTHENTICATED, _THROTTLED} or status >= _BROKEN:
         return unread(error, now)
@@ -120,7 +120,7 @@ def refused(row: VolumeChange, error: StorageError, now: datetime) -> Move:
 
 
 def slower(since: datetime, now: datetime) -> datetime:
-    """When to look again at what takes seconds, minutes or hours."""
+    """When to check again; the longer it has taken, the later."""
     longest = _LONGEST if now - since < LATE else _SLOW
     return now + min(max(_FIRST, (now - since) / 10), longest)
 
@@ -133,8 +133,8 @@ def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime
         return Wait(slower(sent_at, now))
     if row.is_confirming or row.tries >= _MOST_TRIES:
         return Fail(
-            "Azure took the request, and nothing came of it.",
-            "Look at the volume in Azure, and ask again.",
+            "Azure accepted the request, but nothing changed.",
+            "Check the volume in Azure, then request it again.",
         )
     if sent_at is not None and now - sent_at < _RESENT_AFTER:
         return Wait(sent_at + _RESENT_AFTER)

@@ -1,4 +1,4 @@
-"""Which volumes can do more by a change of the bot, or could until a moment in a time."""
+"""Volumes that a change raises now, or raised until some time in a period."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from bot.volumes.wording import throughput
 
 @dataclass(frozen=True)
 class Raise:
-    """A volume that can do more: `until` is set where that ends, `ended_at` where it has.
+    """A raised volume: `until` is when that ends, `ended_at` when it has ended.
 
-    `is_returning` while it is being put back, and `is_kept` while it stays for those who use it or
-    fill it; none of the four: it is for good.
+    `is_returning` while it is being reverted, and `is_kept` while it is kept for a run or a fill.
+    If none of the four is set, it is permanent.
     """
 
     what: str
@@ -32,9 +32,9 @@ class Raise:
 def raises_during(
     session: Session, teams: Collection[str], times: tuple[datetime, datetime]
 ) -> list[Raise]:
-    """What is raised for these teams now: what ends soonest first, and for good last.
+    """The raised volumes of teams: those that end soonest first, permanent ones last.
 
-    Behind it is what was put back in that time.
+    Those that were reverted in the period follow.
     """
     began, ended = times
     is_in_force = or_(
@@ -56,7 +56,7 @@ def raises_during(
 
 
 def _newest(rows: Iterable[VolumeChange]) -> Iterator[VolumeChange]:
-    """Of each volume the change that is in force, and all that are over."""
+    """For each volume the active change, and all that have ended."""
     seen: set[tuple[str, str]] = set()
     for row in rows:
         if row.phase == Phase.RETURNED:

@@ -1,4 +1,4 @@
-"""What a boost would do to a volume that is not there yet, by what Azure said last."""
+"""Plans the boost of a volume that does not exist yet, from the last read from Azure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from bot.volumes.pools import fresh_pools, pool_rooms
 from bot.volumes.resources import Estate, Pool, Volume, VolumePlace, pool_place
 from bot.volumes.tables import SeenPool
 
-# Volumes of such a class are made by hand.
+# Volumes of such a class are created manually.
 _NOBODY = "kubernetes.io/no-provisioner"
 _NEW = "new"
 
 
 @dataclass(frozen=True)
 class Coming:
-    """A volume that is to be made: its class, its size, and its throughput where that is known."""
+    """A volume that is to be created: its class, its size, and its throughput if known."""
 
     storage_class: str
     size_bytes: int
@@ -37,12 +37,12 @@ class Coming:
 def foreseen(
     session: Session, settings: Settings, cluster: Cluster, coming: Coming, now: datetime
 ) -> Plan:
-    """What a boost would do; UserError says why there can be none. Of rows and the view alone."""
+    """The plan of a boost, from rows and watches alone; raises UserError if impossible."""
     anf = configured(settings)
     if anf.changes is None:
         raise ConflictError(
-            "Levels and throughput are not changed by the bot here, so nothing can be boosted.",
-            "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+            "Changing levels and throughput is not enabled, so nothing can be boosted.",
+            "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
         )
     maker = _maker(cluster, coming.storage_class)
     room = pool_rooms(session, settings, cluster, now).get(coming.storage_class)
@@ -51,9 +51,9 @@ def foreseen(
     place = pool_place(there.id) if there is not None and there.level else None
     if there is None or place is None:
         raise ConflictError(
-            f"Which capacity pool the volumes of storage class {coming.storage_class} are in is not"
-            " known, so nothing can be boosted there.",
-            "A platform admin names it in anf.classes of quartermaster.yaml; Azure is looked at"
+            f"The capacity pool of storage class {coming.storage_class} is unknown, so its volumes"
+            " cannot be boosted.",
+            "A platform admin can name it in anf.classes in quartermaster.yaml. Azure is checked"
             " every ten minutes.",
         )
     by_size = estimated_throughput(there.level, coming.size_bytes)
@@ -72,17 +72,17 @@ def foreseen(
 
 
 def _maker(cluster: Cluster, storage_class: str) -> str:
-    """Which driver makes the volumes of a class; ConflictError for one of which nothing is known.
+    """The driver of a storage class; raises ConflictError if it is not known to use ANF.
 
-    Other drivers may put many volumes of theirs on one of Azure's.
+    Other drivers may put many of their volumes on one of Azure's.
     """
     found = cluster.view.get(STORAGE_CLASSES, storage_class)
     maker = found.provisioner if found is not None else ""
     if maker not in {"", TRIDENT, _NOBODY}:
         raise ConflictError(
-            f"Volumes of storage class {storage_class} are made by {maker}, so they are not known"
-            " to be volumes of Azure NetApp Files, and cannot be boosted.",
-            "Leave out --boost, or take a class of Trident's with --class.",
+            f"Volumes of storage class {storage_class} are created by {maker}. Whether they are on"
+            " Azure NetApp Files is unknown, so they cannot be boosted.",
+            "Omit --boost, or choose a Trident class with --class.",
         )
     return maker
 
@@ -104,7 +104,7 @@ def _pools(seen: dict[str, SeenPool]) -> Iterator[Pool]:
 
 
 def _others(seen: dict[str, SeenPool]) -> Iterator[Volume]:
-    """What is in each pool, as if it were one volume."""
+    """One volume for each pool that stands for all of its volumes."""
     for pool in _pools(seen):
         yield Volume(
             id=f"{pool.id}/volumes/others",

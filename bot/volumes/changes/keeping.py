@@ -1,4 +1,4 @@
-"""Who uses a volume keeps what it has: what is to be put back stays until they have ended."""
+"""Holds on changes: while a run or a fill uses a volume, its change is not reverted."""
 
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ CLAIM = "pvc"
 
 
 def use(session: Session, claim: ClaimPlace, subject: tuple[str, str], why: str) -> None:
-    """Notes that a subject (kind, id) uses a PVC until it leaves; `why` names it."""
+    """Records that a subject (kind, id) uses a PVC until it leaves; `why` names it."""
     kind, subject_id = subject
     hold = Hold(
         thing_kind=CLAIM,
@@ -27,7 +27,7 @@ def use(session: Session, claim: ClaimPlace, subject: tuple[str, str], why: str)
 
 
 def leave(session: Session, subject: tuple[str, str], now: datetime) -> None:
-    """Ends all holds of a subject; changes that stayed for it alone are put back now."""
+    """Releases all holds of a subject, and wakes the changes that it kept."""
     kind, subject_id = subject
     kept = select(Hold.thing_id).where(
         col(Hold.thing_kind) == CHANGE,
@@ -41,10 +41,10 @@ def leave(session: Session, subject: tuple[str, str], now: datetime) -> None:
 
 
 def keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime) -> str:
-    """Who keeps a change from being put back now; empty for nobody.
+    """What keeps a change from being reverted now; empty if nothing does.
 
-    Who uses its PVC at its end does, for so long at the longest. Who comes later does not, so that
-    it is put back one day.
+    Subjects that use its PVC at its end do, at most for `longest`. Later ones do not, so that the
+    change is reverted eventually.
     """
     if row.kept_until is None and not row.boosted_id:
         row.kept_until = (row.ends_at or now) + longest
@@ -57,7 +57,7 @@ def keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime)
 
 
 def hold(session: Session, row: VolumeChange, subject: tuple[str, str], why: str) -> None:
-    """A subject (kind, id) keeps a change, from its beginning, until it leaves."""
+    """A subject (kind, id) keeps a change from the start until it leaves."""
     kind, subject_id = subject
     taken = Hold(
         thing_kind=CHANGE, thing_id=row.id, subject_kind=kind, subject_id=subject_id, why=why
@@ -66,7 +66,7 @@ def hold(session: Session, row: VolumeChange, subject: tuple[str, str], why: str
 
 
 def kept(session: Session, row: VolumeChange, now: datetime) -> str:
-    """Who keeps a change; empty for nobody."""
+    """What keeps a change; empty if nothing does."""
     return " and ".join(sorted(each.why for each in holds.on(session, CHANGE, row.id, now)))
 
 

@@ -1,4 +1,4 @@
-"""What is said once in the thread of a change's card; who asked for it is mentioned."""
+"""Thread replies of changes, each posted once, which mention the requester."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,14 +13,14 @@ from bot.volumes.wording import throughput
 
 
 def refresh(session: Session, row: VolumeChange, *, live: bool) -> None:
-    """Has its cards show it as it is, and those of what it is a boost for."""
+    """Refreshes the cards of a change, and those of the fill that it boosts."""
     refresh_cards(session, row.subject, live=live)
     if row.boosted is not None:
         refresh_cards(session, row.boosted, live=False)
 
 
 def change_of(row: VolumeChange) -> str:
-    """What is changed, in few words: `lane-data to Premium`."""
+    """A short name of the change: `lane-data to Premium`."""
     if row.boosted_id:
         return f"{_change_of(row)} for the fill of {row.boosted_name}"
     return _change_of(row)
@@ -36,23 +36,23 @@ def _change_of(row: VolumeChange) -> str:
 
 
 def waiting(rows: Sequence[VolumeChange]) -> tuple[Markup, ...]:
-    """Those that wait for a decision."""
+    """Lines of the changes that wait for a decision."""
     return tuple(
-        join(code(row.number), plain(f" {row.team}: {change_of(row)}, asked by "),
+        join(code(row.number), plain(f" {row.team}: {change_of(row)}, requested by "),
              person(row.person), " ", when(row.asked_at))
         for row in rows
     )  # fmt: skip
 
 
 def approved(session: Session, row: VolumeChange, deciders: Sequence[str], now: datetime) -> None:
-    """That it was approved, and by whom: names, as they know it."""
+    """Replies who approved it, by name, so that the approvers are not notified."""
     by = " and ".join(name_of(session, row.workspace_id, each) for each in deciders)
-    said = join(person(row.person), plain(f" approved by {by}."))
+    said = join(person(row.person), plain(f" Approved by {by}."))
     _say(session, row, f"approved-{now.isoformat()}", [said], now)
 
 
 def took_effect(session: Session, row: VolumeChange, now: datetime) -> None:
-    """That it is so, and until when; of a boost the card of the fill tells."""
+    """Replies that the change is active, and until when; for a boost the fill's card shows it."""
     if row.boosted_id:
         return
     until = row.not_before or row.ends_at or now
@@ -61,25 +61,25 @@ def took_effect(session: Session, row: VolumeChange, now: datetime) -> None:
 
 
 def kept(session: Session, row: VolumeChange, now: datetime) -> None:
-    """That it stays at its end, for whom, and how long at most; a boost does as it was asked."""
+    """Replies that the change is kept after its end, for what and how long; not for boosts."""
     if row.boosted_id:
         return
     until = row.kept_until or now
-    line = join(person(row.person), " ", code(row.claim_name), " stays as it is for now, for ",
-                sentence(row.kept_for), ". It is put back after that, ", when(until),
+    line = join(person(row.person), " ", code(row.claim_name), " stays as it is for ",
+                sentence(row.kept_for), ". It is reverted after that, ", when(until),
                 " at the latest.")  # fmt: skip
     _say(session, row, "kept", [line], now)
 
 
 def not_returned(session: Session, row: VolumeChange, now: datetime) -> None:
-    """That it could not be put back yet; once, the card says the rest."""
-    line = join(person(row.person), " ", code(row.claim_name), " cannot be put back yet. ",
-                sentence(row.trouble), " It is tried again every hour.")  # fmt: skip
+    """Replies once that the change cannot be reverted yet; the card shows the rest."""
+    line = join(person(row.person), " ", code(row.claim_name), " cannot be reverted yet. ",
+                sentence(row.trouble), " Retrying every hour.")  # fmt: skip
     _say(session, row, "not-returned", [line], now)
 
 
 def ended(session: Session, row: VolumeChange, now: datetime) -> None:
-    """How it ended; a boost that went as it was asked is not worth a word."""
+    """Replies how it ended, except for boosts that ended as requested."""
     if row.boosted_id and row.phase in {Phase.RETURNED, Phase.WITHDRAWN} and not row.remains:
         return
     line = join(person(row.person), " ", _end(row))
@@ -93,18 +93,18 @@ def _end(row: VolumeChange) -> Markup:
         case Phase.DONE:
             return join(_is_so(row), ".")
         case Phase.RETURNED:
-            return join(code(row.claim_name), plain(f" is put back: {_origin(row)}."))
+            return join(code(row.claim_name), plain(f" was reverted to {_origin(row)}."))
         case Phase.DENIED:
-            return join("denied: ", what, ". Nothing was changed.")
+            return join("Denied: ", what, ". Nothing was changed.")
         case Phase.EXPIRED:
-            return join("nobody decided in time: ", what, ". Nothing was changed.")
+            return join("Not decided in time: ", what, ". Nothing was changed.")
         case Phase.WITHDRAWN:
-            return join("withdrawn: ", what, ". Nothing was changed.")
+            return join("Withdrawn: ", what, ". Nothing was changed.")
         case Phase.REFUSED:
-            return join("this cannot be done: ", what, ". ", sentence(row.outcome),
+            return join("Rejected: ", what, ". ", sentence(row.outcome),
                         " Nothing was changed.")  # fmt: skip
         case _:
-            return join("this failed: ", what, ". ", sentence(row.outcome))
+            return join("Failed: ", what, ". ", sentence(row.outcome))
 
 
 def _is_so(row: VolumeChange) -> Markup:
@@ -116,7 +116,7 @@ def _is_so(row: VolumeChange) -> Markup:
 
 
 def where_it_is(row: VolumeChange) -> str:
-    """What a volume has by a change: `200 MiB/s`, or `Premium`."""
+    """What a change sets: `200 MiB/s`, or `Premium`."""
     return throughput(row.wanted_mibps) if row.kind == Kind.THROUGHPUT else row.target_level
 
 

@@ -1,4 +1,4 @@
-"""What a change would do, from what Azure shows now. Pure: no I/O."""
+"""Plans a change from the current state in Azure. Pure: no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _LEAST_MIBPS, MOST_MIBPS = 1, 4500
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody asks for: a level, perhaps with a pool, or a throughput."""
+    """A requested level, optionally with a pool, or a requested throughput."""
 
     kind: str
     level: str = ""
@@ -31,7 +31,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Plan:
-    """What would be done, and what follows; `cost_delta` is of a month, None where unknown."""
+    """What a change does; `cost_delta` is the monthly cost difference, None if unknown."""
 
     volume: Volume
     source: Pool
@@ -45,15 +45,15 @@ class Plan:
 
     @property
     def growth_bytes(self) -> int:
-        """By how much the target pool grows."""
+        """The bytes that the target pool grows by."""
         return 0 if self.grow_to is None else self.grow_to - self.target.size_bytes
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How things are: what Azure shows, how the PV names the volume, when it last went up.
+    """The current state: Azure, the PV's name of the volume, and when it last went up.
 
-    `record` is what Trident keeps of a volume of its own.
+    `record` is Trident's record, if Trident created the volume.
     """
 
     estate: Estate
@@ -65,14 +65,16 @@ class Standing:
 
 
 def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
-    """The plan; UserError says what does not fit, and what would."""
+    """The plan of a change; raises UserError if impossible."""
     estate, volume, changes = standing.estate, standing.found.volume, _allowed(anf)
     source = next((p for p in estate.pools if volume in estate.inside(p)), None)
     if source is None:
-        raise ConflictError(f"The pool of volume {volume.place.name} is not shown by Azure.", "")
+        raise ConflictError(
+            f"The bot cannot see the pool of volume {volume.place.name} in Azure.", ""
+        )
     if not is_settled(volume):
         raise ConflictError(
-            f"Azure is at work on the volume: {volume.state}.", "Try again when that is done."
+            f"Azure is working on the volume: {volume.state}.", "Try again when that is done."
         )
     if wish.kind == Kind.THROUGHPUT:
         plan = _of_throughput(estate, volume, source, wish)
@@ -85,7 +87,7 @@ def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
 
 
 def may_go_down(went_up_at: datetime | None, changes: AnfChanges) -> datetime | None:
-    """From when on a volume may go down again; None where nobody waits."""
+    """When a volume may go to a lower level again; None if there is no wait."""
     return None if went_up_at is None else went_up_at + changes.wait_before_down
 
 
@@ -97,8 +99,8 @@ def goes_down(source_level: str, target_level: str) -> bool:
 def _allowed(anf: Anf) -> AnfChanges:
     if anf.changes is None:
         raise ConflictError(
-            "Levels and throughput are not changed by the bot here.",
-            "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+            "Changing levels and throughput is not enabled.",
+            "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
         )
     return anf.changes
 
@@ -110,21 +112,23 @@ def _of_throughput(estate: Estate, volume: Volume, pool: Pool, wish: Wish) -> Pl
         raise ConflictError(
             f"Pool {pool.name} has automatic QoS: the throughput of a volume follows its size"
             f"{rate}.",
-            "A larger volume has more, and so has a higher level: `/anf level PVC LEVEL`.",
+            "A larger volume or a higher level has more: `/anf level PVC LEVEL`.",
         )
     if not _LEAST_MIBPS <= wanted <= MOST_MIBPS:
         raise LimitError(
             f"A volume can have {_LEAST_MIBPS} to {MOST_MIBPS:,} MiB/s, not {throughput(wanted)}.",
-            "Ask for something between, as `200`.",
+            "Ask for a value in that range, for example `200`.",
         )
     if volume.throughput_mibps == wanted:
-        raise ConflictError(f"The volume has {throughput(wanted)} already.", "Nothing was asked.")
+        raise ConflictError(
+            f"The volume already has {throughput(wanted)}.", "Nothing was requested."
+        )
     left = throughput_left(estate, pool, volume)
     if left is not None and wanted > left:
         raise LimitError(
             f"Pool {pool.name} has {throughput(left)} for this volume, of"
-            f" {throughput(pool.throughput_mibps)}: the others have the rest.",
-            "Ask for less, or for less of another volume first.",
+            f" {throughput(pool.throughput_mibps)}: its other volumes have the rest.",
+            "Ask for less, or lower another volume's throughput first.",
         )
     return Plan(volume, pool, pool, wanted)
 
@@ -133,8 +137,8 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
     estate, volume = standing.estate, standing.found.volume
     if source.level == wish.level and not wish.pool:
         raise ConflictError(
-            f"The volume is on {source.level} already, in pool {source.name}.",
-            "To have it in another pool of that level, name that with --pool.",
+            f"The volume is already on {source.level}, in pool {source.name}.",
+            "To move it to another pool of that level, name the pool with --pool.",
         )
     _refuse_trident(standing)
     _refuse_waiting(standing, source, wish, _allowed(anf))
@@ -155,7 +159,7 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
 
 
 def smaller(estate: Estate, volume: Volume, source: Pool) -> int | None:
-    """What the pool can be made without the volume, by no more than the volume took."""
+    """The size that the pool can shrink to without the volume, by at most the volume's size."""
     rest = estate.taken_bytes(source) - volume.quota_bytes
     size = max(whole(rest), source.size_bytes - whole(volume.quota_bytes))
     return size if size < source.size_bytes else None
@@ -174,25 +178,25 @@ def _cost(anf: Anf, sizes: Mapping[Pool, int | None]) -> float | None:
 
 
 def _refuse_trident(standing: Standing) -> None:
-    """A move gives a volume another Azure id: where Trident has the old one it has to be told."""
+    """Raises ConflictError if a move needs an update of Trident's record that is impossible."""
     record, volume = standing.record, standing.found.volume
     if not standing.named.id and not volume.maker:
         return
     if record is not None and record.unread:
         raise ConflictError(
-            f"Trident made this volume, and could not be told of its move: {record.unread}",
-            "A platform admin applies deploy/kubernetes/18-trident.yaml; docs/anf.md says how.",
+            f"Trident created this volume, and could not be told of a move: {record.unread}",
+            "A platform admin has to apply deploy/kubernetes/18-trident.yaml; see docs/anf.md.",
         )
     if record is None or record.source or not record.id:
         raise ConflictError(
-            "Trident made this volume, and this PV is not the one that Trident keeps of it. A move"
-            " gives it another Azure id, of which the bot could not tell Trident.",
-            "Move the PVC that Trident made the volume for.",
+            "Trident created this volume, but keeps its record for another PV. A move changes the"
+            " Azure id, and the bot could not tell Trident the new one.",
+            "Move the PVC that Trident created the volume for.",
         )
     if record.is_stale(volume.id):
         raise ConflictError(
             "Trident does not know where this volume is now.",
-            "An admin tells it first: `/anf repair PVC`.",
+            "An admin has to repair that first: `/anf repair PVC`.",
         )
 
 
@@ -201,7 +205,7 @@ def _refuse_waiting(standing: Standing, source: Pool, wish: Wish, changes: AnfCh
     if since is None or standing.now >= since or not goes_down(source.level, wish.level):
         return
     raise ConflictError(
-        f"The volume went up to {source.level} not long ago: Azure lets it go down again"
-        f" from {since:%Y-%m-%d %H:%M} UTC on.",
-        "Ask again then, or ask for a level with --for, which is put back by itself.",
+        f"The volume recently went up to {source.level}. Azure allows a lower level again"
+        f" from {since:%Y-%m-%d %H:%M} UTC.",
+        "Request it again then. A level requested with --for is reverted automatically.",
     )

@@ -1,4 +1,4 @@
-"""A change of a volume as the question before it: what it would do and cost. Pure."""
+"""The question before a change: what it does and costs. Pure: no I/O."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from bot.volumes.wording import UNKNOWN, capacity, money, throughput
 GO = "anf.go"
 _MIB = 1024**2
 TRIDENT = (
-    "Trident made this volume, and a move gives it another Azure id. So Trident's record is"
-    " rewritten after each move, and its controller starts anew: for about a minute nothing is"
-    " mounted on further nodes, made, grown, snapshotted or deleted on Trident in the whole"
-    " cluster. That is approved together with the move."
+    "Trident created this volume, and a move changes its Azure id. Trident's record is rewritten"
+    " after each move, and its controller restarts. For about a minute, no Trident volume in the"
+    " whole cluster is mounted on more nodes, created, grown, snapshotted or deleted. Approving the"
+    " move approves this too."
 )
 
 
 @dataclass(frozen=True)
 class Fill:
-    """What is being filled on a volume, and how much of it is missing."""
+    """A fill of a volume, and the bytes that are left to write."""
 
     what: str
     left_bytes: int
 
 
 def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> Card:
-    """What a change would do, before anybody does it; the button has it done."""
+    """What a change does and costs, with the button that requests it."""
     changes = anf.changes
     lines = [*_consequences(asked, plan), *(_rest(each, plan) for each in fills)]
     if changes is not None and asked.seconds is not None:
@@ -42,8 +42,8 @@ def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> 
     if plan.is_trident:
         lines.append(plain(TRIDENT))
     if plan.needs_approval:
-        lines.append(plain("Somebody else has to approve it."))
-    label = "Ask for it" if plan.needs_approval else "Do it"
+        lines.append(plain("Another person has to approve it."))
+    label = "Request it" if plan.needs_approval else "Apply"
     growing = structs.replace(asked, growth_bytes=plan.growth_bytes)
     return Card(
         title=f"{asked.claim}: {_wanted(asked)}?",
@@ -65,69 +65,69 @@ def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
         yield plain(f"Pool {plan.target.name} grows from {capacity(plan.target.size_bytes)} to"
                     f" {capacity(plan.grow_to)} first.")  # fmt: skip
     if plan.shrink_to is not None:
-        yield plain(f"Pool {plan.source.name} is made smaller afterwards: from"
+        yield plain(f"Pool {plan.source.name} then shrinks from"
                     f" {capacity(plan.source.size_bytes)} to"
                     f" {capacity(plan.shrink_to)}.")  # fmt: skip
     if asked.kind == Kind.LEVEL:
-        yield plain(f"Whoever mounts the volume goes on meanwhile. {_fill(plan)}")
+        yield plain(f"Pods that mount the volume keep running. {_fill(plan)}")
         if plan.target.qos == MANUAL and plan.source is not plan.target:
-            yield plain("That pool has manual QoS: the volume keeps its throughput until it is set"
-                        f" by `/anf throughput {asked.claim} MIB-PER-SECOND`.")  # fmt: skip
+            yield plain("That pool has manual QoS: the volume keeps its throughput until you set it"
+                        f" with `/anf throughput {asked.claim} MIB-PER-SECOND`.")  # fmt: skip
         if plan.shrink_to is None and asked.seconds is None:
-            yield plain(f"Pool {plan.source.name} stays as large, and is billed as before"
-                        + (": it cannot be made smaller." if asked.is_shrinking
+            yield plain(f"Pool {plan.source.name} keeps its size and its cost"
+                        + (": it cannot shrink." if asked.is_shrinking
                            else "; --shrink makes it smaller."))  # fmt: skip
 
 
 def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Markup]:
-    """What may put off its end."""
+    """Lines on what may delay the revert."""
     wait, is_down = changes.wait_before_down, goes_down(plan.target.level, plan.source.level)
     if is_down and length < wait:
-        yield plain(f"Azure lets a volume go down {format_duration(wait)} after it went up, not"
-                    f" sooner: it is put back after {format_duration(wait)}.")  # fmt: skip
+        yield plain(f"Azure allows a lower level no sooner than {format_duration(wait)} after a"
+                    f" volume went up: it is reverted after {format_duration(wait)}.")  # fmt: skip
     longest = format_duration(changes.longest)
-    yield plain("Where a run or a fill uses the volume at that time, it is put back once that has"
-                f" ended, {longest} later at most.")  # fmt: skip
+    yield plain("If a run or a fill uses the volume at that time, it is reverted when that ends,"
+                f" at most {longest} later.")  # fmt: skip
 
 
 def _fill(plan: Plan) -> str:
-    """What it means for a fill: writing is bound by the throughput."""
+    """How long filling the whole volume takes, before and after."""
     size = plan.volume.quota_bytes
     times = _times_to_write(size, plan)
     return f"Filling all of its {capacity(size)} takes at least {times}." if times else ""
 
 
 def _rest(fill: Fill, plan: Plan) -> Markup:
-    """What it means for a fill that goes on."""
+    """How long the rest of a running fill takes, before and after."""
     times = _times_to_write(fill.left_bytes, plan)
     takes = f", which takes at least {times}" if times else ""
-    return plain(f"{fill.what} is being filled on it: {capacity(fill.left_bytes)} are missing"
-                 f"{takes}. The fill goes on meanwhile.")  # fmt: skip
+    return plain(f"{fill.what} is being filled on it: {capacity(fill.left_bytes)} is left"
+                 f"{takes}. The fill continues.")  # fmt: skip
 
 
 def _times_to_write(size: int, plan: Plan) -> str:
-    """`4h now, and 1h then`; empty where a throughput is unknown."""
+    """`4h now and 1h afterwards`; empty if a throughput is unknown."""
     both = plan.volume.throughput_mibps, plan.mibps_after
     if not both[0] or not both[1]:
         return ""
     now, then = (format_duration(timedelta(seconds=size / _MIB / each)) for each in both if each)
-    return f"{now} now, and {then} then"
+    return f"{now} now and {then} afterwards"
 
 
 def _plan_facts(plan: Plan) -> Iterator[tuple[str, Markup]]:
     if plan.target is not plan.source:
-        yield "Now", plain(f"{plan.source.level}, pool {plan.source.name}")
-        yield "Then", plain(f"{plan.target.level}, pool {plan.target.name}")
+        yield "From", plain(f"{plan.source.level}, pool {plan.source.name}")
+        yield "To", plain(f"{plan.target.level}, pool {plan.target.name}")
     about = "" if plan.target.qos == MANUAL else "about "
     before = throughput(plan.volume.throughput_mibps)
     yield "Throughput", plain(f"{before} → {about}{throughput(plan.mibps_after)}")
-    yield "Bill", plain(bill(plan.cost_delta))
+    yield "Cost", plain(bill(plan.cost_delta))
 
 
 def bill(delta: float | None) -> str:
-    """What it does to the bill of a month, in words."""
+    """The effect on the monthly cost, in words."""
     if delta is None:
         return f"{UNKNOWN}: a price is missing in anf.price_per_gib_month"
     if not delta:
-        return "as before: no pool changes its size"
+        return "unchanged: no pool changes its size"
     return f"{money(abs(delta))} {'more' if delta > 0 else 'less'} a month"

@@ -1,4 +1,4 @@
-"""Writes how far a change is into its row, and what people must know into messages."""
+"""Records the progress of a change in its row, and posts replies."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,14 +27,14 @@ from bot.volumes.changes.plan import goes_down, may_go_down
 from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
 from bot.volumes.changes.trident import note_move, tell
 
-# How long until it is looked again whether pools are free.
+# How long until it is checked again whether pools are free.
 PATIENCE = timedelta(seconds=30)
 _RETRY_RETURN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step came to: the act, what follows, and the address of what was begun."""
+    """The outcome of a step: the act, the decision, and the URL of an operation that began."""
 
     act: Act
     following: Next
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def record(session: Session, seen: VolumeChange, outcome: Outcome) -> None:
-    """Brings the row up to date, unless it has gone on meanwhile."""
+    """Updates the row, unless it has moved on since it was `seen`."""
     row = session.get(VolumeChange, seen.id)
     if row is None or (row.phase, row.leg, row.position) != (
         Phase.WORKING,
@@ -80,7 +80,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
 
 
 def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
-    """The way is at its end: it holds, or the change is over."""
+    """All acts of the leg are done: the change is active, or has ended."""
     row = session.get(VolumeChange, row_id)
     if row is None or row.phase != Phase.WORKING:
         return
@@ -101,7 +101,7 @@ def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> 
 
 
 def not_begun(session: Session, row_id: str, phase: Phase, why: str, now: datetime) -> None:
-    """It ends before anything was changed."""
+    """Ends a change before anything was changed."""
     row = session.get(VolumeChange, row_id)
     if row is not None and row.phase in {Phase.CHECKING, Phase.ASKED, Phase.APPROVED}:
         row.outcome = why
@@ -109,7 +109,7 @@ def not_begun(session: Session, row_id: str, phase: Phase, why: str, now: dateti
 
 
 def end(session: Session, row: VolumeChange, phase: Phase, now: datetime) -> None:
-    """The change is over, and who asked for it is told."""
+    """Ends a change, and notifies the requester."""
     row.phase, row.ended_at, row.since = phase, now, now
     row.trouble, row.is_late = "", False
     session.add(row)
@@ -121,7 +121,7 @@ def end(session: Session, row: VolumeChange, phase: Phase, now: datetime) -> Non
 
 
 def due_at(row: VolumeChange, settings: Settings, now: datetime) -> datetime:
-    """When it sets out: now, or at its end, which Azure's wait for the way down may put off."""
+    """When the next leg begins: now, or at its end, or later if Azure requires a wait."""
     if row.phase == Phase.APPROVED or row.ends_at is None:
         return now
     is_down = row.kind == Kind.LEVEL and goes_down(row.target_level, row.source_level)
@@ -135,7 +135,7 @@ def _rules(settings: Settings) -> AnfChanges:
 
 
 def wait_until(session: Session, row_id: str, moment: datetime) -> None:
-    """Notes when it will be put back where that is later than was asked for."""
+    """Records when it will be reverted, if that is later than requested."""
     row = session.get(VolumeChange, row_id)
     if row is not None and row.phase == Phase.HELD and row.not_before != moment:
         row.not_before, row.trouble = moment, ""
@@ -144,7 +144,7 @@ def wait_until(session: Session, row_id: str, moment: datetime) -> None:
 
 
 def set_out(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
-    """Begins the way there or back, unless others are at work on its pools or it is needed."""
+    """Begins the next leg, unless another change uses its pools or the change is kept."""
     row = session.get(VolumeChange, row_id)
     if row is None or row.phase not in {Phase.APPROVED, Phase.HELD}:
         return
@@ -164,7 +164,7 @@ def set_out(session: Session, row_id: str, settings: Settings, now: datetime) ->
 
 
 def _keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime) -> None:
-    """Who uses the volume keeps it so, unless somebody wants it put back all the same."""
+    """Records what keeps the change, unless a person has requested the revert."""
     is_told = bool(row.kept_for)
     row.kept_for = "" if row.returned_by else keep(session, row, longest, now)
     if row.kept_for and not is_told:
@@ -182,11 +182,11 @@ def _in_the_way(session: Session, row: VolumeChange) -> str:
             or_(col(VolumeChange.source_pool).in_(mine), col(VolumeChange.target_pool).in_(mine)),
         )
     ).first()
-    return "" if other is None else f"Change {other.number} is at work on the same pool."
+    return "" if other is None else f"Change {other.number} is using the same pool."
 
 
 def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: datetime) -> None:
-    """The act is done; what it changed is known now."""
+    """Records that an act is done, and begins the next one."""
     _remain(row, remains)
     match act:
         case Move() if not remains:
@@ -227,21 +227,21 @@ def _tell(session: Session, row: VolumeChange, ids: tuple[str, str], outcome: Ou
     row.repair_id = tell(session, row, ids, outcome.anf, outcome.now) or None
     if row.repair_id is None:
         row.is_begun, row.not_before = False, outcome.now + PATIENCE
-        row.trouble = "Another repair of what Trident keeps of this volume is under way."
+        row.trouble = "Another repair of Trident's record of this volume is in progress."
 
 
 def _fail(
     session: Session, row: VolumeChange, act: Act, said: tuple[str, str], now: datetime
 ) -> None:
-    """What has to be undone is undone; what has to go back is tried again; the rest remains."""
+    """Handles a failed act: undoes the change, retries the revert, or records what remains."""
     _rest_act(row)
     why, hint = said
     if isinstance(act, TellTrident):
-        _advance(session, row, act, f"Trident was not told where the volume is. {why} {hint}", now)
+        _advance(session, row, act, f"Trident's record was not updated. {why} {hint}", now)
     elif isinstance(act, Shrink):
         if row.leg == Leg.THERE:
             row.shrunk_from = None
-        _advance(session, row, act, f"Pool {act.pool} was not made smaller. {why}", now)
+        _advance(session, row, act, f"Pool {act.pool} was not shrunk. {why}", now)
     elif row.leg == Leg.BACK:
         row.trouble, row.not_before, row.since = why, now + _RETRY_RETURN, now
         notes.not_returned(session, row, now)
@@ -256,13 +256,13 @@ def _remain(row: VolumeChange, remains: str) -> None:
 
 
 def _rest_act(row: VolumeChange) -> None:
-    """The next act begins from nothing."""
+    """Resets the fields of the current act."""
     row.is_begun, row.is_confirming, row.operation = False, False, ""
     row.tries, row.begun_at, row.resize_to = 0, None, None
 
 
 def _free_others(session: Session, row: VolumeChange, now: datetime) -> None:
-    """Those who waited for its pools look again."""
+    """Wakes the changes that wait for its pools."""
     waiting = session.scalars(
         select(VolumeChange).where(
             col(VolumeChange.phase).in_((Phase.APPROVED, Phase.HELD)),

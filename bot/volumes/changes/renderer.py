@@ -1,4 +1,4 @@
-"""Renders the card of a change for the channel it stands in."""
+"""Renders the cards of changes."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from bot.volumes.changes.tables import CHANGE, VolumeChange
 
 
 class ChangeRenderer:
-    """The cards of changes; they have buttons to decide only where changes are decided."""
+    """Renders changes; the buttons to decide are only on the approvers' card."""
 
     kind = CHANGE
 
@@ -23,7 +23,7 @@ class ChangeRenderer:
         self._approvals = approvals
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """What the card says now in this channel; None when there is no such change."""
+        """The card of a change in this channel; None if there is no such change."""
         row = session.get(VolumeChange, subject_id)
         if row is None:
             return None

@@ -1,4 +1,4 @@
-"""What people ask of volumes: checked, shown, and written down; nothing is changed here."""
+"""Requests changes of volumes: checks, plans and writes rows; controllers do the rest."""
 
 import time
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from bot.volumes.reads import DEADLINE_SECONDS
 
 
 class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change as somebody asks for it: the value of a button, so its keys are short."""
+    """A requested change. It is the value of a button, so its keys are short."""
 
     team: str = msgspec.field(name="t")
     cluster: str = msgspec.field(name="c")
@@ -49,11 +49,11 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def wish(self) -> Wish:
-        """What is to be planned."""
+        """The request for the plan."""
         return Wish(self.kind, self.level, self.pool, self.mibps, self.is_shrinking)
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
 _DECODER = msgspec.json.Decoder(Asked)
 _LONGEST_REASON = 300
 
@@ -64,15 +64,15 @@ def written(asked: Asked) -> str:
 
 
 def read(value: str) -> Asked:
-    """What a button says; UsageError when it is of another time."""
+    """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:
-        raise UsageError("This button is out of date.", "Ask again.") from None
+        raise UsageError("This button is out of date.", "Request it again.") from None
 
 
 class ChangeService:
-    """What handlers call; only `plan` looks outside, and it changes nothing."""
+    """The service that handlers call; only `plan` calls Azure, and it changes nothing."""
 
     def __init__(
         self,
@@ -89,31 +89,31 @@ class ChangeService:
         self._clock = clock
 
     def check(self, session: Session, asked: Asked, of: Claimed) -> None:
-        """UserError at once for what needs no look at Azure."""
+        """Raises UserError for what can be refused without asking Azure."""
         changes = self._changes()
         if asked.seconds is not None and timedelta(seconds=asked.seconds) > changes.longest:
             raise LimitError(
-                "That is longer than anf.changes.longest allows.",
+                "The duration is longer than anf.changes.longest allows.",
                 f"At most {changes.longest.days} days: `--for {changes.longest.days}d`.",
             )
         if len(asked.reason) > _LONGEST_REASON:
             raise UsageError(
-                f"The reason is longer than {_LONGEST_REASON} characters.", "Say it shorter."
+                f"The reason is longer than {_LONGEST_REASON} characters.", "Shorten it."
             )
-        # A level or a throughput changes nothing of what a cache holds.
+        # A level or a throughput does not change the data of a cache.
         refuse_foreign(of, asked.team, but_caches=True)
         other = live_of(session, asked.cluster, of.volume.name)
         if other is not None:
             raise under_way(other)
 
     def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
-        """What it would do, asked of Azure now; UserError says why it cannot be."""
+        """What the change would do, from Azure's state now; raises UserError if impossible."""
         estate = self._files.estate(Deadline(DEADLINE_SECONDS, time.monotonic))
         found = match(of.named, estate.volumes)
         if found is None:
             raise ConflictError(
-                f"The volume of PVC {asked.claim} is not among those that Azure shows the bot.",
-                "Look with `/anf volumes`.",
+                f"The bot cannot see the volume of PVC {asked.claim} in Azure.",
+                "Check `/anf volumes`.",
             )
         file_system = found.volume.file_system
         raised = self._database.read(lambda session: went_up_at(session, file_system))
@@ -123,13 +123,13 @@ class ChangeService:
         return make_plan(standing, asked.wish, anf), anf
 
     def meant(self, asked: Asked) -> Asked:
-        """The same by somebody who does not want to see first how much a pool grows."""
+        """The same request, without a limit on how much the pool may grow."""
         return structs.replace(asked, growth_bytes=LARGEST_POOL)
 
     def begin(
         self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
     ) -> VolumeChange:
-        """Has it checked and done; its card follows it."""
+        """Begins a change, which its controller checks again and applies."""
         self.check(session, asked, of)
         row = VolumeChange(
             workspace_id=caller.workspace_id,
@@ -165,25 +165,26 @@ class ChangeService:
         return row
 
     def get(self, session: Session, row_id: str) -> VolumeChange:
-        """The change of a button; NotFoundError where there is none."""
+        """The change of a button; raises NotFoundError if there is none."""
         row = session.get(VolumeChange, row_id)
         if row is None:
-            raise NotFoundError("This change is not known any more.")
+            raise NotFoundError("This change no longer exists.")
         return row
 
     def undecided(self, session: Session) -> list[VolumeChange]:
-        """Those that wait for a decision, the oldest first."""
+        """The changes that wait for a decision, the oldest first."""
         asked = select(VolumeChange).where(col(VolumeChange.phase) == Phase.ASKED)
         return list(session.scalars(asked.order_by(col(VolumeChange.id))))
 
     def give_back(
         self, session: Session, caller: Caller, row: VolumeChange, now: datetime
     ) -> VolumeChange:
-        """Withdraws a change that has not begun, or has one that holds put back early."""
+        """Withdraws a change that has not started, or reverts an active one early."""
         heads = {Role.LEAD, Role.ADMIN}
         if caller.team != row.team or not (row.person == caller.person or caller.roles & heads):
             raise NotAllowedError(
-                f"<@{row.person}> asked for this.", "They can, or a lead of the team or an admin."
+                f"<@{row.person}> requested this change.",
+                "They, a lead of the team or an admin can end it.",
             )
         match row.phase:
             case Phase.CHECKING | Phase.ASKED | Phase.APPROVED:
@@ -197,7 +198,7 @@ class ChangeService:
                 notes.refresh(session, row, live=True)
             case _:
                 raise ConflictError(
-                    f"Change {row.number} is {row.phase} already.", "Nothing was changed."
+                    f"Change {row.number} is already {row.phase}.", "Nothing was changed."
                 )
         session.add(row)
         actor = _actor(caller, row)
@@ -210,8 +211,8 @@ class ChangeService:
         changes = self._files.configured.changes
         if changes is None:
             raise ConflictError(
-                "Levels and throughput are not changed by the bot here.",
-                "A platform admin adds `anf.changes` to quartermaster.yaml; docs/anf.md says how.",
+                "Changing levels and throughput is not enabled.",
+                "A platform admin can add `anf.changes` to quartermaster.yaml; see docs/anf.md.",
             )
         return changes
 

@@ -1,4 +1,4 @@
-"""Changes of volumes as rows."""
+"""Rows of changes of volumes."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class Phase(StrEnum):
-    """How far a change is; those from DONE on are ends."""
+    """The phase of a change; from DONE on it has ended."""
 
     CHECKING = "checking"
     ASKED = "asked"
@@ -40,7 +40,7 @@ class Phase(StrEnum):
 
 
 class Leg(StrEnum):
-    """Where it goes: there, back at its end, or to undo what was begun in vain."""
+    """The direction of a change: there, back at its end, or undoing a failed start."""
 
     THERE = "there"
     BACK = "back"
@@ -48,21 +48,21 @@ class Leg(StrEnum):
 
 
 class VolumeChange(SQLModel, table=True):
-    """A change of what a volume can do, and its way back.
+    """A change of a volume's throughput or pool, and its revert.
 
-    The first block is what somebody asked for, with what they were shown: `shown_growth_bytes` is
-    the most that the target pool may grow by. The second is the plan, written once when Azure has
-    been looked at: pools by their names, in one account. The third is how far it is. `leg` and
-    `position` say at which act it is; `is_begun` that its request may have been sent, `operation`
-    where Azure tells how far it is, `is_confirming` that Azure said it is done, `resize_to` what
-    a pool is being made. `grown_from` and `shrunk_from` are the sizes of the target and the source
-    pool before they were changed, as long as they are. `went_up_at` is when the volume was seen
-    on a higher level. Of a volume that `is_trident` Trident is told after each move, by the repair
-    of `repair_id`. At its end it stays, until `kept_until` at most, for those that `kept_for`
+    The first block is the request, with what the requester was shown: `shown_growth_bytes` is the
+    most that the target pool may grow by. The second is the plan, written once after the read from
+    Azure: pools by their names, in one account. The third is its progress. `leg` and `position` are
+    the current act; `is_begun` says that its request may have been sent, `operation` is the URL of
+    the operation in Azure, `is_confirming` says that Azure reported success, `resize_to` is the new
+    size of a pool. `grown_from` and `shrunk_from` are the sizes of the target and the source pool
+    before they were changed, while they are. `went_up_at` is when the volume was seen on a higher
+    level. If `is_trident`, Trident's record is updated after each move by the repair of
+    `repair_id`. At its end the change is kept, at most until `kept_until`, for what `kept_for`
     names.
 
-    A boost is for a subject that fills the volume, and is put back when that holds it no more: of
-    `boosted_kind` and `boosted_id`, called `boosted_name`. What it sets is found with its plan.
+    A boost is for a subject that fills the volume, and is reverted when that releases it: of
+    `boosted_kind` and `boosted_id`, named `boosted_name`. What it sets is determined by its plan.
     """
 
     __tablename__: ClassVar[Any] = "volume_changes"
@@ -154,19 +154,19 @@ class VolumeChange(SQLModel, table=True):
 
     @property
     def subject(self) -> Subject:
-        """What its messages are about."""
+        """The subject of its messages."""
         return Subject(self.workspace_id, CHANGE, self.id)
 
     @property
     def boosted(self) -> Subject | None:
-        """What it is a boost for; None where it is none."""
+        """The subject that it boosts; None if it is not a boost."""
         if not self.boosted_id:
             return None
         return Subject(self.workspace_id, self.boosted_kind, self.boosted_id)
 
     @property
     def number(self) -> str:
-        """What people call it by."""
+        """The short id that people see."""
         return self.id[-6:]
 
     def pool(self, name: str) -> PoolPlace:
@@ -174,7 +174,7 @@ class VolumeChange(SQLModel, table=True):
         return PoolPlace(self.resource_group, self.account, name)
 
     def ids(self, *, is_back: bool) -> tuple[str, str]:
-        """The volume's id before and after the move there, or the one back."""
+        """The volume's ids before and after the move there, or the move back."""
         there = (self.source_pool_id, self.target_pool_id)
         before, after = there[::-1] if is_back else there
         return f"{before}/volumes/{self.volume_name}", f"{after}/volumes/{self.volume_name}"

@@ -1,4 +1,4 @@
-"""Which pool a volume can move to, and how large that has to be. Pure: no I/O."""
+"""Chooses the pool that a volume moves to, and the size it has to have. Pure: no I/O."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,12 @@ _FLEXIBLE, _MANUAL = "Flexible", "Manual"
 
 
 def whole(count: int) -> int:
-    """The least size of a pool that holds so much: pools are of whole TiB."""
+    """The smallest pool size for that many bytes: pools are sized in whole TiB."""
     return max(-(-count // TIB), 1) * TIB
 
 
 def beside(estate: Estate, source: Pool) -> list[Pool]:
-    """The other pools of a pool's account, where its volumes can move."""
+    """The other pools of a pool's account, which its volumes can move to."""
     account = [each.lower() for each in source.place[:2]]
     return [
         each
@@ -31,10 +31,10 @@ def beside(estate: Estate, source: Pool) -> list[Pool]:
 def choose(
     estate: Estate, volume: Volume, source: Pool, wanted: tuple[str, str]
 ) -> tuple[Pool, int | None]:
-    """The pool of a level, or of a name, and the size it has to grow to; None where it has room.
+    """The pool of a level or a name, and the size it has to grow to, or None if it need not grow.
 
-    Of several one with automatic QoS, where the level counts, then the one that has to grow least,
-    then the one with most room. UserError says why there is none.
+    Prefers pools with automatic QoS, where the level counts, then the one that has to grow least,
+    then the one with the most free space. Raises UserError if there is none.
     """
     level, name = wanted
     candidates = _named(beside(estate, source), source, level, name)
@@ -56,36 +56,36 @@ def choose(
 
 
 def room(estate: Estate, volume: Volume, source: Pool, target: Pool) -> int | None:
-    """The size that a pool has to grow to for a volume, None where it has room."""
+    """The size that a pool has to grow to for a volume; None if the volume fits."""
     if _FLEXIBLE in {source.level, target.level} and source.level != target.level:
         raise ConflictError(
             f"Pool {target.name} is {target.level} and {source.name} is {source.level}: volumes"
             " cannot move between Flexible and other levels.",
-            "In a Flexible pool: `/anf throughput PVC MIB-PER-SECOND`.",
+            "In a Flexible pool, set the throughput: `/anf throughput PVC MIB-PER-SECOND`.",
         )
     if target.encryption.lower() != source.encryption.lower():
         raise ConflictError(
-            f"Pool {target.name} is encrypted otherwise ({target.encryption}) than {source.name}"
-            f" ({source.encryption}): volumes cannot move between them.",
-            "Look with `/anf pools` for another pool, and name it with --pool.",
+            f"Pool {target.name} has encryption {target.encryption}, but {source.name} has"
+            f" {source.encryption}: volumes cannot move between them.",
+            "Find another pool with `/anf pools`, and name it with --pool.",
         )
     if not is_settled(target):
-        raise ConflictError(f"Azure is at work on pool {target.name}: {target.state}.",
+        raise ConflictError(f"Azure is working on pool {target.name}: {target.state}.",
                             "Try again when that is done.")  # fmt: skip
     needed = estate.taken_bytes(target) + volume.quota_bytes
     grow_to = None if needed <= target.size_bytes else whole(needed)
     if grow_to is not None and grow_to > LARGEST_POOL:
         raise LimitError(
-            f"Pool {target.name} would have to be {capacity(grow_to)}; a pool has"
-            f" {capacity(LARGEST_POOL)} at most.",
-            "An admin makes another pool of that level.",
+            f"Pool {target.name} would have to be {capacity(grow_to)}; a pool can have"
+            f" at most {capacity(LARGEST_POOL)}.",
+            "An admin can create another pool of that level.",
         )
     _refuse_slow(estate, volume, target, grow_to or target.size_bytes)
     return grow_to
 
 
 def throughput_left(estate: Estate, pool: Pool, volume: Volume) -> float | None:
-    """What a pool with manual QoS has left for a volume, its own included; None where unknown."""
+    """The throughput that a pool has left for a volume, including its own; None if unknown."""
     if pool.throughput_mibps is None:
         return None
     others = [each for each in estate.inside(pool) if each.id.lower() != volume.id.lower()]
@@ -93,16 +93,17 @@ def throughput_left(estate: Estate, pool: Pool, volume: Volume) -> float | None:
 
 
 def _refuse_slow(estate: Estate, volume: Volume, target: Pool, size_bytes: int) -> None:
-    """In a pool with manual QoS the volume keeps what it has, and the pool has to have that."""
+    """Raises LimitError if a pool with manual QoS has too little throughput for the volume."""
     left = throughput_left(estate, target, volume)
     if target.qos != _MANUAL or left is None or volume.throughput_mibps is None:
         return
     by_size = estimated_throughput(target.level, size_bytes - target.size_bytes) or 0
     if volume.throughput_mibps > left + by_size:
         raise LimitError(
-            f"Pool {target.name} has {throughput(left + by_size)} left, and the volume takes"
-            f" {throughput(volume.throughput_mibps)} with it.",
-            "Another pool, or less throughput first: `/anf throughput PVC MIB-PER-SECOND`.",
+            f"Pool {target.name} has {throughput(left + by_size)} left, but the volume needs"
+            f" {throughput(volume.throughput_mibps)}.",
+            "Choose another pool, or lower the throughput first:"
+            " `/anf throughput PVC MIB-PER-SECOND`.",
         )
 
 
@@ -111,13 +112,15 @@ def _named(others: Sequence[Pool], source: Pool, level: str, name: str) -> list[
         return [each for each in others if each.level == level]
     found = [each for each in others if each.name.lower() == name.lower()]
     if not found and source.name.lower() == name.lower():
-        raise ConflictError(f"The volume is in pool {source.name} already.", "Nothing was asked.")
+        raise ConflictError(
+            f"The volume is already in pool {source.name}.", "Nothing was requested."
+        )
     if not found:
         raise _unknown(others, source, name)
     if found[0].level != level:
         raise ConflictError(
             f"Pool {found[0].name} is {found[0].level}, not {level}.",
-            "Name the level of the pool, or leave --pool out.",
+            "Name the level of the pool, or omit --pool.",
         )
     return found
 
@@ -125,7 +128,7 @@ def _named(others: Sequence[Pool], source: Pool, level: str, name: str) -> list[
 def _unknown(others: Sequence[Pool], source: Pool, name: str) -> QuartermasterError:
     there = [each.name for each in others]
     near = closest(name, there)
-    hint = f"There is: {', '.join(there)}." if there else "It has no other pool."
+    hint = f"Its other pools: {', '.join(there)}." if there else "It has no other pool."
     return NotFoundError(
         f"Account {source.place.account} has no pool {name}.",
         f"Did you mean {near}?" if near else hint,
@@ -137,5 +140,5 @@ def _none(estate: Estate, source: Pool, level: str) -> UserError:
     there = ", ".join(f"{each.name} ({each.level})" for each in others) or "none"
     return NotFoundError(
         f"Account {source.place.account} has no other pool of level {level}.",
-        f"Its other pools: {there}. An admin makes one in Azure.",
+        f"Its other pools: {there}. An admin can create one in Azure.",
     )

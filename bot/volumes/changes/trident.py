@@ -1,4 +1,4 @@
-"""Trident, which has to be told of a move: whether it can be, and that it does not know yet."""
+"""Updates Trident's record after a move: whether that is possible, and its progress."""
 
 from datetime import datetime
 
@@ -21,9 +21,9 @@ from bot.volumes.tables import MovedVolume
 
 
 def record_of(cluster: Cluster | None, anf: Anf, volume: PersistentVolume | None) -> Record | None:
-    """What Trident keeps of a PV's volume; None where Trident did not make it.
+    """Trident's record of a PV's volume; None if Trident did not create it.
 
-    It is `unread` where the bot could not tell Trident of a move, and says why.
+    If the bot could not update it after a move, `unread` says why.
     """
     named = named_by(volume) if volume is not None else None
     if cluster is None or volume is None or named is None or not named.id:
@@ -50,7 +50,7 @@ def record_of(cluster: Cluster | None, anf: Anf, volume: PersistentVolume | None
 
 
 def note_move(session: Session, row: VolumeChange, ids: tuple[str, str], now: datetime) -> None:
-    """Keeps that Trident has the first id, and Azure the second from now on."""
+    """Stores that Trident has the first id, and Azure the second."""
     known = session.get(MovedVolume, (row.cluster, row.pv_name))
     note(
         session,
@@ -68,9 +68,9 @@ def note_move(session: Session, row: VolumeChange, ids: tuple[str, str], now: da
 
 
 def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, now: datetime) -> str:
-    """Begins the repair that was approved with the move; its id, empty while another is under way.
+    """Begins the repair that was approved with the move; returns its id.
 
-    Its end wakes the change.
+    The id is empty if another repair is in progress. The end of the repair wakes the change.
     """
     if live_repair(session, row.cluster, row.pv_name) is not None:
         return ""
@@ -87,7 +87,7 @@ def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, no
 
 
 def state_of_telling(repair: Repair | None) -> State:
-    """How it stands with Trident."""
+    """The state of the repair, as that of an act."""
     if repair is None:
         return Ready()
     if repair.is_live:

@@ -59,23 +59,23 @@ def test_what_is_not_allowed_says_how(in_place: InPlace) -> None:
     assert refusal(lambda: abroad(in_place, row)) == (
         (
             "PVC results does not allow clones in namespace team-b: its annotation"
-            " trident.netapp.io/cloneToNamespace does not name it."
+            " trident.netapp.io/cloneToNamespace does not list that namespace."
         ),
         (
-            "Who may change the PVC can allow it: kubectl annotate --overwrite pvc results -n"
-            " team-a trident.netapp.io/cloneToNamespace=team-b"
+            "Anyone who may change the PVC can allow it: kubectl annotate --overwrite pvc"
+            " results -n team-a trident.netapp.io/cloneToNamespace=team-b"
         ),
     )
     assert refusal(lambda: abroad(in_place, other)) == (
         (
-            "Kubernetes restores a snapshot in its own namespace only. Trident can do it in another"
-            f" one, and {other.name} is of csi.playground."
+            "Kubernetes restores a snapshot only in its own namespace. Trident can restore one"
+            f" in another namespace, but {other.name} uses csi.playground."
         ),
-        "Restore it here, and push what the others need as a dataset.",
+        "Restore it here, then push what the other team needs as a dataset.",
     )
     allow(in_place, "*")
     assert refusal(lambda: abroad(in_place, row, is_read_only=True))[0] == (
-        "--read-only shows a snapshot in its own namespace only."
+        "--read-only works only in the snapshot's own namespace."
     )
 
 

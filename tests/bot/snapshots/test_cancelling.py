@@ -57,7 +57,7 @@ def test_nothing_is_left_of_a_cancelled_one(rig: Rig, *, waits: bool) -> None:
     assert "again" in rig.objects(CLAIMS)
     assert rig.card(row_id).splitlines()[-1] == "  [Cancel]"
     cancel(rig, row_id)
-    assert rig.card(row_id).splitlines()[0] == f"▶️ PVC again from {row.name} · Being cancelled"
+    assert rig.card(row_id).splitlines()[0] == f"▶️ PVC again from {row.name} · Cancelling"
     rig.pass_time(minutes=1)
     assert "again" not in rig.objects(CLAIMS)
     assert rig.made(row_id).phase == RestorePhase.CANCELLED
@@ -69,7 +69,7 @@ def test_nothing_is_left_of_a_cancelled_one(rig: Rig, *, waits: bool) -> None:
     assert rig.do(lambda s: holds.on(s, SNAPSHOT, row.id, rig.clock.now())) == []
     assert rig.notes(row_id) == {}
     assert refusal(lambda: cancel(rig, row_id)) == (
-        "PVC again is not being made any more: cancelled."
+        "The restore to PVC again has already ended: cancelled."
     )
     assert rig.restore(row, name="again") != row_id
 
@@ -112,10 +112,10 @@ def test_only_its_owner_and_heads_cancel(rig: Rig) -> None:
     slow(rig)
     row = rig.taken()
     row_id = rig.restore(row, ERIN, name="again", storage_class="slow")
-    assert refusal(lambda: cancel(rig, row_id)) == f"<@{ERIN}> asked for it."
-    assert refusal(lambda: cancel(rig, row_id, BOB)) == f"<@{ERIN}> asked for it."
+    assert refusal(lambda: cancel(rig, row_id)) == f"<@{ERIN}> requested this restore."
+    assert refusal(lambda: cancel(rig, row_id, BOB)) == f"<@{ERIN}> requested this restore."
     assert refusal(lambda: rig.do(lambda s: cancelling.waiting(s, "team-a", "other"))) == (
-        "No restore to a PVC other of team-a is under way."
+        "team-a has no restore to PVC other in progress."
     )
     assert rig.do(lambda s: cancelling.waiting(s, "team-a", "again").id) == row_id
     assert rig.do(lambda s: cancelling.waiting(s, "team-a", "again").id) == row_id
@@ -123,7 +123,7 @@ def test_only_its_owner_and_heads_cancel(rig: Rig) -> None:
     cancel(rig, other, ERIN)
     rig.pass_time(minutes=1)
     assert rig.notes(other) == {
-        "ended": f"<@{ALICE}> PVC `other` is not made: <@{ERIN}> cancelled it."
+        "ended": f"<@{ALICE}> PVC `other` was not created: <@{ERIN}> cancelled it."
     }
 
 

@@ -13,11 +13,11 @@ def said(rig: Rig) -> list[tuple[str, str, str]]:
 
 def test_rights_and_classes_are_looked_at(rig: Rig) -> None:
     assert said(rig) == [
-        ("cluster default snapshots", "ok", "all 8 rights for them are granted"),
+        ("cluster default snapshots", "ok", "all 8 required rights are granted"),
         (
             "cluster default snapshots of csi.playground",
             "ok",
-            "are taken by class csi-snapclass",
+            "use class csi-snapclass",
         ),
     ]
     rig.world.create("volumesnapshotclasses", snapshot_class("silver"))
@@ -42,7 +42,7 @@ def test_rights_and_classes_are_looked_at(rig: Rig) -> None:
 def test_snapscheduler_is_to_be_watched(rig: Rig) -> None:
     rig.world.create("customresourcedefinitions", SNAPSCHEDULER_CRD)
     rig.pass_time(seconds=10)
-    assert said(rig)[0][2] == "all 9 rights for them are granted"
+    assert said(rig)[0][2] == "all 9 required rights are granted"
     rig.world.forbid("watch", "snapshotschedules")
     assert said(rig)[0][2] == "missing: watch snapshotschedules"
 
@@ -50,7 +50,7 @@ def test_snapscheduler_is_to_be_watched(rig: Rig) -> None:
 def test_restores_for_other_teams_need_more_rights(rig: Rig) -> None:
     rig.world.install("trident")
     about = "cluster default restores for other teams"
-    assert (about, "ok", "all 6 rights for them are granted") in said(rig)
+    assert (about, "ok", "all 6 required rights are granted") in said(rig)
     rig.world.forbid("create", "tridentvolumereferences")
     found = [each for each in checks(rig.settings(), rig.cluster) if each.about == about]
     assert found == [

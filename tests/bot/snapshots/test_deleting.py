@@ -40,7 +40,7 @@ def test_what_expired_and_is_used_waits_in_silence(rig: Rig) -> None:
     expired(rig)
     row = rig.found(older.id)
     assert (row.phase, row.wanted, row.obstacle) == (
-        Phase.READY, "kept", "It was not deleted. PVC theirs is being made from it.",
+        Phase.READY, "kept", "It was not deleted. PVC theirs is being created from it.",
     )  # fmt: skip
     assert row.keep_until is not None
     assert row.keep_until - rig.clock.now() > DAY - HOUR
@@ -69,10 +69,10 @@ def test_what_others_delete_is_not_usable(rig: Rig) -> None:
     row = rig.found(newest.id)
     assert (row.phase, row.is_usable, row.is_live) == (Phase.DELETING, False, True)
     assert rig.card(newest.id).splitlines()[:2] == [
-        f"⚠️ Snapshot {newest.name} · Being deleted",
+        f"⚠️ Snapshot {newest.name} · Deleting",
         (
-            "Somebody is deleting it from the cluster. It stays until its driver has deleted what"
-            " the store has and no PVC is being made from it (finalizers:"
+            "It is being deleted outside Quartermaster. It stays until its driver has deleted"
+            " the storage snapshot and no PVC is being created from it (finalizers:"
             " volumesnapshot-as-source-protection, volumesnapshot-bound-protection)."
         ),
     ]
@@ -83,7 +83,7 @@ def test_what_others_delete_is_not_usable(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     row = rig.found(newest.id)
     assert (row.phase, row.reason, row.is_cleared) == (
-        Phase.DELETED, "Somebody deleted it from the cluster.", True,
+        Phase.DELETED, "It was deleted outside Quartermaster.", True,
     )  # fmt: skip
     assert (rig.found(older.id).phase, rig.objects()) == (Phase.READY, [older.name])
 
@@ -101,7 +101,7 @@ def test_another_of_its_name_is_not_it(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     found = rig.found(row.id)
     assert (found.phase, found.reason, found.is_cleared) == (
-        Phase.DELETED, "Somebody deleted it from the cluster.", True,
+        Phase.DELETED, "It was deleted outside Quartermaster.", True,
     )  # fmt: skip
     assert (rig.objects(), "vanished" in rig.notes(row.id)) == ([row.name], True)
 
@@ -129,12 +129,12 @@ def test_what_cannot_be_begun_ends(rig: Rig) -> None:
     late, made = rig.found(late_id), rig.made(made_id)
     assert (late.phase, made.phase) == (Phase.FAILED, RestorePhase.FAILED)
     assert late.reason.startswith(
-        f"It could not be begun within 1h. Creating VolumeSnapshot {late.name} in namespace team-a"
-        " on cluster default: 403 Forbidden"
+        f"It could not be started within 1h. Creating VolumeSnapshot {late.name} in namespace"
+        " team-a on cluster default: 403 Forbidden"
     )
     assert made.reason.startswith(
-        "It could not be begun within 3h. Creating PersistentVolumeClaim again in namespace team-a"
-        " on cluster default: 403 Forbidden"
+        "It could not be started within 3h. Creating PersistentVolumeClaim again in namespace"
+        " team-a on cluster default: 403 Forbidden"
     )
     rig.pass_time(seconds=10)
     assert (rig.found(late_id).is_cleared, rig.made(made_id).is_cleared) == (True, True)

@@ -45,18 +45,18 @@ def test_a_restore_holds_the_bytes_of_its_moment(rig: Rig) -> None:
     assert (held(rig, row), made.is_cleared) == (0, True)
     assert rig.card(made_id).splitlines() == [
         f"✅ PVC imagenet-monday from {row.name} · Ready",
-        "  PVC       `team-a/imagenet-monday`",
-        f"  From      `{row.name}`",
-        "  Of        `imagenet`",
-        "  Shows     2026-11-21 12:00 UTC",
-        "  Volume    1 TiB on standard, ReadWriteMany",
-        "  By        Alice",
-        "  Asked     2026-11-21 12:00 UTC",
-        "  Mount it  `--pvc imagenet-monday:/mnt`",
-        "  Took      0s",
+        "  PVC           `team-a/imagenet-monday`",
+        f"  From          `{row.name}`",
+        "  Snapshot of   `imagenet`",
+        "  Taken         2026-11-21 12:00 UTC",
+        "  Volume        1 TiB on standard, ReadWriteMany",
+        "  Requested by  Alice",
+        "  Requested     2026-11-21 12:00 UTC",
+        "  Mount it      `--pvc imagenet-monday:/mnt`",
+        "  Took          0s",
     ]
     assert rig.notes(made_id)["ended"].splitlines() == [
-        f"<@{ALICE}> PVC `imagenet-monday` holds what {row.name} shows.",
+        f"<@{ALICE}> PVC `imagenet-monday` is ready. It holds the data of snapshot {row.name}.",
         (
             "To mount it: `--pvc imagenet-monday:/mnt`, for example `/train submit lane --image"
             " ghcr.io/acme/lane:3.1 --pvc imagenet-monday:/mnt`"
@@ -134,34 +134,36 @@ def test_a_pvc_of_others_keeps_it_too(rig: Rig) -> None:
     row = rig.found(row.id)
     assert (row.phase, row.wanted, rig.objects()) == (Phase.READY, "kept", [row.name])
     (said,) = (said for purpose, said in rig.notes(row.id).items() if purpose.startswith("stayed"))
-    assert said == (f"<@{ALICE}> `{row.name}` was not deleted. PVC theirs is being made from it.")
+    assert said == (
+        f"<@{ALICE}> `{row.name}` was not deleted. PVC theirs is being created from it."
+    )
 
 
 def test_sizes_names_and_classes_are_checked(rig: Rig) -> None:
     row = rig.taken()
     assert refusal(rig, row, size_bytes=2**30) == (
         f"1 GiB is less than what {row.name} needs: 1 TiB.",
-        "Leave --size out, or ask for as much or more.",
+        "Omit --size, or ask for at least that much.",
     )
     assert refusal(rig, row, name=CLAIM) == (
-        "Namespace team-a has a PVC imagenet already. Nothing was touched.",
+        "Namespace team-a already has a PVC imagenet. Nothing was changed.",
         "Choose another name: --as NAME.",
     )
     rig.world.create("storageclasses", storage_class("disks") | {"provisioner": "ebs.csi.aws.com"})
     assert refusal(rig, row, storage_class="disks") == (
         (
-            f"Storage class disks is of ebs.csi.aws.com, and {row.name} is of csi.playground: only"
-            " that driver can make volumes from it."
+            f"Storage class disks uses ebs.csi.aws.com, but {row.name} is of csi.playground: only"
+            " that driver can create volumes from it."
         ),
-        "Those of csi.playground: standard; --class names one.",
+        "Choose one of csi.playground with --class: standard.",
     )
     assert refusal(rig, row, is_read_only=True) == (
-        f"Only Trident shows a snapshot without copying it; {row.name} is of csi.playground.",
-        "Leave --read-only out: the new PVC is a copy then.",
+        f"Only Trident can show a snapshot without copying it. {row.name} uses csi.playground.",
+        "Omit --read-only: the new PVC is then a copy.",
     )
     rig.restore(row, name="again")
     assert refusal(rig, row, name="again", person=ERIN)[0] == (
-        f"PVC again is being made already, for <@{ALICE}>."
+        f"PVC again is already being created for <@{ALICE}>."
     )
 
 
@@ -173,10 +175,10 @@ def test_a_class_for_pods_is_not_waited_for(rig: Rig) -> None:
     made = rig.made(made_id)
     assert (made.phase, made.is_live, held(rig, row)) == (RestorePhase.WAITING, True, 1)
     assert rig.card(made_id).splitlines()[:2] == [
-        f"✅ PVC again from {row.name} · Made when a run mounts it",
+        f"✅ PVC again from {row.name} · Waiting for a run to mount it",
         (
-            "late makes volumes only for a pod (WaitForFirstConsumer): the first run that mounts"
-            " it gets it."
+            "late creates volumes only for a pod (WaitForFirstConsumer): the volume is created"
+            " when the first run mounts this PVC."
         ),
     ]
 
@@ -205,7 +207,7 @@ def test_a_clone_holds_what_the_pvc_holds(rig: Rig) -> None:
     rig.pass_time(seconds=30)
     assert (rig.made(made_id).phase, rig.read("mine")) == (RestorePhase.READY, "monday")
     assert rig.notes(made_id)["ended"].splitlines()[0] == (
-        f"<@{ALICE}> PVC `mine` holds what imagenet held."
+        f"<@{ALICE}> PVC `mine` is ready. It holds the data of PVC imagenet."
     )
 
 

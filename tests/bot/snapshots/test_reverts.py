@@ -31,16 +31,16 @@ def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
     in_place.pass_time(minutes=5)
     assert in_place.objects(ACTIONS) == []
     assert in_place.card(row_id, APPROVALS).splitlines() == [
-        f"⏳ PVC results back to {row.name} · Waits for approval",
-        "What was written to results in the last 3h 5m is lost there.",
+        f"⏳ Revert PVC results to {row.name} · Waiting for approval",
+        "results loses what was written in the last 3h 5m.",
         "Waiting for 1 approval until 2026-11-22 15:01 UTC.",
-        f"@{CAROL} can decide it.",
-        "  PVC            `team-a/results`",
-        f"  Back to        `{row.name}`, as at 2026-11-21 12:00 UTC",
-        "  What it holds  nowhere: no clone was asked for",
-        "  Why            a bad run",
-        "  Asked by       Alice",
-        "  Asked          2026-11-21 15:01 UTC",
+        f"@{CAROL} can decide.",
+        "  PVC           `team-a/results`",
+        f"  Revert to     `{row.name}`, as of 2026-11-21 12:00 UTC",
+        "  Old data      not saved: no clone was requested",
+        "  Reason        a bad run",
+        "  Requested by  Alice",
+        "  Requested     2026-11-21 15:01 UTC",
         "  [Approve] [Deny]",
     ]
     assert in_place.card(row_id).splitlines()[-1] == "  [Cancel]"
@@ -55,7 +55,7 @@ def test_a_pvc_is_put_back_in_place(in_place: InPlace) -> None:
     assert in_place.revert(row_id).is_cleared
     assert in_place.notes(row_id) == {
         "ended": (
-            f"<@{ALICE}> PVC `results` holds what `{row.name}` shows, as at"
+            f"<@{ALICE}> PVC `results` was reverted to `{row.name}`, as of"
             " <!date^1795262457^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
         )
     }
@@ -85,7 +85,7 @@ def test_what_it_holds_is_saved_first(in_place: InPlace) -> None:
     clone = in_place.revert(row_id).clone
     assert (in_place.read(RESULTS), in_place.read(clone)) == ("monday", "tuesday")
     assert in_place.notes(row_id)["ended"].splitlines()[1] == (
-        f"What it held before is in PVC {clone} (`--pvc {clone}:/mnt`); when nobody needs it:"
+        f"Its earlier data is in PVC {clone} (`--pvc {clone}:/mnt`). When it is no longer needed:"
         f" `kubectl delete pvc {clone} -n team-a`"
     )
 
@@ -99,9 +99,9 @@ def test_a_clone_is_split_off_first(in_place: InPlace) -> None:
     revert = in_place.revert(row_id)
     assert revert.phase == RevertPhase.REVERTING
     assert revert.obstacle == (
-        f"The store refuses it until PVC {revert.clone} is split off, which may take hours. failed"
-        " to restore volume: Snapshot copy is busy because one or more FlexClone volumes depend on"
-        " a newer one."
+        f"The storage refuses it until PVC {revert.clone} is split off, which may take hours."
+        " failed to restore volume: Snapshot copy is busy because one or more FlexClone volumes"
+        " depend on a newer one."
     )
     in_place.restart()
     in_place.pass_time(minutes=2)
@@ -135,7 +135,7 @@ def test_other_clones_make_it_fail(in_place: InPlace) -> None:
     in_place.pass_time(minutes=2)
     revert = in_place.revert(row_id)
     assert revert.phase == RevertPhase.FAILED
-    assert "ONTAP refuses as long as a clone depends" in revert.unblock
+    assert "ONTAP refuses while a clone depends" in revert.unblock
 
 
 def test_nothing_is_put_back_unsaved(in_place: InPlace) -> None:
@@ -150,10 +150,10 @@ def test_nothing_is_put_back_unsaved(in_place: InPlace) -> None:
     assert in_place.card(row_id).splitlines()[1:4] == [
         f"@{CAROL} approved 2026-11-21 12:01 UTC",
         (
-            "What results holds could not be saved. It had no volume after 10m. Kubernetes"
+            "The data of results could not be saved. It had no volume after 10m. Kubernetes"
             ' warns: failed to provision volume with StorageClass "anf": pool is full.'
         ),
-        "The PVC was not put back. Ask again, with or without a clone of it.",
+        "The PVC was not reverted. Request it again, with or without a clone.",
     ]
     assert in_place.effects().count(f"create {ACTIONS}") == 0
 
@@ -170,7 +170,7 @@ def test_nobody_approves_their_own(in_place: InPlace) -> None:
     in_place.pass_time(seconds=10)
     assert in_place.revert(row_id).phase == RevertPhase.DENIED
     assert in_place.notes(row_id)["ended"] == (
-        f"<@{ALICE}> PVC `results` is not put back: that was denied. "
+        f"<@{ALICE}> PVC `results` was not reverted: the request was denied. "
     )
     assert in_place.revert(row_id).is_cleared
     in_place.policy = approved_by(approvers={"people": [ALICE]})
@@ -183,8 +183,8 @@ def test_nobody_decides_and_it_expires(in_place: InPlace) -> None:
     in_place.pass_time(hours=25)
     assert in_place.revert(row_id).phase == RevertPhase.EXPIRED
     assert in_place.notes(row_id)["ended"].splitlines() == [
-        f"<@{ALICE}> PVC `results` is not put back. Nobody decided in time.",
-        "It has to be asked again.",
+        f"<@{ALICE}> PVC `results` was not reverted. It was not decided in time.",
+        "Request it again.",
     ]
 
 
@@ -194,25 +194,25 @@ def test_only_the_newest_and_only_trident(in_place: InPlace) -> None:
     second = in_place.snapshot()
     assert refusal(lambda: in_place.put_back(first)) == (
         (
-            f"{first.name} is not the newest snapshot of results, and Trident puts a volume back to"
-            f" the newest only: {second.name}."
+            f"{first.name} is not the newest snapshot of results, and Trident can revert a volume"
+            f" only to the newest. Newer: {second.name}."
         ),
         (
-            "Restore the newest, or delete those after it first. To have what the snapshot shows as"
-            f" a new PVC: `/snapshot restore {first.name} --as results-before`."
+            "Restore the newest, or delete the newer ones first. To restore the snapshot to a"
+            f" new PVC: `/snapshot restore {first.name} --as results-before`."
         ),
     )
     other = in_place.taken()
     assert refusal(lambda: in_place.put_back(other)) == (
-        "Only Trident puts a PVC back in place, and imagenet is of csi.playground.",
+        "Only Trident can revert a PVC in place, and imagenet uses csi.playground.",
         (
-            "A new PVC from it always works, and the old one stays:"
-            f" `/snapshot restore {other.name} --as imagenet-before`."
+            "Restoring to a new PVC always works, and the old PVC stays: `/snapshot restore"
+            f" {other.name} --as imagenet-before`."
         ),
     )
     in_place.cluster.view.store(SNAPSHOT_ACTIONS).absent = True
     assert refusal(lambda: in_place.put_back(second))[0] == (
-        "The Trident of cluster default cannot: it serves no TridentActionSnapshotRestore."
+        "Trident in cluster default cannot do it: it serves no TridentActionSnapshotRestore."
     )
 
 
@@ -220,8 +220,8 @@ def test_who_mounts_it_is_named(in_place: InPlace) -> None:
     row = in_place.snapshot()
     in_place.runs("lane-0")
     assert refusal(lambda: in_place.put_back(row)) == (
-        f"PVC results is mounted, and a volume in use cannot be put back: pod lane-0 (<@{ALICE}>).",
-        "Stop them, or wait until they have ended.",
+        f"PVC results is mounted, and a volume in use cannot be reverted: pod lane-0 (<@{ALICE}>).",
+        "Stop them, or wait until they end.",
     )
 
 
@@ -233,10 +233,10 @@ def test_all_is_looked_at_again_when_approved(in_place: InPlace) -> None:
     assert in_place.revert(row_id).phase == RevertPhase.FAILED
     assert in_place.notes(row_id)["ended"].splitlines() == [
         (
-            f"<@{ALICE}> PVC `results` was not put back. Nothing was changed. PVC results is"
-            f" mounted, and a volume in use cannot be put back: pod lane-0 (<@{ALICE}>)."
+            f"<@{ALICE}> PVC `results` was not reverted. Nothing was changed. PVC results is"
+            f" mounted, and a volume in use cannot be reverted: pod lane-0 (<@{ALICE}>)."
         ),
-        "Stop them, or wait until they have ended.",
+        "Stop them, or wait until they end.",
     ]
     assert in_place.effects().count(f"create {ACTIONS}") == 0
 
@@ -249,7 +249,7 @@ def test_all_is_looked_at_again_after_saving(in_place: InPlace) -> None:
     in_place.world.create("volumesnapshots", {"metadata": {"name": "mine"}, "spec": spec}, "team-a")
     in_place.pass_time(minutes=2)
     assert in_place.revert(row_id).phase == RevertPhase.FAILED
-    assert "newest only: mine." in in_place.notes(row_id)["ended"]
+    assert "only to the newest. Newer: mine." in in_place.notes(row_id)["ended"]
     assert in_place.effects().count(f"create {ACTIONS}") == 0
 
 
@@ -260,7 +260,7 @@ def test_who_may_no_longer_approve_stops_it(in_place: InPlace) -> None:
     in_place.pass_time(seconds=1)
     in_place.policy = approved_by(approvers={"people": [ERIN]})
     in_place.pass_time(minutes=2)
-    assert in_place.revert(row_id).reason == "Somebody who approved it may not do so any more."
+    assert in_place.revert(row_id).reason == "A person who approved it is no longer allowed to."
     assert in_place.effects().count(f"create {ACTIONS}") == 0
     in_place.policy = approved_by()
     again = in_place.put_back(row)
@@ -281,10 +281,10 @@ def test_what_trident_says_is_shown(in_place: InPlace) -> None:
     in_place.pass_time(minutes=1)
     assert in_place.notes(row_id)["ended"].splitlines() == [
         (
-            f"<@{ALICE}> PVC `results` was not put back. Trident did not do it. cannot restore"
-            " attached volume to snapshot."
+            f"<@{ALICE}> PVC `results` was not reverted. Trident did not revert it. cannot"
+            " restore attached volume to snapshot."
         ),
-        "When that is mended, ask again; otherwise restore it as a new PVC.",
+        "When that is fixed, request it again. Otherwise restore to a new PVC.",
     ]
     assert in_place.objects(ACTIONS) == []
 
@@ -296,8 +296,8 @@ def test_a_trident_that_sleeps_is_late(in_place: InPlace) -> None:
     in_place.decides(row_id)
     in_place.pass_time(minutes=20)
     assert in_place.notes(row_id)["late"] == (
-        f"<@{ALICE}> PVC `results` should have been put back by now. Trident has not begun yet. A"
-        " platform admin has to look at Trident."
+        f"<@{ALICE}> PVC `results` should have been reverted by now. Trident has not started yet."
+        " A platform admin has to check Trident."
     )
     in_place.cancels(row_id)
     in_place.pass_time(minutes=2)

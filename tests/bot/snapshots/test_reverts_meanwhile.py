@@ -18,8 +18,8 @@ def test_no_snapshot_is_taken_meanwhile(in_place: InPlace) -> None:
     row = in_place.snapshot()
     row_id = in_place.put_back(row)
     assert refusal(lambda: in_place.take(claim=RESULTS))[0] == (
-        f"PVC results is to be put back to {row.name}, which has to stay its newest snapshot until"
-        " then."
+        f"PVC results is to be reverted to {row.name}, which has to stay its newest snapshot"
+        " until then."
     )
     with pytest.raises(ConflictError):
         in_place.delete(row)

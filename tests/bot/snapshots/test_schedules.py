@@ -76,14 +76,14 @@ def test_each_night_has_one_snapshot(rig: Rig) -> None:
     }
     assert len(rig.objects(TAKEN)) == 3
     assert rig.card(row_id).splitlines() == [
-        "✅ Snapshots of imagenet · On a schedule",
-        "  PVC        `team-a/imagenet`",
-        "  Taken      `0 2 * * *` in UTC",
-        "  Kept       7d, 14 at most",
-        "  Next       2026-11-25 02:00 UTC",
-        f"  Last       `{rows[-1].name}`, ready, 2026-11-24 02:00 UTC",
-        "  There are  3 ready",
-        "  By         Alice",
+        "✅ Snapshot schedule of imagenet · Active",
+        "  PVC           `team-a/imagenet`",
+        "  Schedule      `0 2 * * *` in UTC",
+        "  Kept          7d, at most 14",
+        "  Next          2026-11-25 02:00 UTC",
+        f"  Last          `{rows[-1].name}`, ready, 2026-11-24 02:00 UTC",
+        "  Snapshots     3 ready",
+        "  Requested by  Alice",
         "  [Stop]",
     ]
     assert rig.notes(row_id) == {}
@@ -111,13 +111,13 @@ def test_the_next_waits_for_the_last(rig: Rig) -> None:
     rig.pass_time(minutes=61)
     first = taken(rig)[0]
     assert len(taken(rig)) == 1
-    assert f"It waits for {first.name}, which is being taken." in rig.card(row_id)
+    assert f"Waiting for {first.name}, which is being taken." in rig.card(row_id)
     rig.pass_time(minutes=10)
     assert [each.slot for each in taken(rig)] == [
         NOON + timedelta(minutes=30),
         NOON + timedelta(minutes=60),
     ]
-    assert "It waits for" not in rig.card(row_id)
+    assert "Waiting for" not in rig.card(row_id)
 
 
 def test_a_missed_slot_is_taken_late(rig: Rig) -> None:
@@ -128,8 +128,8 @@ def test_a_missed_slot_is_taken_late(rig: Rig) -> None:
     assert rig.notes(row_id) == {
         "late-2026-11-21T16:00:00+00:00": (
             "The snapshot of <!date^1795276800^{date_short_pretty} {time}|2026-11-21 16:00 UTC>"
-            " is late. It is taken 20m 46s late. Nobody looked at the time: Quartermaster was not"
-            " up. Those before it were missed, too."
+            " is late. It is taken 20m 46s late. Quartermaster was not running at the time."
+            " Earlier ones were missed too."
         )
     }
     rig.pass_time(minutes=40)
@@ -146,9 +146,9 @@ def test_what_is_too_late_is_skipped(rig: Rig) -> None:
     assert said == [
         (
             f"<@{ALICE}> No snapshot of `imagenet` was taken for"
-            " <!date^1795312800^{date_short_pretty} {time}|2026-11-22 02:00 UTC>. It could not be"
-            " taken within 6h (snapshots.late_within). Nobody looked at the time: Quartermaster was"
-            " not up."
+            f" <!date^1795312800^{{date_short_pretty}} {{time}}|2026-11-22 02:00 UTC>. It could"
+            " not be taken within 6h (snapshots.late_within). Quartermaster was not running at"
+            " the time."
         ),
         ("The next one is due <!date^1795399200^{date_short_pretty} {time}|2026-11-23 02:00 UTC>."),
     ]
@@ -161,14 +161,14 @@ def test_failures_are_told_once_a_day(rig: Rig) -> None:
     rig.world.delete("volumesnapshotclasses", "csi-snapclass")
     rig.pass_time(hours=5)
     (said,) = rig.notes(row_id).values()
-    assert said.splitlines()[1] == "A platform admin has to make one."
+    assert said.splitlines()[1] == "A platform admin has to create one."
     assert rig.card(row_id).splitlines()[:3] == [
-        "⚠️ Snapshots of imagenet · On a schedule",
+        "⚠️ Snapshot schedule of imagenet · Active",
         (
-            "The cluster has no VolumeSnapshotClass for csi.playground, which this PVC's volume is"
-            " of."
+            "The cluster has no VolumeSnapshotClass for csi.playground, the driver of this"
+            " PVC's volume."
         ),
-        "5 in a row were not taken.",
+        "5 snapshots in a row were not taken.",
     ]
     rig.pass_time(hours=20)
     assert len(rig.notes(row_id)) == 2
@@ -196,17 +196,17 @@ def test_a_schedule_without_its_pvc_stops(rig: Rig) -> None:
     kept = rig.objects(TAKEN)
     rig.world.delete(CLAIMS, CLAIM, "team-a")
     rig.pass_time(days=1)
-    assert "Its PVC is gone." in rig.card(row_id)
+    assert "Its PVC no longer exists." in rig.card(row_id)
     assert row_of(rig, row_id).is_live
     rig.pass_time(days=3)
     assert [each.split("-20")[0] for each in rig.notes(row_id)] == ["missing", "stopped"]
     assert rig.notes(row_id)["stopped"] == (
-        f"<@{ALICE}> The schedule of `imagenet` has stopped: its PVC is still gone. Its snapshots"
-        " stay."
+        f"<@{ALICE}> The snapshot schedule of `imagenet` has stopped: its PVC is still missing."
+        " Its snapshots stay."
     )
     assert rig.card(row_id).splitlines()[:2] == [
-        "⏹️ Snapshots of imagenet · Stopped",
-        "It has stopped: its PVC is gone.",
+        "⏹️ Snapshot schedule of imagenet · Stopped",
+        "It has stopped: its PVC no longer exists.",
     ]
     assert rig.objects(TAKEN) == kept
     assert len(taken(rig)) == 1
@@ -243,7 +243,7 @@ def test_bad_patterns_say_what_is_right(rig: Rig) -> None:
     teams["teams"]["team-a"]["time_zone"] = "Europe/Berlin"
     rig.policy = Settings.model_validate(teams)
     right = (
-        "Five fields are right: minute, hour, day, month, weekday. 0 2 * * * is daily at 02:00 in"
+        "Use five fields: minute, hour, day, month, weekday. 0 2 * * * is daily at 02:00 in"
         " Europe/Berlin, next on 2026-11-22 at 01:00 UTC."
     )
     assert refusal(lambda: schedule(rig, "every night")) == (
@@ -251,7 +251,7 @@ def test_bad_patterns_say_what_is_right(rig: Rig) -> None:
     )  # fmt: skip
     assert refusal(lambda: schedule(rig, "0 2 31 2 *")) == ("'0 2 31 2 *' never comes.", right)
     assert refusal(lambda: schedule(rig, "* * * * *")) == (
-        "'* * * * *' comes every 1m at times, and 10m apart is the least.", right,
+        "'* * * * *' is due every 1m at times. The shortest interval is 10m.", right,
     )  # fmt: skip
     assert refusal(lambda: schedule(rig, "99 2 * * *"))[1] == right
     assert refusal(lambda: schedule(rig, claim="imagnet")) == (
@@ -259,7 +259,7 @@ def test_bad_patterns_say_what_is_right(rig: Rig) -> None:
     )  # fmt: skip
     rig.set(limits={"csi.playground": 20})
     assert refusal(lambda: schedule(rig, keep=timedelta(days=30))) == (
-        "That keeps 30 snapshots, and a volume of csi.playground takes 20.",
+        "That keeps 30 snapshots, but a volume of csi.playground can have 20.",
         "Keep fewer, for example --max 14.",
     )
     assert taken(rig) == []
@@ -276,8 +276,8 @@ def test_snapscheduler_is_found_and_told(rig: Rig) -> None:
     rig.cluster.view.store(FOREIGN_SCHEDULES).replace(found)
     row_id = schedule(rig)
     assert (
-        "snapscheduler takes snapshots of it as well: nightly (0 1 * * *). Those are left alone,"
-        " and count towards what the volume takes."
+        "snapscheduler also takes snapshots of it: nightly (0 1 * * *). Quartermaster does not"
+        " manage those, and they count towards the limit of the volume."
     ) in rig.card(row_id)
     assert rig.scheduling.strangers("team-a") == ["nightly (0 1 * * *)", "weekly (0 1 * * *)"]
     assert rig.scheduling.strangers("team-b") == []

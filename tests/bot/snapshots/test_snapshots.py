@@ -45,20 +45,20 @@ def test_a_snapshot_is_taken_and_told(rig: Rig) -> None:
         "before cleaning",
         "  PVC            `team-a/imagenet`",
         "  Volume         1 TiB on standard",
-        "  Shows          2026-11-21 12:00 UTC",
+        "  Taken          2026-11-21 12:00 UTC",
         "  Restored size  at least 1 TiB",
-        "  By             Alice",
-        "  Asked          2026-11-21 12:00 UTC",
+        "  Requested by   Alice",
+        "  Requested      2026-11-21 12:00 UTC",
         "  Class          csi-snapclass (csi.playground)",
         "  Kept until     2026-12-21 12:00 UTC",
         "  [Restore] [Delete]",
     ]
     assert rig.notes(row_id)["ended"].splitlines() == [
         (
-            f"<@{ALICE}> The snapshot of imagenet is ready: `{row.name}`, as at"
+            f"<@{ALICE}> The snapshot of imagenet is ready: `{row.name}`, as of"
             " <!date^1795262447^{date_short_pretty} {time}|2026-11-21 12:00 UTC>."
         ),
-        f"To have it as a PVC: `/snapshot restore {row.name}`",
+        f"To restore it to a new PVC: `/snapshot restore {row.name}`",
     ]
 
 
@@ -92,7 +92,7 @@ def test_an_error_is_shown_until_the_deadline(rig: Rig) -> None:
     finalizers = rig.claim(CLAIM)["metadata"]["finalizers"]
     assert finalizers == ["kubernetes.io/pvc-protection"]
     assert rig.notes(row_id)["ended"].startswith(
-        f"<@{ALICE}> No snapshot was taken of imagenet. It was not ready within 1h."
+        f"<@{ALICE}> The snapshot of imagenet failed. It was not ready within 1h."
     )
 
 
@@ -100,7 +100,7 @@ def test_a_driver_that_recovers_is_waited_for(rig: Rig) -> None:
     rig.world.nature.break_snapshots("csi-snapclass", "backend busy")
     row_id = rig.take()
     rig.pass_time(minutes=20)
-    assert "This is late: most drivers take seconds." in rig.card(row_id)
+    assert "This is late. Most drivers take seconds." in rig.card(row_id)
     rig.world.nature.mend_snapshots("csi-snapclass")
     rig.pass_time(minutes=2)
     row = rig.found(row_id)
@@ -111,14 +111,14 @@ def test_classes_are_looked_at_first(rig: Rig) -> None:
     rig.set(classes={"csi.playground": "gold"})
     assert refusal(rig) == (
         (
-            "The cluster has no VolumeSnapshotClass gold, which snapshots.classes of"
+            "The cluster has no VolumeSnapshotClass gold, which snapshots.classes in"
             " quartermaster.yaml names for csi.playground."
         ),
-        "A platform admin has to make it, or to correct the setting.",
+        "A platform admin has to create it, or correct the setting.",
     )
     rig.world.create("volumesnapshotclasses", snapshot_class("gold", "csi.other"))
     assert refusal(rig)[0] == (
-        "VolumeSnapshotClass gold is of csi.other, and the volume of this PVC is of csi.playground."
+        "VolumeSnapshotClass gold is for csi.other, but the volume of this PVC uses csi.playground."
     )
     rig.set()
     rig.world.create("volumesnapshotclasses", snapshot_class("silver"))
@@ -128,15 +128,15 @@ def test_classes_are_looked_at_first(rig: Rig) -> None:
             " silver."
         ),
         (
-            "A platform admin has to say which: by snapshots.classes in quartermaster.yaml, or by"
-            " leaving one default only."
+            "A platform admin has to choose one: set snapshots.classes in quartermaster.yaml, or"
+            " leave only one default."
         ),
     )
     for name in ("csi-snapclass", "silver"):
         rig.world.delete("volumesnapshotclasses", name)
     assert refusal(rig)[0] == (
-        "The cluster has no VolumeSnapshotClass for csi.playground, which this PVC's volume is"
-        " of. There are some for csi.other."
+        "The cluster has no VolumeSnapshotClass for csi.playground, the driver of this PVC's"
+        " volume. It has some for csi.other."
     )
 
 
@@ -146,7 +146,7 @@ def test_a_class_that_goes_meanwhile_is_told(rig: Rig) -> None:
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
     assert (row.phase, row.is_cleared, rig.objects()) == (Phase.FAILED, True, [])
-    assert row.unblock == "A platform admin has to make one."
+    assert row.unblock == "A platform admin has to create one."
 
 
 def test_pvcs_without_a_state_are_refused(rig: Rig) -> None:
@@ -168,7 +168,7 @@ def test_the_limit_of_a_driver_is_watched(rig: Rig) -> None:
     rig.set(limits={"csi.playground": 2})
     row, _ = rig.taken(), rig.taken()
     assert refusal(rig) == (
-        "PVC imagenet has 2 snapshots, and a volume of csi.playground takes 2.",
+        "PVC imagenet has 2 snapshots; a volume of csi.playground can have 2.",
         "Delete some of them first.",
     )
     rig.delete(row)
@@ -179,9 +179,7 @@ def test_the_limit_of_a_driver_is_watched(rig: Rig) -> None:
 def test_two_people_at_once_get_one(rig: Rig) -> None:
     row_id = rig.take()
     message, _ = refusal(rig, person=ERIN)
-    assert message == (
-        f"A snapshot of imagenet is being taken at the moment: imagenet-{row_id[-10:]}."
-    )
+    assert message == (f"A snapshot of imagenet is already being taken: imagenet-{row_id[-10:]}.")
 
 
 def test_a_name_of_others_is_left_alone(rig: Rig) -> None:
@@ -195,8 +193,8 @@ def test_a_name_of_others_is_left_alone(rig: Rig) -> None:
     row = rig.found(row_id)
     assert (row.phase, row.is_cleared, rig.objects()) == (Phase.FAILED, True, [row.name])
     assert row.reason == (
-        f"There is a VolumeSnapshot {row.name} in namespace team-a already that is not ours, so"
-        " nothing was touched."
+        f"Namespace team-a already has a VolumeSnapshot {row.name} that Quartermaster did not"
+        " create. Nothing was changed."
     )
 
 
@@ -206,10 +204,11 @@ def test_a_stranger_deletes_it_and_people_hear(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     row = rig.found(row.id)
     assert (row.phase, row.reason, row.is_cleared) == (
-        Phase.DELETED, "Somebody deleted it from the cluster.", True,
+        Phase.DELETED, "It was deleted outside Quartermaster.", True,
     )  # fmt: skip
     assert rig.notes(row.id)["vanished"] == (
-        f"<@{ALICE}> `{row.name}`: Somebody deleted it from the cluster. What it showed is lost."
+        f"<@{ALICE}> `{row.name}`: It was deleted outside Quartermaster. The state that it held"
+        " is lost."
     )
 
 
@@ -222,8 +221,8 @@ def test_a_stuck_deletion_says_what_it_waits_for(rig: Rig) -> None:
     assert (row.phase, row.obstacle) == (
         Phase.DELETING,
         (
-            "It is not gone yet. It stays until its driver has deleted what the store has and no"
-            " PVC is being made from it (finalizers: volumesnapshot-as-source-protection,"
+            "It still exists. It stays until its driver has deleted the storage snapshot and no"
+            " PVC is being created from it (finalizers: volumesnapshot-as-source-protection,"
             " volumesnapshot-bound-protection)."
         ),
     )
@@ -252,12 +251,12 @@ def test_a_pin_keeps_it_from_everybody(rig: Rig) -> None:
         rig.delete(row, ERIN)
     assert (caught.value.message, caught.value.hint) == (
         (
-            f"{row.name} cannot be deleted now. <@{ALICE}> has pinned it for another 90d: paper"
-            " under review."
+            f"{row.name} cannot be deleted now. Pinned by <@{ALICE}> for another 90d: paper under"
+            " review."
         ),
-        f"Wait for those, or end pins: `/snapshot unpin {row.name}`.",
+        f"Wait until that has ended, or remove pins: `/snapshot unpin {row.name}`.",
     )
-    assert f"@{ALICE} has pinned it for another 90d: paper under review." in rig.card(row.id)
+    assert f"Pinned by @{ALICE} for another 90d: paper under review." in rig.card(row.id)
 
 
 def test_a_policy_that_denies_ends_it(rig: Rig) -> None:

@@ -45,10 +45,10 @@ def test_success_is_kept_without_being_asked(keeping: SnapshotRig) -> None:
     assert row.taken_at is not None
     assert keeping.notes(run_id)["snapshot"].splitlines() == [
         (
-            f"The snapshot of imagenet at the end of lane is ready: `{name}`, as at"
+            f"The snapshot of imagenet at the end of lane is ready: `{name}`, as of"
             f" {when(row.taken_at)}."
         ),
-        f"To have it as a PVC: `/snapshot restore {name}`",
+        f"To restore it to a new PVC: `/snapshot restore {name}`",
         "`/train resubmit lane --from-snapshot` starts lane again from that state.",
     ]
     (line,) = keeping.do(lambda session: lines_about(session, row.id))
@@ -153,8 +153,8 @@ def test_what_fails_is_told_in_its_thread(keeping: SnapshotRig) -> None:
     assert keeping.kept(run_id).phase == Taking.FAILED
     assert keeping.notes(run_id)["snapshot"].splitlines() == [
         (
-            f"<@{ALICE}> No snapshot was taken of team-a-data at the end of lane. PVC team-a-data"
-            " is not there any more."
+            f"<@{ALICE}> The snapshot of team-a-data at the end of lane failed. PVC team-a-data"
+            " no longer exists."
         ),
         "Name another PVC.",
     ]
@@ -219,27 +219,27 @@ def test_what_the_view_lacks_is_found(keeping: SnapshotRig) -> None:
             {"pvc": (NewVolume("disks", "1Gi", "/out"),), "snapshot": "/out"},
             (
                 (
-                    "The cluster has no VolumeSnapshotClass for csi.disks, which this PVC's volume"
-                    " is of. There are some for csi.playground."
+                    "The cluster has no VolumeSnapshotClass for csi.disks, the driver of"
+                    " this PVC's volume. It has some for csi.playground."
                 ),
-                "A platform admin has to make one.",
+                "A platform admin has to create one.",
             ),
         ),
         (
             {"pvc": (VolumeMount("late", "/late", read_only=False),), "snapshot": "late"},
             (
                 (
-                    "The cluster has no VolumeSnapshotClass for csi.disks, which this PVC's volume"
-                    " is of. There are some for csi.playground."
+                    "The cluster has no VolumeSnapshotClass for csi.disks, the driver of"
+                    " this PVC's volume. It has some for csi.playground."
                 ),
-                "A platform admin has to make one.",
+                "A platform admin has to create one.",
             ),
         ),
         (
             {"snapshot": "late"},
             (
                 ("PVC late has no volume yet, so there is nothing to take a snapshot of."),
-                "Most get theirs when the first run mounts them.",
+                "Most PVCs get their volume when the first run mounts them.",
             ),
         ),
     ],

@@ -65,7 +65,7 @@ def test_a_run_goes_on_from_its_end(keeping: SnapshotRig) -> None:
     assert keeping.card(again).splitlines()[:3] == [
         "⏳ lane#2 · Waits for data",
         "Waiting since 2026-11-21 12:05 UTC.",
-        f"It waits for PVC {made}, which is made from {name}.",
+        f"Waiting for PVC {made}, which is being created from {name}.",
     ]
     assert keeping.fact(again, "From") == f"snapshot `{name}` of run `lane`"
     keeping.pass_time(minutes=5)
@@ -78,7 +78,10 @@ def test_a_run_goes_on_from_its_end(keeping: SnapshotRig) -> None:
     assert keeping.effects() == [
         "create jobs", "create volumesnapshots", MAKE, "create jobs", "create volumesnapshots",
     ]  # fmt: skip
-    assert keeping.notes(again)["restore"] == f"PVC `{made}` holds what {name} shows."
+    assert (
+        keeping.notes(again)["restore"]
+        == f"PVC `{made}` is ready. It holds the data of snapshot {name}."
+    )
 
 
 def test_lineage_is_told_both_ways(keeping: SnapshotRig) -> None:
@@ -161,8 +164,8 @@ def test_a_failed_restore_ends_the_run(keeping: SnapshotRig) -> None:
     keeping.pass_time(minutes=1)
     name, made = keeping.kept(first).name, keeping.made(again).claim_name
     why = (
-        f"PVC {made} was not made from {name}. The snapshot {name} that it was to be made from is"
-        " gone."
+        f"PVC {made} was not created from {name}. The snapshot {name} that it should be created"
+        " from no longer exists."
     )
     assert keeping.get(again).phase == Phase.FAILED
     assert keeping.notes(again)["ended"] == f"<@{ALICE}> lane#2 failed before it started. {why}"
@@ -271,7 +274,7 @@ def test_a_snapshot_not_ready_is_refused(keeping: SnapshotRig) -> None:
         keeping.pass_time(seconds=1)
     assert refused(keeping, "lane") == (
         f"{keeping.kept(run_id).name} cannot be restored: it is not ready, or is being deleted.",
-        "Its card says how it stands.",
+        "Its card shows its state.",
     )
 
 

@@ -41,7 +41,7 @@ def test_it_waits_for_copy_and_pvc(keeping: SnapshotRig) -> None:
     made, name = keeping.made(again).claim_name, keeping.kept(first).name
     assert keeping.get(again).reason == (
         "Waiting for chest-xray@v3: 0 % copied. "
-        f"It waits for PVC {made}, which is made from {name}."
+        f"Waiting for PVC {made}, which is being created from {name}."
     )
     keeping.pass_time(minutes=3)
     assert keeping.get(again).reason == "Waiting for chest-xray@v3: 0 % copied."

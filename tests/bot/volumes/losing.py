@@ -6,11 +6,11 @@ from bot.volumes.tables import MovedVolume
 from tests.bot.ground import START, Ground
 
 _AT = "/subscriptions/s/resourceGroups/g/providers/Microsoft.NetApp/netAppAccounts/a/capacityPools"
-WHY = "was moved to pool premium, and Trident does not know: it cannot be"
-UNBLOCK = "An admin tells Trident where it is: `/anf repair PVC`."
+WHY = "was moved to pool premium, and Trident does not have its new id: it cannot be"
+UNBLOCK = "An admin can tell Trident where it is: `/anf repair PVC`."
 STAYS = (
-    "Its volume was moved to pool premium, and Trident does not know: with the PVC gone the volume"
-    f" would stay, billed. {UNBLOCK}"
+    "Its volume was moved to pool premium, and Trident does not have its new id: deleting the"
+    f" PVC would leave the volume behind, billed. {UNBLOCK}"
 )
 
 
@@ -41,4 +41,5 @@ def find(ground: Ground) -> None:
 
 def said(name: str, doing: str) -> tuple[str, str]:
     """The refusal of what cannot be done."""
-    return f"The volume of PVC {name} {WHY} {doing} now. What runs on it goes on.", UNBLOCK
+    said = f"The volume of PVC {name} {WHY} {doing} now. Pods that use it keep running."
+    return said, UNBLOCK

@@ -102,7 +102,7 @@ def test_read_is_given_up_after_two_tries(arm: Arm, files: NetAppFiles) -> None:
         "Listing the NetApp accounts of the subscription: Azure cannot be reached"
         " (ServiceResponseError)."
     )
-    assert error.hint == "Try again in a minute; anf.endpoint says where it is looked for."
+    assert error.hint == "Try again in a minute. The address is set in anf.endpoint."
     assert arm.asked() == ["GET netAppAccounts", "GET netAppAccounts"]
 
 
@@ -112,7 +112,7 @@ def test_server_error_is_asked_about_once_more(arm: Arm, files: NetAppFiles) -> 
     arm.app.unavailable = 2
     error = refusal(files)
     assert error.message == (
-        "Listing the NetApp accounts of the subscription: Azure answers InternalServerError:"
+        "Listing the NetApp accounts of the subscription: Azure returned InternalServerError:"
         " The server encountered an internal error. Please retry the request."
     )
     assert (error.status, error.code) == (500, "InternalServerError")
@@ -122,10 +122,10 @@ def test_throttling_is_honoured_and_not_repeated(arm: Arm, files: NetAppFiles) -
     arm.app.too_many, arm.app.retry_after_seconds = 1, 42
     error = refusal(files)
     assert error.message == (
-        "Listing the NetApp accounts of the subscription: Azure answers TooManyRequests:"
+        "Listing the NetApp accounts of the subscription: Azure returned TooManyRequests:"
         " The request is being throttled."
     )
-    assert error.hint == "Azure is asked too often; try again in 42 s."
+    assert error.hint == "Azure rate-limited the bot. Try again in 42 s."
     assert (error.status, error.retry_after_seconds) == (429, 42)
     assert arm.asked() == ["GET netAppAccounts"]
 
@@ -134,10 +134,12 @@ def test_missing_permission_is_told_in_words(arm: Arm, files: NetAppFiles) -> No
     arm.app.routes.permissions.not_actions = ["Microsoft.NetApp/netAppAccounts/capacityPools/read"]
     error = refusal(files)
     assert error.message.startswith(
-        f"Listing the capacity pools of account {ACCOUNT}: Azure answers AuthorizationFailed: The"
+        f"Listing the capacity pools of account {ACCOUNT}: Azure returned AuthorizationFailed: The"
     )
     assert "'Microsoft.NetApp/netAppAccounts/capacityPools/read'" in error.message
-    assert error.hint == "A platform admin gives the bot's Azure identity the role of docs/anf.md."
+    assert error.hint == (
+        "A platform admin has to give the bot's Azure identity the role in docs/anf.md."
+    )
     assert error.status == 403
 
 
@@ -146,14 +148,14 @@ def test_rotated_tokens_are_told_as_identity(arm: Arm, files: NetAppFiles) -> No
     arm.app.revoke_tokens()
     error = refusal(files)
     assert "InvalidAuthenticationToken: The access token is invalid." in error.message
-    assert error.hint.startswith("A platform admin checks the bot's Azure identity: AZURE_")
+    assert error.hint.startswith("A platform admin has to check the bot's Azure identity: AZURE_")
 
 
 def test_bot_without_identity_is_told_so(arm: Arm, files: NetAppFiles) -> None:
     arm.app.identity_header = "another"
     error = refusal(files)
     assert error.message == (
-        "Listing the NetApp accounts of the subscription: the bot has no Azure identity that works."
+        "Listing the NetApp accounts of the subscription: the bot has no working Azure identity."
     )
     assert "docs/anf.md" in error.hint
     assert arm.asked() == []
@@ -163,7 +165,7 @@ def test_reading_ends_at_its_deadline(arm: Arm, files: NetAppFiles) -> None:
     seconds = iter((0.0, 1.0, 26.0))
     with pytest.raises(StorageError) as caught:
         files.estate(Deadline(25, lambda: next(seconds)))
-    assert caught.value.message == "Asking Azure took longer than 25 s and was given up."
+    assert caught.value.message == "Azure took longer than 25 s. The request was cancelled."
     assert arm.asked() == ["GET netAppAccounts", "GET capacityPools"]
 
 
@@ -174,4 +176,4 @@ def test_new_settings_count_at_once(arm: Arm, identity: None) -> None:  # noqa: 
         known[0] = known[0].model_copy(update={"anf": None})
         with pytest.raises(ConflictError) as caught:
             list(files.pools(forever()))
-    assert caught.value.message == "Azure NetApp Files is not set up here."
+    assert caught.value.message == "Azure NetApp Files is not configured."

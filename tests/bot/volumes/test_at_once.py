@@ -59,7 +59,7 @@ def test_two_people_at_once_get_one_growth(growing: Growing) -> None:
 
     said = together(growing.database, of(erin), of(carol))
     (row,) = growing.do(lambda session: session.exec(select(Growth)).all())
-    refused = f"<@{row.person}> asked for lane-data to grow to 2 TiB already."
+    refused = f"<@{row.person}> already requested growth of lane-data to 2 TiB."
     assert sorted(said) == sorted([row.id, refused])
     assert (row.person == ERIN) == (said[0] == row.id)
 
@@ -74,5 +74,5 @@ def test_two_clicks_at_once_get_one_repair(shop: Workshop) -> None:
 
     said = together(shop.database, asks, asks)
     row = shop.only()
-    refused = f"<@{row.person}> asked for the repair of lane-data already."
+    refused = f"<@{row.person}> already requested the repair of lane-data."
     assert sorted(said) == sorted([row.id, refused])

@@ -13,7 +13,7 @@ from tests.bot.volumes.rig import Rig
 from tests.bot.volumes.settings import settings_for
 
 READ = "Microsoft.NetApp/netAppAccounts/capacityPools/volumes/read"
-ROLE = "Give the bot's Azure identity the role of docs/anf.md, for that resource group."
+ROLE = "Give the bot's Azure identity the role in docs/anf.md for that resource group."
 
 
 def test_all_is_well_where_all_is_granted(files: NetAppFiles) -> None:
@@ -49,7 +49,7 @@ def test_refusal_to_list_is_told(arm: Arm, files: NetAppFiles) -> None:
     assert [each.state for each in found] == ["failed"]
     assert "'Microsoft.NetApp/netAppAccounts/read'" in found[0].says
     assert found[0].remedy == (
-        "A platform admin gives the bot's Azure identity the role of docs/anf.md."
+        "A platform admin has to give the bot's Azure identity the role in docs/anf.md."
     )
 
 
@@ -59,8 +59,8 @@ def test_subscription_without_pools_is_a_warning(arm: Arm, files: NetAppFiles) -
         Finding(
             "azure netapp files",
             "warning",
-            "there is no capacity pool that the bot may see",
-            "Name the accounts in anf.accounts, or make a capacity pool.",
+            "the bot can see no capacity pools",
+            "Name the accounts in anf.accounts, or create a capacity pool.",
         )
     ]
 
@@ -86,7 +86,7 @@ def test_one_role_can_give_what_another_withholds() -> None:
 
 
 def test_records_that_can_be_read_are_told(rig: Rig) -> None:
-    says = "what it keeps of moved volumes can be read and repaired"
+    says = "its records of moved volumes can be read and repaired"
     told = Finding("cluster default trident", "ok", says)
     assert list(records(rig.policy, rig.cluster)) == [told]
 
@@ -110,7 +110,7 @@ def test_records_matter_only_with_azure(rig: Rig) -> None:
 def test_growing_needs_pvcs_that_it_may_patch(rig: Rig, arm: Arm) -> None:
     policy = settings_for(arm, changes={})
     about = "cluster default growing PVCs"
-    told = Finding(about, "ok", "the bot may, in each team's namespace")
+    told = Finding(about, "ok", "allowed in each team's namespace")
     assert list(records(policy, rig.cluster))[1:] == [told]
     rig.world.forbid("patch", "persistentvolumeclaims")
     assert list(records(policy, rig.cluster))[1:] == [

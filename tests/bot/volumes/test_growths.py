@@ -29,12 +29,12 @@ def refusal(growing: Growing, size: str = "2Ti", claim: str = CLAIM) -> tuple[st
 
 def test_what_it_does_is_said_first(growing: Growing) -> None:
     assert [" ".join(each.split()) for each in growing.offer().splitlines()] == [
-        "lane-data to 2 TiB?",
-        "This is for good: PVCs do not shrink.",
+        "Grow lane-data to 2 TiB?",
+        "This is permanent: PVCs cannot shrink.",
         "Size 1 TiB → 2 TiB",
-        "Pool standard: 2 TiB free then",
+        "Pool standard: 2 TiB free afterwards",
         "Throughput 16.4 MiB/s → about 32.8 MiB/s",
-        "Bill 153.60 more a month of what the pool costs anyway",
+        "Cost 153.60 a month more of what the pool already costs",
         "[Grow it]",
     ]
     assert growing.effects() == []
@@ -46,7 +46,7 @@ def test_foreign_claims_do_not_grow(growing: Growing) -> None:
     growing.look()
     assert refusal(growing) == (
         "PVC lane-data shows the cache of a dataset, which many share.",
-        "Name a PVC of the team's own: `/anf volumes` shows them.",
+        "Name one of the team's own PVCs: `/anf volumes` lists them.",
     )
 
 
@@ -83,11 +83,11 @@ def test_every_step_outlives_a_restart(growing: Growing) -> None:
 
 @ON_BOTH
 def test_growth_above_the_threshold_is_approved(growing: Growing) -> None:
-    assert "Somebody else of the approvers has to approve it." in growing.offer("3Ti")
+    assert "An approver other than you has to approve it." in growing.offer("3Ti")
     row_id = growing.grow("3Ti")
     growing.later(minutes=1)
     assert (growing.growth(row_id).phase, growing.effects()) == (Phase.ASKED, [])
-    assert "@U0CAROL can decide it." in growing.card_of(row_id, APPROVE)
+    assert "@U0CAROL can decide." in growing.card_of(row_id, APPROVE)
     growing.say(row_id)
     growing.later(minutes=1)
     assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 3 * TIB)
@@ -101,7 +101,7 @@ def test_denied_growth_asks_for_nothing(growing: Growing) -> None:
     growing.later(minutes=1)
     assert (growing.growth(row_id).phase, growing.effects()) == (Phase.DENIED, [])
     assert growing.notes(row_id) == {
-        "ended": f"<@{ERIN}> more room for `lane-data` was denied. Nothing was changed."
+        "ended": f"<@{ERIN}> The growth of `lane-data` was denied. Nothing was changed."
     }
 
 
@@ -122,8 +122,8 @@ def test_approver_who_lost_the_right_is_asked_anew(growing: Growing) -> None:
 
 def test_full_pool_refuses_before_and_at_the_act(growing: Growing) -> None:
     assert refusal(growing, "8Ti") == (
-        "Pool standard has 3 TiB free, and lane-data would take 7 TiB more.",
-        "Ask for less, or have an admin make the pool larger in Azure.",
+        "Pool standard has 3 TiB free, but lane-data needs 7 TiB more.",
+        "Ask for less, or ask an admin to grow the pool in Azure.",
     )
     row_id = growing.grow("3Ti")
     growing.later(minutes=1)
@@ -133,25 +133,25 @@ def test_full_pool_refuses_before_and_at_the_act(growing: Growing) -> None:
     row = growing.growth(row_id)
     assert (row.phase, row.reason, growing.effects()) == (
         Phase.FAILED,
-        "Pool standard has 1 TiB free, and lane-data would take 2 TiB more.",
+        "Pool standard has 1 TiB free, but lane-data needs 2 TiB more.",
         [],
     )
 
 
 def test_what_cannot_grow_is_refused_with_reasons(growing: Growing) -> None:
     assert refusal(growing, "1Ti") == (
-        "PVC lane-data has 1 TiB, and PVCs do not shrink.",
-        "Ask for more, as `/anf grow lane-data 2Ti`.",
+        "PVC lane-data has 1 TiB, and PVCs cannot shrink.",
+        "Ask for more, for example `/anf grow lane-data 2Ti`.",
     )
     models = growing.arm.estate.add_volume(growing.arm.premium, "models", TIB)
     export(growing.world, models, "models", Wanted("team-a", "models", 1024))
     assert refusal(growing, claim="models")[0] == (
-        "The PV of PVC models was written by hand, and Kubernetes does not grow those."
+        "The PV of PVC models was created manually. Kubernetes cannot grow such PVs."
     )
     with pytest.raises(ConflictError):
         growing.offer(claim="imagenet")
     growing.world.patch("storageclasses", "azurenetappfiles", {"allowVolumeExpansion": False})
-    assert refusal(growing)[0] == "Storage class azurenetappfiles does not let PVCs grow."
+    assert refusal(growing)[0] == "Storage class azurenetappfiles does not allow PVCs to grow."
 
 
 def test_lost_volume_does_not_grow(growing: Growing) -> None:
@@ -166,7 +166,7 @@ def test_lost_volume_does_not_grow(growing: Growing) -> None:
 
 def test_two_who_ask_get_one_growth(growing: Growing) -> None:
     growing.grow("3Ti")
-    assert refusal(growing)[0] == f"<@{ERIN}> asked for lane-data to grow to 3 TiB already."
+    assert refusal(growing)[0] == f"<@{ERIN}> already requested growth of lane-data to 3 TiB."
 
 
 def test_quota_of_the_namespace_is_said_in_words(growing: Growing) -> None:
@@ -196,21 +196,21 @@ def test_growth_that_never_comes_ends_with_words(growing: Growing) -> None:
     growing.world.inside.claims.growers["csi.trident.netapp.io"] = lambda _name, _size: "no room"
     row_id = growing.grow()
     growing.later(minutes=2)
-    assert "Kubernetes says: ControllerResizeError: no room" in growing.card_of(row_id)
+    assert "Kubernetes reports: ControllerResizeError: no room" in growing.card_of(row_id)
     growing.outside.clock.moment += timedelta(hours=25)
     growing.later(minutes=1)
     row = growing.growth(row_id)
     assert (row.phase, row.reason) == (
         Phase.FAILED, "It did not grow within 1d. ControllerResizeError: no room",
     )  # fmt: skip
-    assert row.unblock.startswith("The PVC goes on asking for 2 TiB, which nobody can take back.")
+    assert row.unblock.startswith("The PVC keeps requesting 2 TiB, which cannot be undone.")
 
 
 def test_without_changes_nothing_grows(growing: Growing) -> None:
     told = growing.policy.model_dump()
     told["anf"]["changes"] = None
     growing.policy = type(growing.policy).model_validate(told)
-    assert refusal(growing)[0] == "Volumes are not changed by the bot here."
+    assert refusal(growing)[0] == "Changing volumes is not enabled."
 
 
 def test_more_than_azure_makes_is_refused(growing: Growing) -> None:

@@ -74,7 +74,7 @@ def test_volume_without_a_record_counts_as_stale(rig: Rig) -> None:
     rig.look_at_azure()
     found = rig.moved()
     assert found is not None
-    assert found.unread == f"Trident keeps no TridentVolume {rig.pv} in namespace trident."
+    assert found.unread == f"Trident has no TridentVolume {rig.pv} in namespace trident."
 
 
 def test_record_that_was_right_outlives_an_outage(rig: Rig) -> None:
@@ -144,6 +144,6 @@ def test_what_needs_trident_is_refused_in_words(rig: Rig) -> None:
     with pytest.raises(ConflictError) as caught:
         rig.do(lambda s: refuse_stale(s, PLACE, "snapshotted"))
     assert caught.value.message == (
-        "The volume of PVC lane-data was moved to pool premium, and Trident does not know: it"
-        " cannot be snapshotted now. What runs on it goes on."
+        "The volume of PVC lane-data was moved to pool premium, and Trident does not have its new"
+        " id: it cannot be snapshotted now. Pods that use it keep running."
     )

@@ -65,7 +65,7 @@ def test_cluster_that_was_not_read_is_not_empty(
     ):
         with pytest.raises(ClusterError) as caught:
             act()
-        assert caught.value.message == "The PVCs of cluster default were not read yet."
+        assert caught.value.message == "The PVCs of cluster default have not been read yet."
     assert arm.asked() == []
 
 

@@ -42,7 +42,7 @@ def test_approved_repair_tells_trident(shop: Workshop) -> None:
     assert shop.effects() == ["patch tridentvolumes", "patch deployments"]
     assert shop.asked_anew == [(ERIN,)]
     assert shop.notes(row_id) == {
-        "ended": f"<@{CAROL}> Trident knows again where the volume of `lane-data` is."
+        "ended": f"<@{CAROL}> Trident's record of `lane-data` is repaired."
     }
     lines = shop.do(lambda session: lines_about(session, row_id))
     assert [(each.verb, each.person) for each in lines] == [
@@ -107,7 +107,7 @@ def test_denied_repair_changes_nothing(shop: Workshop) -> None:
     shop.later(minutes=1)
     assert (shop.found(row_id).phase, shop.effects()) == (Phase.DENIED, [])
     assert shop.notes(row_id) == {
-        "ended": f"<@{CAROL}> the repair of `lane-data` was denied. Nothing was changed."
+        "ended": f"<@{CAROL}> The repair of `lane-data` was denied. Nothing was changed."
     }
 
 
@@ -131,7 +131,7 @@ def test_volume_that_moved_on_fails_with_nothing_done(shop: Workshop) -> None:
     shop.later(minutes=1)
     row = shop.found(row_id)
     assert (row.phase, row.reason, row.stands) == (
-        Phase.FAILED, "Azure has the volume somewhere else by now.", "Nothing was changed.",
+        Phase.FAILED, "The volume is now somewhere else in Azure.", "Nothing was changed.",
     )  # fmt: skip
     assert shop.effects() == []
 
@@ -141,7 +141,9 @@ def test_other_id_in_the_record_is_left_alone(shop: Workshop) -> None:
     shop.set_record("/somebody/else")
     shop.later(minutes=1)
     row = shop.found(row_id)
-    assert row.reason == "Somebody has written another id into Trident's record: /somebody/else."
+    assert row.reason == (
+        "Trident's record was changed outside Quartermaster to id /somebody/else."
+    )
     assert (shop.record(), shop.effects()) == ("/somebody/else", [])
 
 
@@ -170,8 +172,8 @@ def test_trident_that_writes_the_old_id_back(shop: Workshop) -> None:
 
 
 NOT_STARTED = (
-    "TridentVolume PV names where the volume is, but Trident was not started anew, and goes on with"
-    " what it knew. Start it: `kubectl -n trident rollout restart deployment/trident-controller`."
+    "TridentVolume PV has the new id of the volume, but Trident was not restarted and still uses"
+    " the old id. Restart it: `kubectl -n trident rollout restart deployment/trident-controller`."
 )
 
 
@@ -195,8 +197,8 @@ def test_controller_that_stays_away_is_told(shop: Workshop) -> None:
     shop.later(minutes=30)
     row = shop.found(row_id)
     assert row.phase == Phase.FAILED
-    assert row.reason.startswith("Trident's controller does not come back.")
-    assert "Until it is back nothing is mounted or made on Trident." in row.stands
+    assert row.reason.startswith("Trident's controller did not become ready.")
+    assert "Until it is ready, no Trident volume is mounted or created." in row.stands
     assert "rollout undo deployment/trident-controller" in row.unblock
 
 
@@ -205,7 +207,7 @@ def test_two_who_ask_get_one_repair(shop: Workshop) -> None:
     shop.ask(plan)
     with pytest.raises(ConflictError) as caught:
         shop.ask(plan)
-    assert caught.value.message == f"<@{CAROL}> asked for the repair of lane-data already."
+    assert caught.value.message == f"<@{CAROL}> already requested the repair of lane-data."
 
 
 def test_what_needs_no_repair_is_refused(shop: Workshop) -> None:
@@ -213,13 +215,13 @@ def test_what_needs_no_repair_is_refused(shop: Workshop) -> None:
     with pytest.raises(ConflictError) as caught:
         shop.plan()
     assert caught.value.message == (
-        "Trident's record of PVC lane-data names where it is: there is nothing to repair."
+        "Trident's record of PVC lane-data is correct. There is nothing to repair."
     )
     shop.volume.pool = shop.arm.standard
     with pytest.raises(ConflictError) as caught:
         shop.plan()
     assert caught.value.message == (
-        "The volume of PVC lane-data is where its PV says: there is nothing to repair."
+        "The volume of PVC lane-data is where its PV says. There is nothing to repair."
     )
 
 
@@ -228,8 +230,8 @@ def test_card_shows_both_writes_to_deciders(shop: Workshop) -> None:
     told = shop.shown(row_id, APPROVE)
     assert f"    - {old}\n    + {shop.place}" in told
     assert f"Deployment {HOME}/{CONTROLLER}, as kubectl rollout restart does:" in told
-    assert f"@{ERIN} can decide it." in told
-    assert "can decide it" not in shop.shown(row_id)
+    assert f"@{ERIN} can decide." in told
+    assert "can decide" not in shop.shown(row_id)
 
 
 def test_rollout_long_after_the_first_is_not_late(shop: Workshop) -> None:

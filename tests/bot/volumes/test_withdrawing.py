@@ -29,10 +29,10 @@ def test_withdrawn_growth_asks_for_nothing(growing: Growing) -> None:
     growing.later(days=2)
     assert (growing.growth(row_id).phase, growing.effects()) == (Grown.WITHDRAWN, [])
     assert growing.notes(row_id) == {
-        "ended": f"<@{ERIN}> more room for `lane-data` was withdrawn. Nothing was changed."
+        "ended": f"<@{ERIN}> The growth of `lane-data` was withdrawn. Nothing was changed."
     }
     card = growing.card_of(row_id, APPROVE).splitlines()
-    assert card[:2] == ["⏹️ lane-data to 3 TiB · withdrawn", "Void: it was withdrawn."]
+    assert card[:2] == ["⏹️ Grow lane-data to 3 TiB · Withdrawn", "Void: it was withdrawn."]
     assert f"  Withdrawn by  @{ERIN}" in card
     assert not card[-1].endswith("[Deny]")
     lines = growing.do(lambda session: lines_about(session, row_id))
@@ -61,7 +61,7 @@ def test_growth_that_has_begun_goes_on(growing: Growing) -> None:
     growing.until(lambda: not growing.growth(row_id).is_waiting)
     with pytest.raises(ConflictError) as caught:
         growing.take_back(row_id)
-    assert caught.value.message == "The growth of lane-data has begun already."
+    assert caught.value.message == "The growth of lane-data has already started."
     growing.later(minutes=1)
     assert growing.growth(row_id).phase == Grown.DONE
 
@@ -74,13 +74,13 @@ def test_withdrawn_repair_writes_nothing(shop: Workshop) -> None:
     shop.later(days=2)
     assert (shop.found(row_id).phase, shop.effects()) == (Repaired.WITHDRAWN, [])
     assert shop.notes(row_id) == {
-        "ended": f"<@{CAROL}> the repair of `lane-data` was withdrawn. Nothing was changed."
+        "ended": f"<@{CAROL}> The repair of `lane-data` was withdrawn. Nothing was changed."
     }
     with pytest.raises(ConflictError):
         shop.decide(row_id)
     with pytest.raises(ConflictError) as caught:
         shop.withdraw(row_id)
-    assert caught.value.message == "The repair of lane-data has ended already."
+    assert caught.value.message == "The repair of lane-data has already ended."
     assert shop.ask() != row_id
 
 

@@ -22,10 +22,10 @@ def test_automatic_qos_behind_trident_is_refused(boosting: Boosting) -> None:
     boosting.arm.tuned.qos = "Auto"
     boosting.look_at_azure()
     assert refusal(boosting) == (
-        "Pool tuned has automatic QoS, so that only a move to another pool would make the volume"
-        " faster. That gives it another Azure id, of which Trident, which made it, would not"
-        " learn. Without --boost it is filled at the throughput that it has. Volumes in pools with"
-        " manual QoS can be boosted."
+        "Pool tuned has automatic QoS, so only a move to another pool would make the volume"
+        " faster. A move changes its Azure id, and Trident, which created it, would not learn"
+        " the new id. Without --boost it is filled at its current throughput. Volumes in pools"
+        " with manual QoS can be boosted."
     )
     assert isinstance(boosting.ask(ERIN), Offer)
 
@@ -35,9 +35,9 @@ def test_pool_without_throughput_boosts_nothing(boosting: Boosting) -> None:
     other.own_throughput = 130
     boosting.look_at_azure()
     assert refusal(boosting) == (
-        "Pool tuned has no throughput left for a boost: 1.1 MiB/s for this volume, of 131.1 MiB/s."
-        " Without --boost it is filled at the throughput that it has. `/anf pools` shows what"
-        " pools have."
+        "Pool tuned has no throughput left for a boost: 1.1 MiB/s for this volume, of 131.1"
+        " MiB/s. Without --boost it is filled at its current throughput. `/anf pools` shows the"
+        " throughput of pools."
     )
 
 
@@ -47,9 +47,9 @@ def test_volumes_of_other_drivers_are_refused(boosting: Boosting) -> None:
     told["datasets"] |= {"classes": classes, "default_class": "standard"}
     boosting.has(Settings.model_validate(told))
     assert refusal(boosting) == (
-        "Volumes of storage class standard are made by csi.playground, so they are not known to be"
-        " volumes of Azure NetApp Files, and cannot be boosted. Leave out --boost, or take a class"
-        " of Trident's with --class."
+        "Volumes of storage class standard are created by csi.playground. Whether they are on"
+        " Azure NetApp Files is unknown, so they cannot be boosted. Omit --boost, or choose a"
+        " Trident class with --class."
     )
 
 
@@ -58,18 +58,18 @@ def test_nothing_is_boosted_that_is_not_set_up(boosting: Boosting) -> None:
     anf = {key: value for key, value in told["anf"].items() if key != "changes"}
     boosting.policy = Settings.model_validate(told | {"anf": anf})
     assert refusal(boosting).startswith(
-        "Levels and throughput are not changed by the bot here, so nothing can be boosted."
+        "Changing levels and throughput is not enabled, so nothing can be boosted."
     )
     boosting.policy = Settings.model_validate({k: v for k, v in told.items() if k != "anf"})
-    assert refusal(boosting).startswith("Azure NetApp Files is not set up here.")
+    assert refusal(boosting).startswith("Azure NetApp Files is not configured.")
 
 
 def test_pools_that_nobody_saw_boost_nothing(boosting: Boosting) -> None:
     boosting.outside.clock.moment += timedelta(hours=2)
     assert refusal(boosting) == (
-        "Which capacity pool the volumes of storage class azurenetappfiles are in is not known, so"
-        " nothing can be boosted there. A platform admin names it in anf.classes of"
-        " quartermaster.yaml; Azure is looked at every ten minutes."
+        "The capacity pool of storage class azurenetappfiles is unknown, so its volumes cannot"
+        " be boosted. A platform admin can name it in anf.classes in quartermaster.yaml. Azure"
+        " is checked every ten minutes."
     )
 
 

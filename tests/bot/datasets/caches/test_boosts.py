@@ -41,7 +41,7 @@ def test_question_says_what_a_boost_does(boosting: Boosting) -> None:
             " without it 16h 29m at best, at the throughput of the volume"
         ),
         "  Boost       4 MiB/s → about 67 MiB/s (pool tuned) until it is filled, then put back",
-        "  Bill        as before: no pool changes its size",
+        "  Bill        unchanged: no pool changes its size",
         "  Teams       team-a",
         "  Kept        1d after its last use",
         "  [Cache it]",
@@ -58,19 +58,19 @@ def test_boost_lasts_as_long_as_the_fill(boosting: Boosting) -> None:
     assert boosting.change_card(cache_id).splitlines() == [
         (
             f"✅ datasets/{boosting.found(cache_id).claim_name} to 73 MiB/s for the fill of"
-            " chest-xray@v3 · in force"
+            " chest-xray@v3 · Active"
         ),
-        "  Throughput  16 MiB/s → 73 MiB/s",
-        "  Bill        as before: no pool changes its size",
-        "  Until       chest-xray@v3 is filled, or is not to be any more",
-        "  Asked by    Erin in #C0TEAMA",
-        "  [Put back now]",
+        "  Throughput    16 MiB/s → 73 MiB/s",
+        "  Cost          unchanged: no pool changes its size",
+        "  Until         chest-xray@v3 is filled, or no longer has to be",
+        "  Requested by  Erin in #C0TEAMA",
+        "  [Revert now]",
         f"Change `{boosting.change(cache_id).number}`",
     ]
     boosting.pass_time(minutes=15)
     assert boosting.found(cache_id).phase == Phase.READY
     assert mibps(boosting) == 16
-    assert boosting.boost_told(cache_id) == "16 MiB/s → 73 MiB/s while it was filled; put back."
+    assert boosting.boost_told(cache_id) == "16 MiB/s → 73 MiB/s while it was filled; reverted."
     assert boosting.change(cache_id).phase == Change.RETURNED
     assert boosting.asked_of_azure() == [SET, SET]
 
@@ -136,11 +136,11 @@ def test_fill_waits_for_no_approval(boosting: Boosting) -> None:
     cache_id = boosting.boost()
     boosting.pass_time(minutes=10)
     assert boosting.found(cache_id).phase == Phase.READY
-    assert boosting.boost_told(cache_id) == "none. The fill had ended before it began."
+    assert boosting.boost_told(cache_id) == "none. The fill ended before the boost started."
     assert boosting.change_card(cache_id).splitlines()[:2] == [
         (
             f"⏹️ datasets/{boosting.found(cache_id).claim_name} to 73 MiB/s for the fill of"
-            " chest-xray@v3 · withdrawn"
+            " chest-xray@v3 · Withdrawn"
         ),
         "Void: what it was for has ended.",
     ]
@@ -152,7 +152,7 @@ def test_approved_boost_begins_amid_the_fill(boosting: Boosting) -> None:
     boosting.fills(seconds=1000)
     cache_id = boosting.boost()
     boosting.pass_time(minutes=5)
-    assert boosting.boost_told(cache_id) == "waits for approval: 16 MiB/s → 73 MiB/s"
+    assert boosting.boost_told(cache_id) == "waiting for approval: 16 MiB/s → 73 MiB/s"
     boosting.vote(cache_id)
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
@@ -182,10 +182,10 @@ def test_boosted_volume_is_not_changed_by_hand(boosting: Boosting) -> None:
         boosting.do(lambda session: boosting.changes.check(session, asked, of))
     assert (caught.value.message, caught.value.hint) == (
         (
-            f"<@U0ERIN> has this volume boosted: {of.claim.name} to 73 MiB/s for the fill of"
-            " chest-xray@v3. It is put back when that fill has ended."
+            f"<@U0ERIN> requested a boost of this volume: {of.claim.name} to 73 MiB/s for the"
+            " fill of chest-xray@v3. It is reverted when that fill has ended."
         ),
-        "Ask again then. Its card in <#C0TEAMA> follows it, and can end it before.",
+        "Request it again then. The card in <#C0TEAMA> can end the boost earlier.",
     )
     row = boosting.change(cache_id)
     by = boosting.caller(ERIN)
@@ -227,7 +227,7 @@ def test_change_by_hand_stands_against_a_boost(boosting: Boosting) -> None:
     boosting.offer()
     boosting.pass_time(minutes=1)
     assert boosting.boost_told(cache_id).startswith(
-        "none. @U0ERIN asked for another change of this volume:"
+        "none. @U0ERIN requested another change of this volume:"
     )
     boosting.pass_time(minutes=5)
     assert mibps(boosting) == 100

@@ -45,7 +45,7 @@ def test_move_is_offered_where_it_is_harmless(boosting: Boosting) -> None:
     assert "  Boost       4.1 MiB/s → about 32.9 MiB/s (Ultra, pool ultra) until it is filled," in (
         "\n".join(told)
     )
-    assert "  Bill        as before: no pool changes its size" in told
+    assert "  Bill        unchanged: no pool changes its size" in told
 
 
 def test_moved_volume_goes_back_after_the_wait(boosting: Boosting) -> None:
@@ -55,7 +55,7 @@ def test_moved_volume_goes_back_after_the_wait(boosting: Boosting) -> None:
     boosting.pass_time(minutes=10)
     assert volume.pool is boosting.arm.ultra
     assert boosting.boost_told(cache_id).startswith(
-        "8.2 MiB/s → 65.5 MiB/s on Ultra until it is filled, and until Azure lets it go down:"
+        "8.2 MiB/s → 65.5 MiB/s on Ultra until it is filled and Azure allows a lower level:"
     )
     boosting.pass_time(hours=1)
     assert boosting.found(cache_id).phase == Phase.READY

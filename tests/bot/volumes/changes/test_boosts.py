@@ -70,7 +70,7 @@ def test_boost_that_costs_is_approved_first(rig: Rig) -> None:
     row_id = begun(rig, "data", growth_bytes=1024 * GIB)
     rig.pass_time(minutes=2)
     assert told(rig, row_id) == (
-        "waits for approval: 16.4 MiB/s → 65.5 MiB/s on Premium, 296.96 more a month"
+        "waiting for approval: 16.4 MiB/s → 65.5 MiB/s on Premium, 296.96 more a month"
     )
     rig.vote(row_id)
     rig.pass_time(minutes=3)
@@ -105,7 +105,7 @@ def test_approver_who_left_boosts_nothing(rig: Rig) -> None:
     ends(rig)
     rig.pass_time(minutes=2)
     assert rig.row(row_id).phase == Phase.WITHDRAWN
-    assert told(rig, row_id) == "none. The fill had ended before it began."
+    assert told(rig, row_id) == "none. The fill ended before the boost started."
 
 
 def test_boosted_volume_has_no_second_change(rig: Rig) -> None:
@@ -115,6 +115,6 @@ def test_boosted_volume_has_no_second_change(rig: Rig) -> None:
     with pytest.raises(ConflictError) as caught:
         rig.begin(level("data", "Premium"))
     assert caught.value.message == (
-        f"<@{ERIN}> has this volume boosted: data to Ultra (pool ultra) for the fill of"
-        " chest-xray@v3. It is put back when that fill has ended."
+        f"<@{ERIN}> requested a boost of this volume: data to Ultra (pool ultra) for the fill of"
+        " chest-xray@v3. It is reverted when that fill has ended."
     )

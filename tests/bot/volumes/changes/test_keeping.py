@@ -35,21 +35,21 @@ def test_run_at_the_end_keeps_the_level(rig: Rig) -> None:
     rig.pass_time(hours=31)
     assert data.pool is rig.arm.premium
     assert rig.card(row_id).splitlines() == [
-        "✅ team-a/data to Premium (pool premium) · in force",
-        "  From        Standard, pool standard",
-        "  To          Premium, pool premium",
-        "  Throughput  16.4 MiB/s → 65.5 MiB/s",
-        "  Bill        as before: no pool changes its size",
-        "  Until       2026-11-22 18:00 UTC",
-        "  Put back    after run 1 of team-a, 2026-12-22 18:00 UTC at the latest",
-        "  Asked by    Erin in #C0TEAMA",
-        "  [Put back now]",
+        "✅ team-a/data to Premium (pool premium) · Active",
+        "  From          Standard, pool standard",
+        "  To            Premium, pool premium",
+        "  Throughput    16.4 MiB/s → 65.5 MiB/s",
+        "  Cost          unchanged: no pool changes its size",
+        "  Until         2026-11-22 18:00 UTC",
+        "  Reverts       after run 1 of team-a, 2026-12-22 18:00 UTC at the latest",
+        "  Requested by  Erin in #C0TEAMA",
+        "  [Revert now]",
         f"Change `{row_id[-6:]}`",
     ]
     until = rig.row(row_id).kept_until
     assert until is not None
     assert rig.notes(row_id)["kept"] == (
-        f"<@{ERIN}> `data` stays as it is for now, for run 1 of team-a. It is put back after that,"
+        f"<@{ERIN}> `data` stays as it is for run 1 of team-a. It is reverted after that,"
         f" {when(until)} at the latest."
     )
     leaves(rig, LANE)
@@ -139,7 +139,7 @@ def test_question_tells_of_uses_and_fills(rig: Rig) -> None:
     fills = [Fill("chest-xray@v3", 100 * GIB)]
     told = as_text(question(asked, plan, anf, fills)).splitlines()
     assert " ".join(told[2:4]) == (
-        "chest-xray@v3 is being filled on it: 100 GiB are missing, which takes at least 1h 44m"
-        " now, and 26m 2s then. The fill goes on meanwhile. Where a run or a fill uses the volume"
-        " at that time, it is put back once that has ended, 30d later at most."
+        "chest-xray@v3 is being filled on it: 100 GiB is left, which takes at least 1h 44m now"
+        " and 26m 2s afterwards. The fill continues. If a run or a fill uses the volume at that"
+        " time, it is reverted when that ends, at most 30d later."
     )

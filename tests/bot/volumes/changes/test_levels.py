@@ -25,15 +25,15 @@ def test_move_into_a_pool_with_room(rig: Rig) -> None:
     assert rig.question(level("data", "Premium")).splitlines() == [
         "data: Premium?",
         (
-            "Whoever mounts the volume goes on meanwhile. Filling all of its 1 TiB takes at least"
-            " 17h 46m now, and 4h 26m then."
+            "Pods that mount the volume keep running. Filling all of its 1 TiB takes at least"
+            " 17h 46m now and 4h 26m afterwards."
         ),
-        "Pool standard stays as large, and is billed as before; --shrink makes it smaller.",
-        "  Now         Standard, pool standard",
-        "  Then        Premium, pool premium",
+        "Pool standard keeps its size and its cost; --shrink makes it smaller.",
+        "  From        Standard, pool standard",
+        "  To          Premium, pool premium",
         "  Throughput  16.4 MiB/s → about 65.5 MiB/s",
-        "  Bill        as before: no pool changes its size",
-        "  [Do it]",
+        "  Cost        unchanged: no pool changes its size",
+        "  [Apply]",
     ]
     row_id = rig.ask(level("data", "Premium"))
     rig.pass_time(minutes=1)
@@ -52,23 +52,23 @@ def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
     asked = level("data", "Premium", pool="premium", is_shrinking=True, seconds=36 * HOUR)
     assert rig.question(asked).splitlines()[1:3] == [
         "Pool premium grows from 2 TiB to 3 TiB first.",
-        "Pool standard is made smaller afterwards: from 4 TiB to 3 TiB.",
+        "Pool standard then shrinks from 4 TiB to 3 TiB.",
     ]
     row_id = rig.ask(asked, reason="deadline")
     rig.pass_time(hours=1)
     assert rig.effects() == []
     assert rig.card(row_id, APPROVE).splitlines() == [
-        "⏳ team-a/data to Premium (pool premium) · waits for approval",
+        "⏳ team-a/data to Premium (pool premium) · Waiting for approval",
         "Waiting for 1 approval until 2026-11-22 12:00 UTC.",
-        "@U0BOB or @U0CAROL can decide it.",
-        "  From         Standard, pool standard",
-        "  To           Premium, pool premium",
-        "  Throughput   16.4 MiB/s → about 65.5 MiB/s",
-        "  Bill         143.36 more a month",
-        "  Target pool  premium: 2 TiB → 3 TiB",
-        "  Source pool  standard: to 3 TiB",
-        "  Until        1d 12h after it takes effect; later where a run uses it then",
-        "  Asked by     Erin in #C0TEAMA",
+        "@U0BOB or @U0CAROL can decide.",
+        "  From          Standard, pool standard",
+        "  To            Premium, pool premium",
+        "  Throughput    16.4 MiB/s → about 65.5 MiB/s",
+        "  Cost          143.36 more a month",
+        "  Target pool   premium: 2 TiB → 3 TiB",
+        "  Source pool   standard: to 3 TiB",
+        "  Until         1d 12h after it takes effect, or later if a run uses it then",
+        "  Requested by  Erin in #C0TEAMA",
         "  [Approve] [Deny]",
         f"Change `{row_id[-6:]}`",
     ]
@@ -88,13 +88,13 @@ def test_way_down_waits_as_azure_does(rig: Rig) -> None:
     data = rig.volume("data", rig.arm.standard)
     asked = level("data", "Premium", seconds=HOUR)
     assert (
-        "Azure lets a volume go down 1d after it went up, not sooner: it is put back after 1d."
-        in rig.question(asked)
+        "Azure allows a lower level no sooner than 1d after a volume went up: it is reverted"
+        " after 1d." in rig.question(asked)
     )
     row_id = rig.ask(asked)
     rig.pass_time(hours=2)
     assert data.pool is rig.arm.premium
-    assert "Put back    2026-11-22 12:00 UTC, when Azure lets it go down again" in rig.card(row_id)
+    assert "Reverts       2026-11-22 12:00 UTC, when Azure allows a lower level" in rig.card(row_id)
     rig.pass_time(hours=23)
     assert data.pool is rig.arm.standard
     assert rig.effects() == ["POST poolChange", "POST poolChange"]
@@ -108,9 +108,9 @@ def test_longer_wait_of_azure_is_waited_out(rig: Rig) -> None:
     rig.pass_time(hours=24)
     assert data.pool is rig.arm.premium
     told = rig.card(row_id)
-    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · being put back: moving")
-    assert "Azure answers BadRequest: The service level of the volume cannot be decreased" in told
-    assert "It is tried again 2026-11-22 14:00 UTC." in told
+    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · Reverting: moving")
+    assert "Azure returned BadRequest: The service level of the volume cannot be decreased" in told
+    assert "Next attempt: 2026-11-22 14:00 UTC." in told
     rig.pass_time(hours=8)
     assert data.pool is rig.arm.standard
     assert list(rig.notes(row_id)) == ["effect", "not-returned", "ended"]
@@ -121,8 +121,8 @@ def test_later_move_down_is_refused_until_then(rig: Rig) -> None:
     rig.ask(level("data", "Premium"))
     rig.pass_time(hours=1)
     assert refusal(rig, "data", "Standard").startswith(
-        "The volume went up to Premium not long ago: Azure lets it go down again from 2026-11-22"
-        " 12:00 UTC on."
+        "The volume recently went up to Premium. Azure allows a lower level again from"
+        " 2026-11-22 12:00 UTC."
     )
     rig.pass_time(hours=24)
     assert rig.plan(level("data", "Standard")).target.name == "standard"
@@ -131,23 +131,23 @@ def test_later_move_down_is_refused_until_then(rig: Rig) -> None:
 def test_trident_that_cannot_be_told_stops_moves(rig: Rig) -> None:
     rig.of_trident("lane", rig.arm.standard)
     assert refusal(rig, "lane", "Premium").startswith(
-        "Trident made this volume, and could not be told of its move:"
+        "Trident created this volume, and could not be told of a move:"
     )
     rig.volume("kept", rig.arm.standard).tags["trident"] = '{"trident": {"backendUUID": "b-1"}}'
-    assert "this PV is not the one that Trident keeps of it" in refusal(rig, "kept", "Premium")
+    assert "keeps its record for another PV" in refusal(rig, "kept", "Premium")
 
 
 def test_what_does_not_fit_is_said(rig: Rig) -> None:
     rig.volume("data", rig.arm.standard)
     rig.arm.ultra.encryption = "Double"
-    assert refusal(rig, "data", "Standard").startswith("The volume is on Standard already")
+    assert refusal(rig, "data", "Standard").startswith("The volume is already on Standard")
     assert refusal(rig, "data", "Premium", pool="premiun") == (
         "Account ml has no pool premiun. Did you mean premium?"
     )
     assert refusal(rig, "data", "Ultra", pool="premium").startswith("Pool premium is Premium, not")
     assert refusal(rig, "data", "Flexible").startswith("Account ml has no other pool of level")
     assert refusal(rig, "data", "Ultra").startswith(
-        "Pool ultra is encrypted otherwise (Double) than standard (Single)"
+        "Pool ultra has encryption Double, but standard has Single"
     )
 
 
@@ -213,7 +213,7 @@ def test_more_growth_than_shown_is_not_done(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert rig.row(row_id).phase == Phase.REFUSED
     assert rig.row(row_id).outcome == (
-        "Pool premium would have to grow by 1 TiB now, more than the 0 bytes that you were shown."
+        "Pool premium would now have to grow by 1 TiB, more than the 0 bytes that you were shown."
     )
     assert rig.effects() == []
 
@@ -229,7 +229,7 @@ def test_pool_that_fills_after_the_approval(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert rig.row(row_id).phase == Phase.FAILED
     assert rig.row(row_id).outcome == (
-        "Pool premium has changed since it was looked at: it is 3 TiB, of which 2.5 TiB are taken."
+        "Pool premium has changed since it was checked: it has 3 TiB, of which 2.5 TiB is taken."
     )
     assert rig.effects() == []
 
@@ -242,7 +242,7 @@ def test_changes_of_one_pool_take_turns(rig: Rig) -> None:
     rig.pass_time(seconds=4)
     told = [rig.row(each).trouble for each in (first, second)]
     assert [each for each in told if each] == [
-        f"Change {(first, second)[told.index('')][-6:]} is at work on the same pool."
+        f"Change {(first, second)[told.index('')][-6:]} is using the same pool."
     ]
     rig.pass_time(minutes=2)
     assert [each.pool for each in rig.arm.estate.volumes] == [rig.arm.premium] * 2

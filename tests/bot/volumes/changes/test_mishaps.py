@@ -34,11 +34,11 @@ def outcomes(rig: Rig, *wanted: Outcome) -> None:
         (
             "Failed",
             (
-                "Azure ended it as Failed: InternalServerError: An internal error occurred. Retry"
-                " the operation."
+                "Azure ended the operation as Failed: InternalServerError: An internal error"
+                " occurred. Retry the operation."
             ),
         ),
-        ("Canceled", "Azure ended it as Canceled."),
+        ("Canceled", "Azure ended the operation as Canceled."),
     ],
 )
 def test_failed_move_takes_the_growth_back(rig: Rig, outcome: Outcome, said: str) -> None:
@@ -48,7 +48,7 @@ def test_failed_move_takes_the_growth_back(rig: Rig, outcome: Outcome, said: str
     assert (data.pool, rig.arm.premium.size) == (rig.arm.standard, 2 * TIB)
     assert rig.row(row_id).phase == Phase.FAILED
     assert rig.notes(row_id)["ended"].splitlines()[0] == (
-        f"<@{ERIN}> this failed: data to Premium (pool premium). {said}"
+        f"<@{ERIN}> Failed: data to Premium (pool premium). {said}"
     )
     assert rig.row(row_id).grown_from is None
 
@@ -68,9 +68,9 @@ def test_pool_that_stays_grown_is_told(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     assert rig.arm.premium.size == 3 * TIB
     told = rig.card(row_id)
-    assert told.startswith("❌ team-a/data to Premium (pool premium) · failed")
-    assert "Pool premium was not made smaller. Azure ended it as Failed" in told
-    assert "Target pool  premium: 2 TiB → 3 TiB (grown)" in told
+    assert told.startswith("❌ team-a/data to Premium (pool premium) · Failed")
+    assert "Pool premium was not shrunk. Azure ended the operation as Failed" in told
+    assert "Target pool   premium: 2 TiB → 3 TiB (grown)" in told
 
 
 def test_refusal_is_told_as_azure_words_it(rig: Rig) -> None:
@@ -81,9 +81,11 @@ def test_refusal_is_told_as_azure_words_it(rig: Rig) -> None:
     row = rig.row(row_id)
     assert row.phase == Phase.FAILED
     assert row.outcome.startswith(
-        "Moving volume data to pool premium: Azure answers AuthorizationFailed: The client"
+        "Moving volume data to pool premium: Azure returned AuthorizationFailed: The client"
     )
-    assert row.hint == "A platform admin gives the bot's Azure identity the role of docs/anf.md."
+    assert row.hint == (
+        "A platform admin has to give the bot's Azure identity the role in docs/anf.md."
+    )
 
 
 def test_never_ending_move_is_late_and_followed(rig: Rig) -> None:
@@ -92,8 +94,10 @@ def test_never_ending_move_is_late_and_followed(rig: Rig) -> None:
     row_id = rig.ask(level("data", "Premium"))
     rig.pass_time(hours=2)
     told = rig.card(row_id)
-    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · moving to pool premium")
-    assert "Late: Azure is at it since 2026-11-21 12:00 UTC. It is followed further." in told
+    assert told.startswith(
+        "⚠️ team-a/data to Premium (pool premium) · Applying: moving to pool premium"
+    )
+    assert "Late: Azure has been working since 2026-11-21 12:00 UTC. Still waiting." in told
     asked = rig.arm.asked().count("GET operationResults")
     rig.pass_time(hours=1)
     assert rig.arm.asked().count("GET operationResults") - asked == 12
@@ -115,7 +119,7 @@ def test_throttled_request_waits_as_long_as_asked(rig: Rig) -> None:
     nearest = rig.do(lambda session: due.earliest(session, rig.loop.kinds))
     assert nearest is not None
     assert nearest - begun > timedelta(seconds=80)
-    assert "Azure answers TooManyRequests" in rig.card(row_id)
+    assert "Azure returned TooManyRequests" in rig.card(row_id)
     rig.pass_time(minutes=3)
     assert rig.row(row_id).phase == Phase.DONE
 
@@ -192,8 +196,8 @@ def test_volume_moved_elsewhere_is_left_alone(rig: Rig) -> None:
     assert data.pool is rig.arm.ultra
     assert rig.row(row_id).phase == Phase.RETURNED
     assert rig.row(row_id).remains == (
-        "Volume data is neither in pool premium nor in standard any more: somebody moved or"
-        " deleted it, so it was left alone."
+        "Volume data is no longer in pool premium or standard: it was moved or deleted outside"
+        " Quartermaster, so it was not reverted."
     )
 
 
@@ -214,7 +218,7 @@ def test_identity_that_fails_meanwhile_ends_nothing(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     rig.arm.app.revoke_tokens()
     rig.pass_time(minutes=10)
-    assert "Azure answers InvalidAuthenticationToken: The access token" in rig.card(row_id)
+    assert "Azure returned InvalidAuthenticationToken: The access token" in rig.card(row_id)
     assert rig.row(row_id).phase == Phase.WORKING
     (*_, going) = rig.arm.app.routes.operations.all.values()
     going.outcome = "Succeeded"

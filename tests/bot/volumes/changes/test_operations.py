@@ -9,11 +9,11 @@ from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
 
 HOUR = 3600
 FAILED = (
-    "Azure ended it as Failed: InternalServerError: An internal error occurred. Retry the"
-    " operation."
+    "Azure ended the operation as Failed: InternalServerError: An internal error occurred. Retry"
+    " the operation."
 )
-CANCELED = "Azure ended it as Canceled."
-AGAIN = "Nothing else was changed. Ask again in a while."
+CANCELED = "Azure ended the operation as Canceled."
+AGAIN = "Nothing else was changed. Request it again later."
 
 
 def outcomes(rig: Rig, *wanted: Outcome, after: int = 0) -> None:
@@ -54,8 +54,8 @@ def test_what_never_ends_is_late(rig: Rig, act: str) -> None:
     told = rig.card(row_id)
     assert told.splitlines()[0].startswith("⚠️")
     assert told.splitlines()[0].endswith(act)
-    assert "Late: Azure is at it since 2026-11-21 12:0" in told
-    assert "It is followed further." in told
+    assert "Late: Azure has been working since 2026-11-21 12:0" in told
+    assert "Still waiting." in told
     assert len(rig.effects()) == ACTS[act] + 1
     (*_, going) = rig.arm.app.routes.operations.all.values()
     going.outcome = "Succeeded"
@@ -85,7 +85,7 @@ def test_source_that_stays_large_is_told(rig: Rig, outcome: Outcome, said: str) 
     outcomes(rig, outcome, after=2)
     rig.pass_time(minutes=5)
     assert (rig.row(row_id).phase, rig.arm.standard.size) == (Phase.HELD, 4 * TIB)
-    remains = f"Pool standard was not made smaller. {said}"
+    remains = f"Pool standard was not shrunk. {said}"
     assert remains in rig.card(row_id).splitlines()
     assert rig.notes(row_id)["effect"].splitlines()[-1] == remains
 
@@ -101,10 +101,10 @@ def test_way_back_that_fails_is_tried_again(
     outcomes(rig, outcome, outcome, after=number)
     rig.pass_time(hours=30)
     told = rig.card(row_id)
-    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · being put back")
-    assert f"Late: {said} It is tried again 2026-11-22 19:" in told
+    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · Reverting")
+    assert f"Late: {said} Next attempt: 2026-11-22 19:" in told
     assert rig.notes(row_id)["not-returned"] == (
-        f"<@{ERIN}> `data` cannot be put back yet. {said} It is tried again every hour."
+        f"<@{ERIN}> `data` cannot be reverted yet. {said} Retrying every hour."
     )
     rig.pass_time(hours=3)
     assert rig.row(row_id).phase == Phase.RETURNED
@@ -118,7 +118,7 @@ def test_throughput_that_stays_is_told(rig: Rig, outcome: Outcome, said: str) ->
     rig.pass_time(minutes=10)
     outcomes(rig, outcome)
     rig.pass_time(hours=12)
-    assert f"cannot be put back yet. {said}" in rig.notes(row_id)["not-returned"]
+    assert f"cannot be reverted yet. {said}" in rig.notes(row_id)["not-returned"]
     rig.pass_time(hours=2)
     assert (rig.row(row_id).phase, rig.effects()) == (Phase.RETURNED, ["PATCH volumes"] * 3)
 
@@ -131,7 +131,7 @@ def test_target_that_stays_grown_is_told(rig: Rig, outcome: Outcome, said: str) 
     rig.pass_time(hours=31)
     assert (rig.row(row_id).phase, rig.arm.premium.size) == (Phase.RETURNED, 3 * TIB)
     told = rig.card(row_id)
-    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · put back")
-    assert f"Pool premium was not made smaller. {said}" in told
-    assert "Target pool  premium: 2 TiB → 3 TiB (grown)" in told
-    assert "Pool premium was not made smaller." in rig.notes(row_id)["ended"]
+    assert told.startswith("⚠️ team-a/data to Premium (pool premium) · Reverted")
+    assert f"Pool premium was not shrunk. {said}" in told
+    assert "Target pool   premium: 2 TiB → 3 TiB (grown)" in told
+    assert "Pool premium was not shrunk." in rig.notes(row_id)["ended"]

@@ -29,20 +29,20 @@ def test_throughput_is_set_and_put_back(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert lane.throughput == 100
     assert rig.card(row_id).splitlines() == [
-        "✅ team-a/lane to 100 MiB/s · in force",
-        "  Throughput  40 MiB/s → 100 MiB/s",
-        "  Bill        as before: no pool changes its size",
-        "  Until       2026-11-22 00:00 UTC",
-        "  Asked by    Erin in #C0TEAMA",
-        "  Why         fill",
-        "  [Put back now]",
+        "✅ team-a/lane to 100 MiB/s · Active",
+        "  Throughput    40 MiB/s → 100 MiB/s",
+        "  Cost          unchanged: no pool changes its size",
+        "  Until         2026-11-22 00:00 UTC",
+        "  Requested by  Erin in #C0TEAMA",
+        "  Reason        fill",
+        "  [Revert now]",
         f"Change `{row_id[-6:]}`",
     ]
     rig.pass_time(hours=13)
     assert lane.throughput == 40
     assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
     assert rig.row(row_id).phase == Phase.RETURNED
-    assert rig.notes(row_id)["ended"] == f"<@{ERIN}> `lane` is put back: 40 MiB/s."
+    assert rig.notes(row_id)["ended"] == f"<@{ERIN}> `lane` was reverted to 40 MiB/s."
 
 
 def test_foreign_claims_are_not_changed(rig: Rig) -> None:
@@ -98,9 +98,7 @@ def test_automatic_qos_is_refused_with_what_helps(rig: Rig) -> None:
         "Pool standard has automatic QoS: the throughput of a volume follows its size, 16 MiB/s"
         " per TiB."
     )
-    assert error.hint == (
-        "A larger volume has more, and so has a higher level: `/anf level PVC LEVEL`."
-    )
+    assert error.hint == ("A larger volume or a higher level has more: `/anf level PVC LEVEL`.")
 
 
 def test_more_than_the_pool_has_is_refused(rig: Rig) -> None:
@@ -109,12 +107,13 @@ def test_more_than_the_pool_has_is_refused(rig: Rig) -> None:
     error = refusal(rig, "lane", 100)
     assert isinstance(error, LimitError)
     assert error.message == (
-        "Pool tuned has 71.1 MiB/s for this volume, of 131.1 MiB/s: the others have the rest."
+        "Pool tuned has 71.1 MiB/s for this volume, of 131.1 MiB/s: its other volumes have the"
+        " rest."
     )
     assert refusal(rig, "lane", 5000).message == (
         "A volume can have 1 to 4,500 MiB/s, not 5,000 MiB/s."
     )
-    assert refusal(rig, "lane", 16).message == "The volume has 16 MiB/s already."
+    assert refusal(rig, "lane", 16).message == "The volume already has 16 MiB/s."
 
 
 @ON_BOTH
@@ -125,7 +124,7 @@ def test_second_person_is_told_of_the_first(rig: Rig) -> None:
     with pytest.raises(ConflictError) as caught:
         rig.begin(mibps("lane", 60), BOB)
     assert caught.value.message == (
-        "<@U0ERIN> asked for another change of this volume: lane to 100 MiB/s. It has not ended."
+        "<@U0ERIN> requested another change of this volume: lane to 100 MiB/s. It has not ended."
     )
     assert rig.effects() == ["PATCH volumes"]
 
@@ -138,8 +137,8 @@ def test_what_somebody_set_meanwhile_is_left(rig: Rig) -> None:
     rig.pass_time(hours=13)
     assert lane.throughput == 70
     assert rig.card(row_id).splitlines()[:2] == [
-        "⚠️ team-a/lane to 100 MiB/s · put back",
-        "Somebody set the throughput to 70 MiB/s meanwhile, so it was left alone.",
+        "⚠️ team-a/lane to 100 MiB/s · Reverted",
+        "The throughput was set to 70 MiB/s outside Quartermaster, so it was not reverted.",
     ]
 
 
@@ -158,5 +157,5 @@ def test_without_the_setting_nothing_is_changed(rig: Rig) -> None:
     anf = rig.policy.anf
     assert anf is not None
     rig.policy = rig.policy.model_copy(update={"anf": anf.model_copy(update={"changes": None})})
-    with pytest.raises(ConflictError, match="are not changed by the bot here"):
+    with pytest.raises(ConflictError, match="Changing levels and throughput is not enabled"):
         rig.begin(mibps("lane", 100))

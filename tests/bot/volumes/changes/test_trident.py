@@ -99,12 +99,12 @@ def test_move_asks_for_both_at_once(moving: Moving) -> None:
     asked = level(CLAIM, "Premium", pool="premium")
     plan, anf = moving.changes.plan(asked, moving.of())
     told = as_text(question(asked, plan, anf))
-    assert "That is approved together with the move." in told
-    assert "Somebody else has to approve it." in told
+    assert "Approving the move approves this too." in told
+    assert "Another person has to approve it." in told
     row_id = moving.asked(asked)
     moving.wait(1)
     assert moving.row(row_id).phase == Phase.ASKED
-    assert "That is approved together with the move." in moving.card(row_id, "C0APPROVE")
+    assert "Approving the move approves this too." in moving.card(row_id, "C0APPROVE")
     assert moving.effects() == []
 
 
@@ -140,8 +140,8 @@ def test_repair_that_fails_is_told_with_the_move(moving: Moving) -> None:
     assert moving.volume.pool is moving.arm.premium
     assert row.phase == Phase.DONE
     assert row.remains.startswith(
-        "Trident was not told where the volume is. Somebody has written another id into Trident's"
-        " record: /subscriptions/somebody/else."
+        "Trident's record was not updated. Trident's record was changed outside Quartermaster to"
+        " id /subscriptions/somebody/else."
     )
     assert moving.do(lambda session: stale(session, PLACE)) is not None
 
@@ -165,4 +165,4 @@ def test_stale_record_is_repaired_before_a_move(moving: Moving) -> None:
     with pytest.raises(ConflictError) as caught:
         moving.changes.plan(level(CLAIM, "Premium", pool="premium"), moving.of())
     assert caught.value.message == "Trident does not know where this volume is now."
-    assert caught.value.hint == "An admin tells it first: `/anf repair PVC`."
+    assert caught.value.hint == "An admin has to repair that first: `/anf repair PVC`."

@@ -36,8 +36,8 @@ def test_two_levels_at_once_are_one_change(rig: Rig) -> None:
     said = together(rig.database, *(begins(who, level("data", it)) for who, it in wanted.items()))
     (row,) = rig.do(lambda session: session.exec(select(VolumeChange)).all())
     refused = (
-        f"<@{row.person}> asked for another change of this volume:"
-        f" data to {wanted[row.person]}. It has not ended."
+        f"<@{row.person}> requested another change of this volume: data to {wanted[row.person]}."
+        " It has not ended."
     )
     assert sorted(said) == sorted([row.id, refused])
     rig.pass_time(minutes=5)
