@@ -23,7 +23,7 @@ __all__ = ["gpu"]
 
 @gpu.verb(
     "status",
-    "How many GPUs are allocated, how busy these are, and what waits",
+    "How many GPUs are allocated, how busy they are, and what is waiting",
     right=Right.GPU_READ,
     examples=("status",),
 )
@@ -34,7 +34,7 @@ def status(ctx: Context) -> Reply:
 
 @gpu.verb(
     "nodes",
-    "The nodes with GPUs: how full each is, and of which team",
+    "Nodes with GPUs: how full each is, and which teams use it",
     right=Right.GPU_READ,
     examples=("nodes",),
 )
@@ -46,11 +46,11 @@ def nodes(ctx: Context) -> Reply:
 
 @gpu.verb(
     "top",
-    "Runs by GPU-hours: held, busy or idle",
+    "Runs by GPU-hours: allocated, busy or idle",
     right=Right.GPU_READ,
     examples=("top", "top --by idle --for 1d", "top --all"),
 )
-@gpu.option("--by", Choice(*By), default=By.HOURS, help="What they are ranked by")
+@gpu.option("--by", Choice(*By), default=By.HOURS, help="What to rank by")
 @gpu.option(
     "--for",
     "length",
@@ -58,8 +58,8 @@ def nodes(ctx: Context) -> Reply:
     default=timedelta(days=7),
     help="How far back",
 )
-@gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:
     """Those of the team, or of all for admins."""
     mine = whose(ctx, everybody=everybody)
@@ -70,28 +70,28 @@ def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str 
 
 @gpu.verb(
     "idle",
-    "Runs whose GPUs do nothing: since when, whose, and what that cost",
+    "Runs whose GPUs are idle: since when, the owner, and the GPU-hours lost",
     right=Right.GPU_READ,
     examples=("idle", "idle --all"),
 )
-@gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def idle(ctx: Context, *, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Those of the team, or of all for admins."""
     found = ctx.gpus.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
     asked = any(each.measures_gpus for each in ctx.settings.clusters.values())
-    unknown = "What GPUs do is unknown here, as no cluster has a source of GPU metrics."
+    unknown = "GPU activity is unknown: no cluster has a source of GPU metrics."
     return Reply(card=idle_card(found, "" if asked else unknown, ctx.now))
 
 
 @gpu.verb(
     "show",
-    "What the GPUs of a run did over its life",
+    "GPU usage of a run over its lifetime",
     right=Right.RUN_READ,
     examples=("show lane", "show lane#2"),
 )
-@gpu.argument("run", RunReference(), help="Which run")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.argument("run", RunReference(), help="The run")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """GPU-hours, use and memory."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
@@ -103,8 +103,8 @@ def click_snooze(ctx: Context, run_id: str) -> Reply:
     """Leaves an idle run alone for four hours."""
     run = ctx.training.get(ctx.session, run_id)
     until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
-    said = plain(" is left alone, and not listed as idle, until ")
-    return Reply((join(code(run.reference), said, when(until), "."),))
+    said = plain(". It is left alone and not listed as idle until ")
+    return Reply((join("Snoozed ", code(run.reference), said, when(until), "."),))
 
 
 def _of_series(ctx: Context, series_id: str) -> str | None:
@@ -115,7 +115,7 @@ def _of_series(ctx: Context, series_id: str) -> str | None:
 def click_mine(ctx: Context, series_id: str) -> Reply:
     """Notes whose something is that others started."""
     series = ctx.gpus.claim(ctx.session, ctx.caller, series_id, ctx.now)
-    return Reply((join(code(series.name), plain(" is noted as yours.")),))
+    return Reply((join("Recorded you as the owner of ", code(series.name), "."),))
 
 
 def whose(ctx: Context, *, everybody: bool) -> str | None:
@@ -124,7 +124,8 @@ def whose(ctx: Context, *, everybody: bool) -> str | None:
         return ctx.team()[0]
     if Role.ADMIN not in ctx.caller.roles:
         raise NotAllowedError(
-            "Admins alone see the runs of every team.", "Leave `--all` out to see your team's."
+            "Only admins can see the runs of every team.",
+            "Leave out `--all` to see your team's runs.",
         )
     return None
 

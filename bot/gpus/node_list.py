@@ -67,11 +67,11 @@ def nodes_card(found: Sequence[NodeUse], age_seconds: float) -> Card:
     free = sum(max(each.gpus - sum(each.held.values()), 0) for each in found if each.is_ready)
     more = f"And {len(found) - _MOST} more nodes." if len(found) > _MOST else ""
     seen = f"{int(age_seconds)} s ago" if isfinite(age_seconds) else "never"
-    said = plain(f"Last heard of the cluster: {seen}. Who holds them is written down each minute.")
+    said = plain(f"Last update from the cluster: {seen}. Holders are recorded every minute.")
     lines = (said, *((plain(more),) if more else ())) if found else (_none(), said)
     return Card(
         "Nodes with GPUs",
-        state=f"{gpus(free)} of {gpus(sum(each.gpus for each in found))} GPUs free to use",
+        state=f"{gpus(free)} of {gpus(sum(each.gpus for each in found))} GPUs available",
         lines=lines,
         table=Table(_HEADER, tuple(map(_row, found[:_MOST]))) if found else None,
     )
@@ -84,7 +84,7 @@ def age_of(clusters: Sequence[Cluster]) -> float:
 
 
 def _none() -> Markup:
-    return plain("No node with GPUs was seen.")
+    return plain("No nodes with GPUs found.")
 
 
 def _row(each: NodeUse) -> tuple[str, ...]:
@@ -95,5 +95,5 @@ def _row(each: NodeUse) -> tuple[str, ...]:
         each.place.pool or "-",
         f"{gpus(sum(each.held.values()))} of {gpus(each.gpus)}",
         ", ".join(f"{team or 'no team'} {gpus(amount)}" for team, amount in held) or "-",
-        "ready" if each.is_ready else "takes no work",
+        "ready" if each.is_ready else "not schedulable",
     )

@@ -180,7 +180,7 @@ _KEYS: Mapping[By, Callable[[Any], str]] = {
 }
 _NOBODY = {
     By.TEAM: "no team",
-    By.PERSON: "nobody known",
+    By.PERSON: "unknown",
     By.TYPE: "unknown",
     By.DATASET: "no dataset",
 }

@@ -109,10 +109,12 @@ class GpuService:
         series = _other(session, series_id)
         if series.team not in {"", caller.team}:
             mine = caller.team or "a team that you act for here"
-            raise NotFoundError(f"{series.name} is not of {mine}.", "Use the channel of its team.")
+            raise NotFoundError(
+                f"{series.name} does not belong to {mine}.", "Use its team's channel."
+            )
         if series.person and series.person != caller.person:
             raise ConflictError(
-                f"{series.name} is <@{series.person}>'s already.", "Ask them about it."
+                f"{series.name} already belongs to <@{series.person}>.", "Ask them about it."
             )
         if series.person:
             return series
@@ -132,7 +134,7 @@ def _other(session: Session, series_id: str) -> Series:
     number = whole_number(series_id)
     series = None if number is None else session.get(Series, number)
     if series is None or series.what != What.OTHER:
-        raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
+        raise NotFoundError("This workload is no longer known.", "Run `/gpu idle` again.")
     return series
 
 

@@ -92,8 +92,8 @@ class DigestService:
         row.sections = list(change.sections or row.sections)
         if not row.daily and not row.weekly:
             raise UsageError(
-                "Then nothing would be told: neither daily nor weekly is on.",
-                "Turn it off by `digest off`, or add for example `--weekly mon`.",
+                "Nothing would be posted: daily and weekly are both off.",
+                "Turn the digest off with `digest off`, or add, for example, `--weekly mon`.",
             )
         row.is_on, row.person, row.chosen_at = True, caller.person, now
         session.merge(row)
@@ -107,7 +107,7 @@ class DigestService:
         """Has a channel told nothing any more, whatever the file says."""
         told = {plan.channel for plan in plans_in_force(session, self._settings())}
         if channel not in told:
-            raise ConflictError("That channel has no digest.", "`digest set` gives it one.")
+            raise ConflictError("That channel has no digest.", "`digest set` adds one.")
         row = self._chosen(session, caller, channel, now)
         row.is_on, row.person, row.chosen_at = False, caller.person, now
         session.merge(row)
@@ -144,8 +144,8 @@ class DigestService:
         day = min((wanted.day + timedelta(days=1)) if wanted.day else today, today + timedelta(1))
         if today - day > _LONGEST_AGO or (wanted.day and wanted.day > today):
             raise UsageError(
-                f"There are no figures of {wanted.day}.",
-                f"Name a day up to today, for example `--day {today - timedelta(days=1)}`.",
+                f"There are no figures for {wanted.day}.",
+                f"Choose a day up to today, for example `--day {today - timedelta(days=1)}`.",
             )
         window = window_before(day, period, zone)
         return Digest(
@@ -186,7 +186,10 @@ def _refuse_twice(session: Session, row: Digest) -> None:
         )
     )
     if newest is not None and row.asked_at - newest < _AGAIN:
-        raise ConflictError("It was posted there a moment ago.", "Wait a minute to post it again.")
+        raise ConflictError(
+            "This digest was posted there less than a minute ago.",
+            "Wait a minute to post it again.",
+        )
 
 
 def _record(

@@ -98,12 +98,16 @@ def _is_told(session: Session, digest: Digest) -> bool:
 
 def _note(slot: datetime, missed: int, now: datetime) -> str:
     late = now - slot
-    before = f" {missed} before it {'was' if missed == 1 else 'were'} missed too." if missed else ""
+    earlier = "1 earlier digest was" if missed == 1 else f"{missed} earlier digests were"
+    before = f" {earlier} missed." if missed else ""
     if late > _TOO_LATE:
         return (
-            f"Nobody was there to post it, until {format_duration(late)} after its time,"
-            f" and after {format_duration(_TOO_LATE)} it is skipped.{before}"
+            f"No bot was available to post this digest until {format_duration(late)} after its"
+            f" scheduled time. Digests more than {format_duration(_TOO_LATE)} late are skipped."
+            f"{before}"
         )
     if late > _LATE:
-        return f"This comes {format_duration(late)} late: nobody was there to post it.{before}"
+        return (
+            f"This digest is {format_duration(late)} late: no bot was available to post it.{before}"
+        )
     return before.strip()
