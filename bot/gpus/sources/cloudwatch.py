@@ -40,7 +40,7 @@ _OF_PODS = _Family(
     ("Namespace", "FullPodName"),
     "GpuDevice",
     _MIB,
-    "that pods use (Container Insights)",
+    "used by pods (Container Insights)",
 )
 _OF_NODES = _Family(
     _INSIGHTS,
@@ -48,7 +48,7 @@ _OF_NODES = _Family(
     ("NodeName",),
     "GpuDevice",
     _MIB,
-    "of nodes, and not which pod uses which (Container Insights)",
+    "on nodes, but not which pod uses which (Container Insights)",
 )
 _OF_INSTANCES = _Family(
     _AGENT,
@@ -56,7 +56,7 @@ _OF_INSTANCES = _Family(
     ("InstanceId",),
     "index",
     1,
-    "of instances, and not which pod uses which (CloudWatch agent)",
+    "on instances, but not which pod uses which (CloudWatch agent)",
 )
 _Gpus = dict[tuple[_Owner, str], tuple[Metric, Metric, Metric]]
 
@@ -113,8 +113,8 @@ class CloudWatch:
         values = self._client.averages([metrics[0] for metrics in gpus.values()], minutes)
         count = sum(1 for each in values.values() if each)
         can_fill = any(True for _ in self._of_each(_LIMIT, _OF_NODES.owner, minutes))
-        gaps = "; minutes when the bot is away stay unknown: no node_gpu_limit"
-        return f"CloudWatch knows {count} {family.words}{'' if can_fill else gaps}"
+        gaps = "; minutes while the bot is down stay unknown: no node_gpu_limit"
+        return f"CloudWatch reports {count} {family.words}{'' if can_fill else gaps}"
 
     def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:  # noqa: ARG002
         """Nothing: its metrics are asked for by the name of the cluster."""
@@ -137,9 +137,9 @@ class CloudWatch:
             if gpus:
                 return family, gpus
         raise NoGpusError(
-            f"CloudWatch knows nothing of GPUs of {self._cluster}.",
-            "It needs Container Insights with enhanced observability there, or on its nodes the"
-            " CloudWatch agent with nvidia_gpu and the dimension InstanceId.",
+            f"CloudWatch has no GPU metrics for {self._cluster}.",
+            "Enable Container Insights with enhanced observability there, or run the CloudWatch"
+            " agent on its nodes with nvidia_gpu and the dimension InstanceId.",
         )
 
     def _is_ours(self, family: _Family, owner: _Owner) -> bool:

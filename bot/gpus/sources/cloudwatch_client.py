@@ -114,7 +114,7 @@ class CloudWatchClient:
                 )
             for each in told["MetricDataResults"]:
                 if each.get("StatusCode") in {"InternalError", "Forbidden"}:
-                    raise MetricsError(f"{self._name} answers {each['StatusCode']}.")
+                    raise MetricsError(f"{self._name} returned {each['StatusCode']}.")
                 for moment, value in zip(each["Timestamps"], each["Values"], strict=True):
                     yield int(each["Id"][1:]), minute_of(moment), value
             if not told.get("NextToken"):
@@ -148,8 +148,8 @@ class CloudWatchClient:
 
         if time.monotonic() > self._until:
             raise MetricsError(
-                f"{self._name} did not tell everything within {_PATIENCE_SECONDS:.0f} s.",
-                "It is asked again.",
+                f"{self._name} did not return all data within {_PATIENCE_SECONDS:.0f} s.",
+                "Retrying.",
             )
         try:
             if self._client is None:
@@ -159,13 +159,13 @@ class CloudWatchClient:
             raise self._refusal(error) from error
         except exceptions.NoCredentialsError as error:
             raise MetricsError(
-                "The bot has no keys for AWS, and no identity of its own there.",
-                f"A platform admin gives its service account a role, or sets {_SETTING}.",
+                "The bot has no AWS keys and no AWS identity of its own.",
+                f"A platform admin can give its service account a role or set {_SETTING}.",
             ) from error
         except exceptions.BotoCoreError as error:
             raise MetricsError(
-                f"{self._name} does not answer: {type(error).__name__}.",
-                "Look at cloudwatch.region and cloudwatch.endpoint; it is asked again.",
+                f"{self._name} does not respond: {type(error).__name__}.",
+                "Check cloudwatch.region and cloudwatch.endpoint. Retrying.",
             ) from error
 
     def _refusal(self, error: "ClientError") -> MetricsError:
@@ -173,18 +173,16 @@ class CloudWatchClient:
         code = str(told.get("Code", "unknown"))
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         if code in _BUSY or status == HTTPStatus.TOO_MANY_REQUESTS:
-            words = f"{self._name} asks the bot to be slower ({code})."
-            return MetricsError(
-                words, "It is asked again later.", retry_after_seconds=_THROTTLED_SECONDS
-            )
+            words = f"{self._name} rate-limited the bot ({code})."
+            return MetricsError(words, "Retrying later.", retry_after_seconds=_THROTTLED_SECONDS)
         if code in _REFUSED or status == HTTPStatus.FORBIDDEN:
             return MetricsError(
-                f"{self._name} refuses us: {code}.",
-                "The bot's identity at AWS needs cloudwatch:ListMetrics and"
+                f"{self._name} denied access: {code}.",
+                "The bot's AWS identity needs cloudwatch:ListMetrics and"
                 " cloudwatch:GetMetricData; docs/gpus.md says how.",
             )
         said = hide_secrets(" ".join(str(told.get("Message", "")).split()))[:_LONGEST_QUOTE]
-        return MetricsError(f"{self._name} answers {code}. {said}".rstrip())
+        return MetricsError(f"{self._name} returned {code}. {said}".rstrip())
 
 
 def _query(place: int, metric: Metric) -> Any:

@@ -105,8 +105,8 @@ class Exporters:
         query = f"count({_busy(self._prometheus.of, *self._labels(now), _LOOK_BACK)})"
         count = sum(value for _, value in self._prometheus.values(query, now))
         can_fill = self._prometheus.has(_REQUESTS, "pod", now, _LOOK_BACK_MINUTES)
-        gaps = "; minutes when the bot is away stay unknown: no kube-state-metrics"
-        return f"Prometheus knows {count:.0f} that pods use{'' if can_fill else gaps}"
+        gaps = "; minutes while the bot is down stay unknown: no kube-state-metrics"
+        return f"Prometheus reports {count:.0f} used by pods{'' if can_fill else gaps}"
 
     def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:
         """What says that series of other clusters count as this one's; empty where nothing does.
@@ -125,10 +125,11 @@ class Exporters:
         strangers = sorted(names - set(nodes))
         if strangers:
             more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
-            return f"it has GPUs of node {strangers[0]}{more}, which this cluster does not have"
+            named = f"node {strangers[0]}{more}"
+            return f"it has GPU metrics for {named}, which this cluster does not have"
         # Each by itself: a label that one exporter's series have and the other's do not is usual.
         told = next((each for each in map(_clusters, whole) if each), "")
-        return f"its series are of several clusters: {told}" if told else ""
+        return f"its series come from several clusters: {told}" if told else ""
 
     def close(self) -> None:
         """Gives its connections back."""
@@ -147,8 +148,8 @@ class Exporters:
                 return namespace, pod
         self._refuse_slips(at, minutes)
         raise NoGpusError(
-            f"{self._prometheus.name} knows nothing of GPUs that pods use.",
-            "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
+            f"{self._prometheus.name} has no metrics for GPUs used by pods.",
+            "It needs the DCGM exporter with DCGM_EXPORTER_KUBERNETES=true and"
             f" {_ACTIVE} or {_UTILIZATION}.",
         )
 
@@ -163,8 +164,9 @@ class Exporters:
         if others and _spelled(mine) not in others:
             more = f" and {len(others) - _FEW} more" if len(others) > _FEW else ""
             raise NoGpusError(
-                f"{self._prometheus.name} knows nothing of GPUs of {_spelled(mine)}.",
-                f"Look at prometheus.matchers. It knows GPUs of {'; '.join(others[:_FEW])}{more}.",
+                f"{self._prometheus.name} has no GPU metrics for {_spelled(mine)}.",
+                "Check prometheus.matchers. It has GPU metrics for"
+                f" {'; '.join(others[:_FEW])}{more}.",
             )
 
 

@@ -58,15 +58,15 @@ class Identities:
             found = amazon_keys(folder, setting)
             key, secret = found["aws_access_key_id"], found["aws_secret_access_key"]
             return Credentials(key, secret, found.get("aws_session_token"))
-        hint = f"A platform admin gives its service account a role, or sets {setting}."
+        hint = f"A platform admin can give its service account a role or set {setting}."
         try:
             own = self.amazon().get_credentials()
             keys = own.get_frozen_credentials() if own is not None else None
         except BotoCoreError as error:
-            words = f"AWS does not say who the bot is ({type(error).__name__})."
+            words = f"AWS did not return the bot's identity ({type(error).__name__})."
             raise MetricsError(words, hint) from error
         if keys is None or keys.access_key is None or keys.secret_key is None:
-            words = "The bot has no keys for AWS, and no identity of its own there."
+            words = "The bot has no AWS keys and no AWS identity of its own."
             raise MetricsError(words, hint)
         return Credentials(keys.access_key, keys.secret_key, keys.token)
 

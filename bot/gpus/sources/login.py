@@ -41,21 +41,21 @@ def _bearer(token: str) -> dict[str, str]:
 
 
 def _token(file: str, name: str) -> str:
-    token = content_of(file, f"The token for {name}", "prometheus.token_file").strip()
+    token = content_of(file, f"{name}: the token", "prometheus.token_file").strip()
     if not _PLAIN_WORD.fullmatch(token):  # the library would quote it in its error
         raise MetricsError(
-            f"The token for {name} is not one word of plain characters.",
-            "Look at prometheus.token_file.",
+            f"{name}: the token must be one word of printable ASCII characters.",
+            "Check prometheus.token_file.",
         )
     return token.decode()
 
 
 def _basic(login: BasicLogin, name: str) -> dict[str, str]:
     setting = "prometheus.basic.password_file"
-    told = content_of(login.password_file, f"The password for {name}", setting)
+    told = content_of(login.password_file, f"{name}: the password", setting)
     password = told.decode(errors="replace").rstrip("\r\n")
     if not _ONE_LINE.fullmatch(password):
-        raise MetricsError(f"The password for {name} is not one line.", f"Look at {setting}.")
+        raise MetricsError(f"{name}: the password must be a single line.", f"Check {setting}.")
     encoded = b64encode(f"{login.username}:{password}".encode()).decode()
     return {"Authorization": f"Basic {encoded}"}
 
@@ -82,5 +82,5 @@ def content_of(file: str, what: str, setting: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as error:
         raise MetricsError(
-            f"{what} cannot be read: {error.strerror}.", f"Look at {setting}."
+            f"{what} cannot be read: {error.strerror}.", f"Check {setting}."
         ) from error

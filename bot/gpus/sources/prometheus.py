@@ -27,8 +27,8 @@ _LEAST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 30.0, 3_600.0
 _LOGINS = {
     "token_file": "prometheus.token_file",
     "basic": "prometheus.basic",
-    "entra": "the role of the bot's Azure identity; docs/gpus.md says which",
-    "sigv4": "the bot's rights at AWS; docs/gpus.md says which",
+    "entra": "the role of the bot's Azure identity (see docs/gpus.md)",
+    "sigv4": "the bot's AWS permissions (see docs/gpus.md)",
     "client_certificate": "prometheus.client_certificate",
 }
 
@@ -116,14 +116,14 @@ class Prometheus:
             )
         except (HTTPError, OSError) as error:  # the latter where a file for TLS is none
             raise MetricsError(
-                f"{self.name} does not answer: {type(error).__name__}.", self._unreached(error)
+                f"{self.name} does not respond: {type(error).__name__}.", self._unreached(error)
             ) from error
         return self._read(answer)
 
     def _unreached(self, error: Exception) -> str:
         if isinstance(error, OSError) or "SSL" in type(error).__name__:
-            return "Look at prometheus.ca_file and prometheus.client_certificate."
-        return "Look at prometheus.url, and whether the bot may reach it; it is asked again."
+            return "Check prometheus.ca_file and prometheus.client_certificate."
+        return "Check prometheus.url and whether the bot can reach it. Retrying."
 
     def _read(self, answer: urllib3.BaseHTTPResponse) -> _Data:
         status = answer.status
@@ -135,16 +135,16 @@ class Prometheus:
             return said.data
         if status in _REFUSED:
             ways = [words for key, words in _LOGINS.items() if getattr(self._settings, key)]
-            hint = f"Look at {' and '.join(ways)}." if ways else "Look at prometheus.token_file."
-            raise MetricsError(f"{self.name} refuses us: {status}.", hint)
+            hint = f"Check {' and '.join(ways)}." if ways else "Check prometheus.token_file."
+            raise MetricsError(f"{self.name} denied access: {status}.", hint)
         told = hide_secrets(" ".join((said.error or said.message).split()))[:_LONGEST_QUOTE]
-        told = f": {told}" if told else ", and not as a Prometheus does"
+        told = f": {told}" if told else ", not a Prometheus API response"
         is_busy = status in _BUSY
         raise MetricsError(
-            f"{self.name} answered {status}{told}.",
-            "It is asked again later."
+            f"{self.name} returned {status}{told}.",
+            "Retrying later."
             if is_busy
-            else "Look whether prometheus.url is the address of a Prometheus.",
+            else "Check that prometheus.url is the address of a Prometheus.",
             retry_after_seconds=wait_of(answer.headers) if is_busy else 0.0,
         )
 
@@ -182,5 +182,5 @@ def _files(name: str, settings: PrometheusSettings) -> _Files:
         # Without a name for it the library asks for the passphrase of a key on the terminal.
         found["key_file"] = shown.key_file or shown.certificate_file
     for file in found.values():
-        content_of(str(file), f"{file} for {name}", "prometheus.ca_file and .client_certificate")
+        content_of(str(file), f"{name}: {file}", "prometheus.ca_file and .client_certificate")
     return found
