@@ -40,9 +40,9 @@ def parse(name: str, text: str) -> Document:
         data = _Reader(document, loader).value(node, ()) if node else {}
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigurationError(f"{name}{line}: this cannot be read: {error.problem}.") from None
+        raise ConfigurationError(f"{name}{line}: invalid YAML: {error.problem}.") from None
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{name}: this cannot be read: {error}.") from None
+        raise ConfigurationError(f"{name}: invalid YAML: {error}.") from None
     finally:
         loader.dispose()
     if not isinstance(data, dict):
@@ -66,7 +66,7 @@ class _Reader:
             return self._loader.construct_object(node)
         if id(node) in self._open:
             raise yaml.MarkedYAMLError(
-                problem="this alias is inside what it repeats", problem_mark=node.start_mark
+                problem="this alias is inside the value it refers to", problem_mark=node.start_mark
             )
         self._open.add(id(node))
         try:
@@ -84,7 +84,7 @@ class _Reader:
             if key in found:
                 first = self._document.lines[(*path, key)]
                 raise ConfigurationError(
-                    f"{self._document.name} line {line}: {key} stands here a second time"
+                    f"{self._document.name} line {line}: {key} is set a second time"
                     f" (first on line {first}); keep one of them."
                 )
             self._document.lines[(*path, key)] = line

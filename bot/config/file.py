@@ -45,7 +45,7 @@ class ConfigurationFile:
         except OSError as error:
             raise ConfigurationError(
                 f"{self._path} cannot be read: {error.strerror}.",
-                "Start from quartermaster.example.yaml, and name yours with --config.",
+                "Start from quartermaster.example.yaml, and pass your file with --config.",
             ) from None
 
     def _read(self, content: str) -> Settings:

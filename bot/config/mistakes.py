@@ -27,7 +27,7 @@ def refusal(document: Document, mistakes: Iterable[Mistake]) -> ConfigurationErr
     more = len(lines) - _MOST_SHOWN
     if more > 0:
         lines[_MOST_SHOWN:] = [f"... and {more} more."]
-    return ConfigurationError("\n".join(lines), "Every key is explained in docs/settings.md.")
+    return ConfigurationError("\n".join(lines), "docs/settings.md explains every key.")
 
 
 def of_validation(error: ValidationError) -> list[Mistake]:
@@ -45,7 +45,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """The nearest known word as a question, or all of them."""
     words = sorted(known)
     close = get_close_matches(word, words, n=1)
-    return f"did you mean {close[0]}?" if close else f"it may be: {', '.join(words)}."
+    return f"did you mean {close[0]}?" if close else f"choose one of: {', '.join(words)}."
 
 
 def _mistake(details: ErrorDetails) -> Mistake:
@@ -71,7 +71,7 @@ def _retired(path: Path, value: object) -> str:
             teams = value if isinstance(value, list) and value else ["team-a"]
             places = ", ".join(f"{team}: [s3://BUCKET/FOLDER/]" for team in teams)
             return (
-                f"stores.{store}.teams is not enough any more: say which places each team may use,"
+                f"stores.{store}.teams is no longer supported: list the places each team may use,"
                 f" as places: {{{places}}}."
             )
         case _:

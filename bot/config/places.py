@@ -5,7 +5,7 @@ import unicodedata
 from urllib.parse import unquote
 
 SHAPE = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^\s?*#\\]{0,900})?")
-WORDS = "a bucket, and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`"
+WORDS = "a bucket and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`"
 
 
 def is_place(url: str) -> bool:
