@@ -1,4 +1,4 @@
-"""/gpu: what the GPUs can do, and the network between them."""
+"""/gpu: the command, and /gpu nccl, which tests the network between nodes."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -41,7 +41,7 @@ gpu = Command("gpu", "GPUs and the network between them")
 @gpu.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def nccl(ctx: Context, asked: Submission) -> Reply:
-    """A receipt; the card in the channel shows what was measured."""
+    """Submits the test as a run and returns its receipt; the run's card shows the results."""
     ctx.team()
     nodes, gpus = asked.nodes or Nodes(2, 2), asked.gpus or Decimal(0)
     test = replace(asked, kind=TEST, nodes=nodes, gpus=gpus)

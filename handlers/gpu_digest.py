@@ -1,4 +1,4 @@
-"""/gpu digest: what GPUs did, now or every morning, for whom and of what."""
+"""/gpu digest: shows, posts and schedules digests of GPU usage."""
 
 import calendar
 import re
@@ -74,7 +74,7 @@ class DayName:
 
 @dataclass(frozen=True)
 class DigestOptions:
-    """What `/gpu digest` takes."""
+    """The arguments and options of `/gpu digest`."""
 
     what: str
     day: date | None
@@ -121,7 +121,7 @@ class DigestOptions:
 @gpu.option("--weekly", Choice("off", *_DAYS), help="set: day for the digest of the previous week")
 @gpu.option("--sections", _SECTIONS, help="set: sections to include besides the two shares")
 def digest(ctx: Context, asked: DigestOptions) -> Reply:
-    """The digest, or what was set."""
+    """Shows, posts or lists digests, or changes the schedule of a channel."""
     if asked.what == "show":
         return _show(ctx, asked)
     if asked.day or asked.week or asked.post or asked.dm:
@@ -174,7 +174,7 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
 
 
 def _alone(ctx: Context, card: Card) -> Card:
-    """The digest for one person's eyes: no picture is uploaded for it, and that is said."""
+    """The digest as an ephemeral answer, with a note if it has charts that need an image."""
     if not missing(card.charts, Showing()):
         return card
     dm = code(ctx.words("gpu digest --dm"))

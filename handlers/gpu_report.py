@@ -1,4 +1,4 @@
-"""/gpu report: GPU-hours of a time, by whatever tells them apart, with waits and costs."""
+"""/gpu report: GPU-hours, waits and costs over a range of days, by team, person, run or type."""
 
 import re
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Day:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What `/gpu report` takes."""
+    """The options of `/gpu report`."""
 
     first: date | None
     last: date | None
@@ -64,7 +64,7 @@ class ReportOptions:
 @gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
 @gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def report(ctx: Context, asked: ReportOptions) -> Reply:
-    """Figures of the team, or of all for admins; days are those of the team's zone."""
+    """Reports on the team, or on all teams for admins; days are in the team's time zone."""
     team = whose(ctx, everybody=asked.everybody)
     zone = ctx.settings.teams[team].time_zone if team else "UTC"
     today = ctx.now.astimezone(ZoneInfo(zone)).date()

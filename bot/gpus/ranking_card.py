@@ -1,4 +1,4 @@
-"""Runs by what their GPUs did, those whose GPUs do nothing, and one of them, as cards. Pure."""
+"""Cards of runs by GPU usage, of idle runs, and of one run. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ _TOP_HEADER = ("Run", "Team", "Type", "GPU-hours", "Busy", "GPU-hours at 0 %")
 
 @dataclass(frozen=True)
 class Life:
-    """What the GPUs of a run did since it began; `parts` are on GPUs of one kind each.
+    """The GPU usage of a run since it began; each of `parts` is on one kind of GPUs.
 
-    `slots` are parts of its life, each with what it held under its id.
+    `slots` divide its lifetime, each with what the run held under its id.
     """
 
     run: Run
@@ -37,17 +37,17 @@ class Life:
 
 
 def hours(amount: Decimal | None) -> str:
-    """GPU-hours as people read them, `unknown` where nobody knows."""
+    """GPU-hours as text, or `unknown`."""
     return UNKNOWN if amount is None else f"{amount:,.2f}"
 
 
 def share(value: float | None) -> str:
-    """A share of 1 in percent, `unknown` where nobody knows."""
+    """A share of 1 as a percentage, or `unknown`."""
     return UNKNOWN if value is None else percent(value)
 
 
 def top_card(found: Sequence[Ranked], title: str, length: timedelta, words: str) -> Card:
-    """Who held, used or wasted the most; `words` is how the whole is had."""
+    """The runs that held, used or wasted the most; `words` is the command that lists all."""
     if not found:
         return Card(title, lines=(plain("No GPU allocation was recorded in that time."),))
     rows = tuple(_top_row(each) for each in found[:_MOST_ROWS])
@@ -58,7 +58,7 @@ def top_card(found: Sequence[Ranked], title: str, length: timedelta, words: str)
 
 
 def idle_card(found: Sequence[Idle], hint: str, now: datetime) -> Card:
-    """Since when, whose, and how many GPU-hours at 0 %; with what can be done about it."""
+    """Idle runs: since when, owner, GPU-hours at 0 %, with buttons to act on them."""
     if not found:
         least = format_duration(IDLE_FROM)
         said = f"No run is known whose GPUs have all been idle for {least} or longer."
@@ -77,7 +77,7 @@ def idle_card(found: Sequence[Idle], hint: str, now: datetime) -> Card:
 
 
 def life_card(life: Life) -> Card:
-    """What the GPUs of one run did, over its life."""
+    """The GPU usage of one run over its lifetime."""
     run, whole = life.run, together(life.parts)
     if not life.parts:
         said = "No sample recorded a GPU for this run."
@@ -96,7 +96,7 @@ def life_card(life: Life) -> Card:
 
 
 def _did(life: Life, whole: Amounts) -> Iterator[tuple[str, Markup]]:
-    """What its GPUs did, as far as is known."""
+    """What is known of the usage of its GPUs."""
     if not whole.measured:
         yield "Busy", plain("unknown: its GPUs were not measured")
         return
@@ -142,9 +142,9 @@ def _buttons(each: Idle) -> Iterator[Button]:
 
 
 def idle_buttons(name: str, run_id: str, unowned: str, freed: str) -> Iterator[Button]:
-    """What can be done about a run that is idle, or about what others started and nobody owns.
+    """Buttons to stop or snooze an idle run, or to claim a workload without a known owner.
 
-    `unowned` is the id of its series. Who may click is asked when somebody does.
+    `unowned` is the id of that workload's series. Rights are checked on a click.
     """
     if run_id:
         lost = f"{freed} Unsaved work is lost. You can start the run again."
@@ -173,7 +173,7 @@ def _memory(life: Life, whole: Amounts) -> str:
 
 
 def _chart(life: Life) -> Bars | None:
-    """How busy they were over its life, in percent; None where nothing is known."""
+    """A chart of usage over the run's lifetime, in percent; None if nothing was measured."""
     held = [(each, each.held.get(life.run.id, Amounts())) for each in life.slots]
     if not any(amounts.measured for _, amounts in held):
         return None

@@ -18,14 +18,14 @@ _COLUMNS = (
     "gpu_hours", "busy_gpu_hours", "idle_gpu_hours", "measured_gpu_hours", "borrowed_gpu_hours",
     "runs", "waited_hours", "cost", "unpriced_gpu_hours", "currency",
 )  # fmt: skip
-# A minute that is under way is none yet.
+# The current minute has no sample yet.
 _ALL, _NEARLY_ALL = 0.9995, 0.95
 _LEAST_SHOWN = Decimal("0.01")
 _MOST_ROWS, _LONGEST_NAME = 40, 60
 
 
 def report_card(report: Report, words: str) -> Card:
-    """A line for each, the total last; `words` is how the whole is had as CSV."""
+    """The report as a table, the total last; `words` is the command that gives all lines as CSV."""
     is_priced = bool(report.currency)
     header = (report.by.value.capitalize(), *_HEADER, *((report.currency,) if is_priced else ()))
     shown = report.lines[:_MOST_ROWS]
@@ -46,7 +46,7 @@ def report_card(report: Report, words: str) -> Card:
 
 
 def csv_card(report: Report) -> Card:
-    """The same as CSV, whole."""
+    """The whole report as CSV."""
     first, last = report.days
     name = f"gpu-report-{report.team or 'all'}-by-{report.by.value}-{first}-to-{last}.csv"
     return Card(
@@ -63,7 +63,7 @@ def _title(report: Report) -> str:
 
 
 def _honest(report: Report) -> Iterator[Markup]:
-    """What is not known."""
+    """Notes on what the report does not cover."""
     if not report.lines:
         yield plain("No GPU allocation was recorded in that time.")
     if not report.sampled:
@@ -112,7 +112,7 @@ def _borrowed(line: Line) -> str:
 
 
 def _is_comparable(line: Line) -> bool:
-    """Whether what it borrowed is of about the same time as what it held."""
+    """Whether borrowing is known for nearly all of the time."""
     return line.quoted is None or line.quoted >= _NEARLY_ALL
 
 
@@ -126,7 +126,7 @@ def _money(line: Line) -> str:
 
 
 def _few(amount: Decimal) -> str:
-    """GPU-hours that are more than none, however few."""
+    """GPU-hours as text, with tiny amounts as `less than`."""
     return hours(amount) if amount >= _LEAST_SHOWN else f"less than {_LEAST_SHOWN}"
 
 
@@ -156,12 +156,12 @@ def _fields(line: Line, report: Report) -> tuple[str, ...]:
 
 
 def _exact(value: Decimal | None) -> str:
-    """Empty where nobody knows."""
+    """A value for CSV; empty if unknown."""
     return "" if value is None else f"{value:.3f}"
 
 
 def _safe(name: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
+    """The name, escaped so that no spreadsheet runs it as a formula."""
     return f"'{name}" if name[:1] in {"=", "+", "-", "@"} else name
 
 

@@ -1,4 +1,4 @@
-"""How the GPUs of the clusters stand now, as a card: held of all, and busy of held. Pure."""
+"""The card of the GPUs now: how many are allocated, and how busy those are. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _HEADER = ("Team", "Allocated", "Quota", "Borrowed", "Busy", "Waiting", "Longest
 class ClusterStatus:
     """A cluster as it was last sampled; `waits` is what waits in it, the longest first.
 
-    `is_asked` says whether anybody is named who knows what its GPUs do.
+    `is_asked` says whether the cluster has a source of GPU metrics.
     """
 
     now: Now
@@ -34,7 +34,7 @@ class ClusterStatus:
 
 
 def status_card(clusters: Sequence[ClusterStatus], moment: datetime) -> Card:
-    """All of it; allocation and use are two figures, each with its age."""
+    """The card of all clusters; allocation and usage are two figures, each with its age."""
     return Card(
         "GPUs",
         state=_headline(clusters),
@@ -50,7 +50,7 @@ def gpus(amount: int) -> str:
 
 
 def busy(amounts: Amounts) -> str:
-    """How busy what was held is, and of how much of it that is known: `43 % (10 measured)`."""
+    """The busy share, with the number of measured GPUs if not all are: `43 % (10 measured)`."""
     if amounts.efficiency is None:
         return UNKNOWN if amounts.allocated else "-"
     known = "" if amounts.measured == amounts.allocated else f" ({gpus(amounts.measured)} measured)"
@@ -112,7 +112,7 @@ def _queue(waits: Sequence[Waits], moment: datetime) -> str:
 
 
 def _kinds(status: ClusterStatus) -> Iterator[tuple[str, Markup]]:
-    """By type and pool: held of all, and busy of held."""
+    """Allocation and usage by GPU type and node pool."""
     now = status.now
     there = {kind(each): each.amounts.allocated for each in now.nodes}
     held, measured = _by_kind(now.parts), _by_kind(now.measured)

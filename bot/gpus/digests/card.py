@@ -1,4 +1,4 @@
-"""Figures of a digest as its card: two shares first, then what is to be done, then the tables."""
+"""Renders a digest as a card: the two shares first, then what needs action, then the tables."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -22,12 +22,12 @@ _MOST_FAULTY = 8
 
 
 def skipped_card(day: str, note: str) -> Card:
-    """What stands where a digest would, that nobody was there to post."""
+    """The card posted instead of a digest that was skipped because no bot was available."""
     return Card(f"GPUs, {day}", "Skipped", Tone.QUIET, lines=(sentence(note),))
 
 
 def digest_card(figures: Figures, times: tuple[datetime, datetime, str], note: str = "") -> Card:
-    """The digest of a time in a zone."""
+    """The card of a digest; `times` are its begin, its end and its time zone."""
     lines = [*([sentence(note)] if note else []), *_header(figures), *_sections(figures)]
     return Card(
         title=f"GPUs, {day_words(*times)}",
@@ -40,7 +40,7 @@ def digest_card(figures: Figures, times: tuple[datetime, datetime, str], note: s
 
 
 def day_words(begun: datetime, ended: datetime, time_zone: str) -> str:
-    """A day, or the first and the last of several, on the clocks of a zone."""
+    """The day of a digest, or its first and last day, in a time zone."""
     zone = ZoneInfo(time_zone)
     first = begun.astimezone(zone).date()
     last = (ended - timedelta(seconds=1)).astimezone(zone).date()
@@ -68,7 +68,7 @@ def _header(figures: Figures) -> Iterator[Markup]:
 
 
 def _change(figures: Figures, which: str) -> str:
-    """How many points more or less it is than before."""
+    """The change in percentage points from the time before, and from the 7-day mean."""
     now = getattr(figures.share, which)
     before = "the week before" if figures.is_whole else "the day before"
     told = [
@@ -143,7 +143,7 @@ def _counts(name: str, found: tuple[tuple[str, int], ...]) -> Iterator[Markup]:
 
 
 def _hardware(figures: Figures) -> Iterator[Markup]:
-    """Which GPUs have something wrong."""
+    """One line for each GPU with a fault."""
     if figures.hardware:
         yield bold("Hardware")
     for each in figures.hardware[:_MOST_FAULTY]:
@@ -219,7 +219,7 @@ def _team(each: TeamFigures, *, has_cost: bool) -> tuple[str, ...]:
 
 
 def _within(value: float | None, known: float | None) -> str:
-    """GPU-hours of the share of a time of which they are known, beside those of all of it."""
+    """GPU-hours known for a share of the time; unknown if the share is too small to compare."""
     is_comparable = known is None or known >= _NEARLY_ALL
     return _at_least(value, known) if is_comparable else UNKNOWN
 
@@ -237,13 +237,13 @@ def _cost(each: TeamFigures) -> str:
 
 
 def _unpriced(each: TeamFigures) -> float:
-    """GPU-hours without a price; what is less than a minute of a GPU's hundredth is rounding."""
+    """GPU-hours without a known price; tiny amounts are rounding and count as none."""
     rest = each.used - each.priced
     return rest if rest > _ROUNDING else 0.0
 
 
 def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
-    """For what still does nothing, as in the list of what is idle now."""
+    """The buttons of `/gpu idle`, for everything that is still idle."""
     for each in idle:
         if each.since is not None:
             freed = "The run ends and frees its GPUs."

@@ -1,4 +1,4 @@
-"""What was wrong with GPUs themselves, in words for a digest."""
+"""Faults of GPUs, in words for a digest."""
 
 from sqlmodel import Session
 
@@ -8,7 +8,7 @@ from bot.gpus.minutes import Window, moment_of
 from bot.gpus.sources.source import FaultKind
 from bot.gpus.tables import GpuFault
 
-# What NVIDIA says of those that are met most; the first four are often the program's own doing.
+# The most common XIDs, as NVIDIA describes them; the application often causes the first four.
 _XIDS = {
     13: "application error",
     31: "invalid memory access by an application",
@@ -26,7 +26,7 @@ _XIDS = {
 
 
 def hardware(session: Session, window: Window) -> tuple[Faulty, ...]:
-    """What began in a time, and what is still broken."""
+    """The faults that began in a time, and those that still last."""
     return tuple(
         Faulty(_where(each), _words(each), moment_of(each.first))
         for each in faults_in(session, window)
