@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of Azure NetApp Files."""
+"""Settings of Azure NetApp Files."""
 
 from datetime import timedelta
 from typing import Annotated, Literal

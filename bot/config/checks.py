@@ -1,4 +1,4 @@
-"""What no single value shows: names that must exist, and things that must fit together."""
+"""Checks across settings: names that must exist, and values that must be consistent."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
-# What the exporters' series of one cluster differ in, and our queries ask for.
+# Labels that differ within one cluster and that our queries use.
 _WITHIN_CLUSTERS = {
     *("namespace", "pod", "container", "uid", "node", "resource", "phase"),
     *("exported_namespace", "exported_pod", "exported_container"),
@@ -31,7 +31,7 @@ _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
 
 
 def pasted_secrets(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Mistake]:
-    """Secrets in the file, which may hold none; what they are is not shown."""
+    """Mistakes for secrets in the file, without the secrets themselves."""
     if isinstance(data, str) and data.startswith(_TOKENS):
         yield path, "this is a Slack token; set tokens in the environment or a secrets folder."
     if isinstance(data, str) and _has_password(data):
@@ -52,7 +52,7 @@ def _has_password(url: str) -> bool:
 
 
 def misfits(settings: Settings) -> Iterator[Mistake]:
-    """What does not fit together, though each value is right by itself."""
+    """Mistakes across settings whose values are valid on their own."""
     yield from _unknown_clusters(settings)
     yield from _shared_channels(settings)
     yield from _hopeless_policies(settings)
@@ -123,7 +123,7 @@ def _gpu_sources(settings: Settings) -> Iterator[Mistake]:
 
 
 def _of_login(prometheus: PrometheusSettings) -> Iterator[str]:
-    """What is wrong with how the bot says who it is."""
+    """Mistakes in the authentication at a Prometheus."""
     ways = [each for each in _LOGINS if getattr(prometheus, each)]
     if len(ways) > 1:
         yield f"{' and '.join(ways)} are different ways to authenticate; keep one of them."
@@ -143,7 +143,7 @@ def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
 
 
 def _places_in_state(settings: Settings) -> Iterator[Mistake]:
-    """Places where manifests are kept, which are the bot's alone."""
+    """Mistakes for places inside `datasets.state`, which is reserved for the bot."""
     state = settings.datasets.state if settings.datasets is not None else None
     for name, store in settings.stores.items() if state is not None else ():
         named: dict[tuple[str, ...], tuple[str, ...]] = {("shared",): store.shared}
@@ -185,7 +185,7 @@ def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
 
 
 def _unlinked_classes(settings: Settings) -> Iterator[Mistake]:
-    """Classes on FSx need a region, and have no volumes that are made for them."""
+    """Mistakes of FSx classes: no region, or settings for classes that create volumes."""
     datasets = settings.datasets
     for name, known in datasets.classes.items() if datasets is not None else ():
         if known.fsx is None:

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of clusters."""
+"""Settings of clusters."""
 
 from typing import Annotated, Literal
 
@@ -43,7 +43,7 @@ class Fractions(Section):
         return self.units.resource if self.units else gpu_resource
 
     def per_gpu(self, resource: str) -> int:
-        """How much of a resource that counts GPUs is one GPU."""
+        """The units of a GPU resource in one GPU."""
         return self.units.per_gpu if self.units and self.units.resource == resource else 1
 
 

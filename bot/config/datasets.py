@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of datasets, and of the object stores they live in."""
+"""Settings of datasets, and of their object stores."""
 
 from datetime import timedelta
 from typing import Annotated

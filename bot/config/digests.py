@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of the digests of GPUs."""
+"""Settings of GPU digests."""
 
 import re
 from typing import Annotated, Literal

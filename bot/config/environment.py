@@ -1,4 +1,4 @@
-"""What the environment says: secrets, and the two settings that deployments override."""
+"""Reads the environment: secrets, and the two settings that deployments override."""
 
 from pathlib import Path
 from typing import Literal
@@ -31,7 +31,7 @@ class _Environment(BaseSettings):
 
 
 def read_secrets(transport: Literal["socket", "http"]) -> Secrets:
-    """What that transport needs; ConfigurationError names what is missing, never a value."""
+    """The secrets for a transport; ConfigurationError names what is missing, never a value."""
     found = _environment()
     second = "slack_app_token" if transport == "socket" else "slack_signing_secret"
     missing = [key.upper() for key in ("slack_bot_token", second) if not getattr(found, key)]
@@ -49,7 +49,7 @@ def read_secrets(transport: Literal["socket", "http"]) -> Secrets:
 
 
 def overridden(settings: Settings) -> Settings:
-    """The settings with what the environment says instead."""
+    """The settings with the overrides of the environment."""
     found = _environment()
     changes: dict[str, object] = {}
     if found.quartermaster_database_url:

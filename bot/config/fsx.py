@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of Amazon FSx for Lustre."""
+"""Settings of Amazon FSx for Lustre."""
 
 from typing import Annotated
 

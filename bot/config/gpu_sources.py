@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of who knows what GPUs do."""
+"""Settings of sources of GPU metrics."""
 
 from pydantic import Field
 

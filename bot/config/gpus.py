@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of what GPUs did."""
+"""Settings of GPU samples."""
 
 from datetime import timedelta
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The kinds of value that quartermaster.yaml holds, each with the words that say what is right."""
+"""The types of values in quartermaster.yaml, each with a description of valid values."""
 
 import re
 from collections.abc import Callable
@@ -22,13 +22,13 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class Kind:
-    """A check of one text value; `words` say what a right one looks like."""
+    """A check of a text value; `words` describe a valid one."""
 
     words: str
     is_right: Callable[[str], object]
 
     def __call__(self, value: str) -> str:
-        """The value itself; ValueError with the words when it is not right."""
+        """The value itself; ValueError with the description if it is invalid."""
         if not self.is_right(value):
             raise ValueError(f"it must be {self.words}")
         return value
@@ -105,7 +105,7 @@ def _is_endpoint(value: str) -> bool:
 
 
 def _is_open(value: str) -> bool:
-    """Whether it is an address without a password; a path is well, as managed ones have."""
+    """Whether it is a URL without a password; a path is allowed, as managed services have one."""
     parts = urlsplit(value) if is_http(value) else None
     return parts is not None and "@" not in parts.netloc and not parts.query
 
@@ -115,7 +115,7 @@ def _is_arm(value: str) -> bool:
 
 
 def with_slash(value: str) -> str:
-    """The URL ending with a slash, as Slack's libraries need it."""
+    """The URL with a trailing slash, as Slack's libraries need it."""
     return value if value.endswith("/") else f"{value}/"
 
 

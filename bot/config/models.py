@@ -1,4 +1,4 @@
-"""What quartermaster.yaml may say; docs/settings.md is generated from the words here."""
+"""The settings in quartermaster.yaml; docs/settings.md is generated from their docstrings."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -113,7 +113,7 @@ class Approvals(Section):
 
     @property
     def policies(self) -> tuple[Policy, ...]:
-        """All of them."""
+        """The policies of all kinds of request."""
         return self.quota_override, self.quota_base, self.anf_change, self.snapshot_restore
 
 
@@ -231,23 +231,23 @@ class Settings(Section):
     """Digests of GPU usage every morning, by channel."""
 
     def keep_caches(self, team: str) -> timedelta | None:
-        """How long a team's caches stay when nobody uses them; None when for ever."""
+        """How long a team's unused caches are kept; None means forever."""
         own = self.teams[team].keep_caches if team in self.teams else None
         kept = own or (self.datasets.keep if self.datasets else "off")
         return None if kept == "off" else kept
 
     def named_people(self) -> frozenset[str]:
-        """Everybody whom this file names."""
+        """The ids of all people that the file names."""
         return frozenset(who for circle in self._circles() for who in circle.people)
 
     def named_channels(self) -> frozenset[str]:
-        """The channels that the configuration names."""
+        """The ids of all channels that the file names."""
         named = {channel for team in self.teams.values() for channel in team.channels}
         others = {self.approvals.channel, self.slack.admin_channel, *self.digests}
         return frozenset(named | {each for each in others if each})
 
     def named_groups(self) -> frozenset[str]:
-        """Every Slack user group that this file names."""
+        """The ids of all Slack user groups that the file names."""
         return frozenset(group for circle in self._circles() for group in circle.groups)
 
     def _circles(self) -> tuple[Circle, ...]:
@@ -256,7 +256,7 @@ class Settings(Section):
 
 
 class Secrets(Section):
-    """What only the environment or a secrets folder gives."""
+    """Secrets, which come from the environment or a secrets folder only."""
 
     bot_token: SecretStr
     app_token: SecretStr | None = None

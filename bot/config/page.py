@@ -1,4 +1,4 @@
-"""docs/settings.md, made from the models: `python -m bot.config.page docs/settings.md`."""
+"""Generates docs/settings.md from the models: `python -m bot.config.page docs/settings.md`."""
 
 import sys
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ The environment overrides the folder. `workspace`, `playground`, `database`, `sl
 
 
 def page() -> str:
-    """The whole page; a section that stands in several places is explained once."""
+    """The whole page; a section used in several places is described once."""
     places: dict[type[BaseModel], list[str]] = {}
     _collect("", Settings, places)
     sections = "".join(_section(names, model) for model, names in places.items())
@@ -105,7 +105,7 @@ def _words(metadata: Iterable[Any]) -> str:
 
 
 def _type(annotation: Any) -> str:
-    """The words for a type, as an admin thinks of it."""
+    """The description of a type, for admins."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _words(inner[1:]) or _type(inner[0])

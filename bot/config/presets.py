@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of presets: options of `/train submit` under one name."""
+"""Settings of presets: named sets of options for `/train submit`."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,7 +10,7 @@ from bot.config.section import Section
 
 
 def _as_typed(value: object) -> object:
-    """Numbers as they would be typed; YAML makes numbers of what looks like one."""
+    """A number as text, as typed in a command; YAML reads such values as numbers."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value}" if is_number else value
 
@@ -133,6 +133,6 @@ class Preset(Section):
     """Options that cannot be given with this preset: they keep its value, or stay unset."""
 
     def options(self) -> dict[str, str | tuple[str, ...] | bool]:
-        """What it sets, by the names of the options."""
+        """The values that the preset sets, by option name."""
         values = {str(each): getattr(self, each) for each in Locked}
         return {name: value for name, value in values.items() if value}

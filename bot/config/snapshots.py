@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of snapshots."""
+"""Settings of snapshots."""
 
 from datetime import timedelta
 from typing import Annotated

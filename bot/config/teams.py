@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of teams."""
+"""Settings of teams."""
 
 import re
 from datetime import timedelta
@@ -185,11 +185,11 @@ class Team(Section):
 
     @property
     def reach(self) -> tuple[str, ...]:
-        """Every cluster it may use, the usual one first."""
+        """Every cluster that the team may use, the default one first."""
         return self.clusters or (self.cluster,)
 
     def on(self, cluster: str) -> Self:
-        """The team where it is to use this cluster."""
+        """A copy of the team that uses this cluster."""
         return self.model_copy(update={"cluster": cluster})
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""The edge to Amazon CloudWatch: each request ends in seconds, and is made once."""
+"""The client of Amazon CloudWatch: each request ends within seconds, without retries."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient as Client
 
 _CONNECT_SECONDS, _READ_SECONDS = 3, 10
-# All requests of one question; then it is given up.
+# For all requests of one query together.
 _PATIENCE_SECONDS = 25.0
 _MOST_AT_ONCE = 500
 _LATELY = timedelta(hours=2)
@@ -39,7 +39,7 @@ _REFUSED = {
 
 
 class Metric(NamedTuple):
-    """One metric of one thing, which its dimensions name."""
+    """One metric, identified by its dimensions."""
 
     namespace: str
     name: str
@@ -50,7 +50,7 @@ Values = dict[int, float]
 
 
 class CloudWatchClient:
-    """CloudWatch in one region; `name` is what sentences call it."""
+    """CloudWatch in one region; `name` is its name in messages."""
 
     def __init__(self, name: str, settings: CloudWatchSettings, identities: Identities) -> None:
         self._name = name
@@ -62,7 +62,7 @@ class CloudWatchClient:
     def metrics(
         self, namespace: str, name: str, dimensions: Mapping[str, str], since: datetime
     ) -> Iterator[Metric]:
-        """Those that reported since then and have these dimensions; of any value where it is ''."""
+        """Metrics that reported since then and have these dimensions; '' matches any value."""
         filters: list[Any] = [
             {"Name": each, **({"Value": value} if value else {})}
             for each, value in dimensions.items()
@@ -82,7 +82,7 @@ class CloudWatchClient:
             more = {"NextToken": told["NextToken"]}
 
     def averages(self, metrics: Sequence[Metric], minutes: range) -> dict[Metric, Values]:
-        """The average of each metric in each of these minutes in which it reported."""
+        """The average of each metric in each of these minutes with a value."""
         found: dict[Metric, Values] = {each: {} for each in metrics}
         wanted = list(found)
         for first in range(0, len(wanted), _MOST_AT_ONCE):
@@ -93,14 +93,14 @@ class CloudWatchClient:
         return found
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         if self._client is not None:
             self._client.close()
 
     def _values(
         self, metrics: Sequence[Metric], minutes: range
     ) -> Iterator[tuple[int, int, float]]:
-        """The place of a metric, a minute, and its value in it."""
+        """The index of a metric, a minute, and the value in it."""
         queries = [_query(place, each) for place, each in enumerate(metrics)]
         more: dict[str, Any] = {}
         while True:
@@ -143,7 +143,7 @@ class CloudWatchClient:
 
     @contextmanager
     def _asking(self) -> "Iterator[Client]":
-        """The client; what the library raises becomes sentences, which hold no key."""
+        """The client; errors of the library become MetricsErrors without secrets."""
         from botocore import exceptions  # noqa: PLC0415 - as in Identities
 
         if time.monotonic() > self._until:

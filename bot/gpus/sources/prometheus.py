@@ -1,4 +1,4 @@
-"""The HTTP API of a Prometheus, or of what speaks like one; each request ends in seconds."""
+"""The HTTP API of a Prometheus or a compatible server; each request ends within seconds."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ from bot.gpus.sources.login import CONTENT, content_of, login_of
 from bot.masking import hide_secrets
 
 TIME_OUT_SECONDS = 10.0
-# It gives a query up before we do, so that it still says so.
+# The server times out before the client, so that it still reports the error.
 _QUERY_SECONDS = 8
 _LONGEST_QUOTE = 200
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
@@ -54,7 +54,7 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 
 class Prometheus:
-    """One Prometheus; `name` is what sentences call it. MetricsError where files are missing."""
+    """One Prometheus; `name` is its name in messages. MetricsError if files are missing."""
 
     def __init__(self, name: str, settings: PrometheusSettings, identities: Identities) -> None:
         self.name = name
@@ -64,13 +64,13 @@ class Prometheus:
 
     @property
     def matchers(self) -> Mapping[str, str]:
-        """The labels of this cluster's series."""
+        """The labels that select this cluster's series."""
         return self._settings.matchers
 
     def of(self, metric: str, *conditions: str) -> str:
-        """The selector of a metric's series of this cluster that meet the conditions.
+        """The selector of this cluster's series of a metric that meet the conditions.
 
-        Without a name of its own the metric is one of the conditions.
+        With an empty `metric`, a condition selects the metric.
         """
         mine = (f"{name}={_quoted(value)}" for name, value in self.matchers.items())
         return f"{metric}{{{','.join((*mine, *conditions))}}}"
@@ -98,7 +98,7 @@ class Prometheus:
                     yield series.metric, round(at / 60) - 1, value
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         self._pool.clear()
 
     def _ask(self, what: str, fields: Mapping[str, str]) -> _Data:
@@ -114,7 +114,7 @@ class Prometheus:
                 timeout=urllib3.Timeout(total=TIME_OUT_SECONDS),
                 redirect=False,
             )
-        except (HTTPError, OSError) as error:  # the latter where a file for TLS is none
+        except (HTTPError, OSError) as error:  # OSError for an unreadable TLS file
             raise MetricsError(
                 f"{self.name} does not respond: {type(error).__name__}.", self._unreached(error)
             ) from error
@@ -160,7 +160,7 @@ def _quoted(value: str) -> str:
 
 
 def wait_of(headers: Mapping[str, str]) -> float:
-    """For how long a server that is asked too much wants to be let be."""
+    """How many seconds to wait before the next request to a rate-limiting server."""
     told = headers.get("Retry-After", "")
     asked = float(told) if told.isdecimal() else 0.0
     return min(max(asked, _LEAST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
@@ -173,13 +173,13 @@ class _Files(TypedDict, total=False):
 
 
 def _files(name: str, settings: PrometheusSettings) -> _Files:
-    """The files for TLS; the library would not say which of them it cannot read."""
+    """The files for TLS, checked here: the library does not say which it cannot read."""
     found, shown = _Files(), settings.client_certificate
     if settings.ca_file is not None:
         found["ca_certs"] = settings.ca_file
     if shown is not None:
         found["cert_file"] = shown.certificate_file
-        # Without a name for it the library asks for the passphrase of a key on the terminal.
+        # Without a key file, the library asks for a passphrase on the terminal.
         found["key_file"] = shown.key_file or shown.certificate_file
     for file in found.values():
         content_of(str(file), f"{name}: {file}", "prometheus.ca_file and .client_certificate")
