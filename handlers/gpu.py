@@ -1,4 +1,4 @@
-"""/gpu: what the GPUs can do, and the network between them."""
+"""/gpu: the command, and /gpu nccl, which tests the network between nodes."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -21,27 +21,27 @@ from bot.training.network import TEST
 from bot.training.submission import Submission
 from handlers.context import Context
 
-gpu = Command("gpu", "GPUs, and the network between them")
+gpu = Command("gpu", "GPUs and the network between them")
 
 
 @gpu.verb(
     "nccl",
-    "Measure the bandwidth between nodes, by a run of its own",
+    "Measure the bandwidth between nodes with a test run",
     right=Right.RUN_SUBMIT,
     mutates=True,
     into=Submission,
     examples=("nccl --nodes 2", "nccl --nodes 4 --gpus 8 --name pool-b"),
 )
-@gpu.option("--nodes", NodeCount(), help="Between how many nodes; 2 otherwise")
-@gpu.option("--gpus", GpuCount(), help="GPUs of each node; all of a node otherwise")
-@gpu.option("--gpu-type", FlavorName(), help="On nodes of which type; any otherwise")
-@gpu.option("--efa", WholeNumber(0, 32), help="EFA adapters of each node; all of a node otherwise")
-@gpu.option("--name", RunName(), default="nccl", help="What you call the run")
-@gpu.option("--image", ImageReference(), default="", help="An image with nccl-tests, ssh and sshd")
-@gpu.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@gpu.option("--team", TeamName(), help="Whose run it is, where the channel does not say")
+@gpu.option("--nodes", NodeCount(), help="Number of nodes (default: 2)")
+@gpu.option("--gpus", GpuCount(), help="GPUs per node (default: all of a node)")
+@gpu.option("--gpu-type", FlavorName(), help="GPU type of the nodes (default: any)")
+@gpu.option("--efa", WholeNumber(0, 32), help="EFA adapters per node (default: all of a node)")
+@gpu.option("--name", RunName(), default="nccl", help="Name of the run")
+@gpu.option("--image", ImageReference(), default="", help="Image with nccl-tests, ssh and sshd")
+@gpu.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def nccl(ctx: Context, asked: Submission) -> Reply:
-    """A receipt; the card in the channel shows what was measured."""
+    """Submits the test as a run and returns its receipt; the run's card shows the results."""
     ctx.team()
     nodes, gpus = asked.nodes or Nodes(2, 2), asked.gpus or Decimal(0)
     test = replace(asked, kind=TEST, nodes=nodes, gpus=gpus)

@@ -1,4 +1,4 @@
-"""/gpu digest: what GPUs did, now or every morning, for whom and of what."""
+"""/gpu digest: shows, posts and schedules digests of GPU usage."""
 
 import calendar
 import re
@@ -31,7 +31,7 @@ class TimeOfDay(Pattern):
 
     word = "TIME"
     rule = TIME_OF_DAY
-    form = "a time of the day such as `09:00`"
+    form = "a time of day such as `09:00`"
     example = "09:00"
 
 
@@ -74,7 +74,7 @@ class DayName:
 
 @dataclass(frozen=True)
 class DigestOptions:
-    """What `/gpu digest` takes."""
+    """The arguments and options of `/gpu digest`."""
 
     what: str
     day: date | None
@@ -92,7 +92,7 @@ class DigestOptions:
 
 @gpu.verb(
     "digest",
-    "What GPUs did yesterday, for you alone; or set when a channel is told",
+    "Show yesterday's GPU digest to you only, or schedule digests for a channel",
     right=Right.GPU_DIGEST,
     mutates=True,
     repeats=True,
@@ -109,25 +109,25 @@ class DigestOptions:
     ),
 )
 @gpu.argument("what", Choice("show", "set", "off", "list"), default="show", help="What to do")
-@gpu.option("--day", DayName(), help="Another day than yesterday")
-@gpu.option("--week", flag=True, help="The seven days before")
-@gpu.option("--post", flag=True, help="Post it here, for everybody; leads and admins")
-@gpu.option("--dm", flag=True, help="As a direct message to you, which has the pictures too")
-@gpu.option("--team", TeamName(), help="Of one team, where the channel does not say")
-@gpu.option("--channel", ChannelReference(), help="set, off: which channel; this one otherwise")
-@gpu.option("--at", TimeOfDay(), help="set: at which time of its zone")
-@gpu.option("--zone", ZoneName(), help="set: which zone its times and days are of")
-@gpu.option("--daily", Choice("on", "off"), help="set: whether every day")
-@gpu.option("--weekly", Choice("off", *_DAYS), help="set: on which day the week before is told")
-@gpu.option("--sections", _SECTIONS, help="set: what it tells besides the two shares")
+@gpu.option("--day", DayName(), help="Day to show (default: yesterday)")
+@gpu.option("--week", flag=True, help="The previous seven days")
+@gpu.option("--post", flag=True, help="Post it in this channel (leads and admins only)")
+@gpu.option("--dm", flag=True, help="Send it to you as a direct message, with its images")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
+@gpu.option("--channel", ChannelReference(), help="set, off: channel (default: this one)")
+@gpu.option("--at", TimeOfDay(), help="set: time of day, in the digest's time zone")
+@gpu.option("--zone", ZoneName(), help="set: time zone of its times and days")
+@gpu.option("--daily", Choice("on", "off"), help="set: turn the daily digest on or off")
+@gpu.option("--weekly", Choice("off", *_DAYS), help="set: day for the digest of the previous week")
+@gpu.option("--sections", _SECTIONS, help="set: sections to include besides the two shares")
 def digest(ctx: Context, asked: DigestOptions) -> Reply:
-    """The digest, or what was set."""
+    """Shows, posts or lists digests, or changes the schedule of a channel."""
     if asked.what == "show":
         return _show(ctx, asked)
     if asked.day or asked.week or asked.post or asked.dm:
         raise UsageError(
-            "`--day`, `--week`, `--post` and `--dm` are for showing a digest.",
-            f"`{ctx.words('gpu digest --week')}` shows that of last week.",
+            "`--day`, `--week`, `--post` and `--dm` only work with `show`.",
+            f"`{ctx.words('gpu digest --week')}` shows last week's digest.",
         )
     if asked.what == "list":
         return _list(ctx)
@@ -135,51 +135,50 @@ def digest(ctx: Context, asked: DigestOptions) -> Reply:
     where = (asked.channel or ctx.caller.channel).removeprefix("#")
     if where.startswith("D"):
         raise UsageError(
-            "A digest is told in a channel.", "Add it, for example `--channel #gpu-daily`."
+            "Digests are posted to channels.",
+            "Add a channel, for example `--channel #gpu-daily`.",
         )
     if asked.what == "off":
         ctx.digests.turn_off(ctx.session, ctx.caller, where, ctx.now)
-        return Reply((join(channel(where), " has no digest of GPUs any more."),))
+        return Reply((join("GPU digests for ", channel(where), " are off."),))
     change = Change(asked.at, asked.zone, asked.weekly, asked.daily, asked.sections)
     plans = ctx.digests.choose(ctx.session, ctx.caller, where, change, ctx.now)
     lines = [_told(plan) for plan in plans]
-    return Reply((*lines, plain("Invite me there, where I am not in it yet.")))
+    return Reply((*lines, plain("If I am not in the channel yet, invite me.")))
 
 
 def _show(ctx: Context, asked: DigestOptions) -> Reply:
     settings = (asked.channel, asked.at, asked.zone, asked.daily, asked.weekly, asked.sections)
     if any(each is not None for each in settings):
         raise UsageError(
-            "These options set when a channel is told.",
-            f"Say set, for example `{ctx.words('gpu digest set --at 09:00')}`.",
+            "These options only work with `set`.",
+            f"Use `set`, for example `{ctx.words('gpu digest set --at 09:00')}`.",
         )
     if ctx.caller.team is None and ctx.caller.roles.isdisjoint({Role.ADMIN, Role.APPROVER}):
         ctx.team()
     wanted = Wanted(asked.day, asked.week, asked.dm)
     if asked.post and asked.dm:
         raise UsageError(
-            "`--post` and `--dm` are two places.",
+            "`--post` and `--dm` cannot be combined.",
             f"Choose one, for example `{ctx.words('gpu digest --dm')}`.",
         )
     if asked.dm:
         ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
-        return Reply((plain("It comes as a direct message in a moment."),))
+        return Reply((plain("Sending the digest as a direct message."),))
     if asked.post:
         ctx.require(Right.GPU_DIGEST_POST)
         ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
-        return Reply((plain("It is posted here in a moment."),))
+        return Reply((plain("Posting the digest here."),))
     read = ctx.digests.show(ctx.session, ctx.caller, wanted, ctx.now)
-    return Reply(
-        (plain("Adding up what GPUs did…"),), later=lambda: Reply(card=_alone(ctx, read()))
-    )
+    return Reply((plain("Calculating GPU usage…"),), later=lambda: Reply(card=_alone(ctx, read())))
 
 
 def _alone(ctx: Context, card: Card) -> Card:
-    """The digest for one person's eyes: no picture is uploaded for it, and that is said."""
+    """The digest as an ephemeral answer, with a note if it has charts that need an image."""
     if not missing(card.charts, Showing()):
         return card
     dm = code(ctx.words("gpu digest --dm"))
-    said = join("Some charts are told in words here; ", dm, " sends you their pictures.")
+    said = join("Some charts are shown as text here; ", dm, " sends you the images.")
     return replace(card, footer=(*card.footer, said))
 
 
@@ -187,15 +186,15 @@ def _list(ctx: Context) -> Reply:
     plans = ctx.digests.plans(ctx.session, ctx.now)
     if not plans:
         how = code(ctx.words("gpu digest set --channel #gpu-daily --at 09:00"))
-        return Reply((plain("No channel is told what GPUs did."), join(how, " changes that.")))
+        return Reply((plain("No channel has a GPU digest."), join(how, " adds one.")))
     lines = [join(_told(plan), " Next: ", when(at), ".") for plan, at in plans[:_SHOWN]]
     more = len(plans) - len(lines)
     return Reply((*lines, *([plain(f"And {more} more.")] if more else [])))
 
 
 def _told(plan: Plan) -> Markup:
-    days = f"every {_LONG[plan.weekday]}, of the week before" if plan.weekday else "every day"
-    said = f" is told {days}, at {plan.at} of {plan.time_zone}: {', '.join(plan.sections)}."
+    days = f"of the previous week every {_LONG[plan.weekday]}" if plan.weekday else "every day"
+    said = f" gets a digest {days} at {plan.at} {plan.time_zone}: {', '.join(plan.sections)}."
     return join(channel(plan.channel), plain(said))
 
 

@@ -1,4 +1,4 @@
-"""/gpu report: GPU-hours of a time, by whatever tells them apart, with waits and costs."""
+"""/gpu report: GPU-hours, waits and costs over a range of days, by team, person, run or type."""
 
 import re
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Day:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What `/gpu report` takes."""
+    """The options of `/gpu report`."""
 
     first: date | None
     last: date | None
@@ -48,7 +48,7 @@ class ReportOptions:
 
 @gpu.verb(
     "report",
-    "GPU-hours allocated, busy and borrowed, waits and cost, from day to day",
+    "GPU-hours allocated, busy and borrowed, with waits and cost, for a range of days",
     right=Right.GPU_READ,
     into=ReportOptions,
     examples=(
@@ -57,14 +57,14 @@ class ReportOptions:
         "report --by run --csv",
     ),
 )
-@gpu.option("--from", "first", Day(), help="The first day; the first of this month otherwise")
-@gpu.option("--to", "last", Day(), help="The last day; today otherwise")
-@gpu.option("--by", Choice(*By), default=By.TEAM, help="What the lines are")
-@gpu.option("--csv", flag=True, help="As CSV; a file where it is long")
-@gpu.option("--all", "everybody", flag=True, help="Every team; for admins")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.option("--from", "first", Day(), help="First day (default: the first of the month)")
+@gpu.option("--to", "last", Day(), help="Last day (default: today)")
+@gpu.option("--by", Choice(*By), default=By.TEAM, help="What to group lines by")
+@gpu.option("--csv", flag=True, help="Output as CSV, in a file if it is long")
+@gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def report(ctx: Context, asked: ReportOptions) -> Reply:
-    """Figures of the team, or of all for admins; days are those of the team's zone."""
+    """Reports on the team, or on all teams for admins; days are in the team's time zone."""
     team = whose(ctx, everybody=asked.everybody)
     zone = ctx.settings.teams[team].time_zone if team else "UTC"
     today = ctx.now.astimezone(ZoneInfo(zone)).date()
@@ -83,6 +83,8 @@ def _refuse_bad(days: tuple[date, date], today: date) -> None:
     if first > last:
         raise UsageError(f"{first} is after {last}.", example)
     if first > today:
-        raise UsageError(f"{first} has not come yet.", example)
+        raise UsageError(f"{first} is in the future.", example)
     if last - first > _LONGEST:
-        raise UsageError(f"From {first} to {last} is longer than 400 days.", "Ask year by year.")
+        raise UsageError(
+            f"From {first} to {last} is longer than 400 days.", "Request one year at a time."
+        )

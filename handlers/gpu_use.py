@@ -1,4 +1,4 @@
-"""/gpu status, nodes, top, idle and show: what the GPUs do, and whose they are."""
+"""/gpu status, nodes, top, idle and show: who uses the GPUs, and how busy they are."""
 
 import shlex
 from collections.abc import Iterator
@@ -23,34 +23,34 @@ __all__ = ["gpu"]
 
 @gpu.verb(
     "status",
-    "How many GPUs are allocated, how busy these are, and what waits",
+    "How many GPUs are allocated, how busy they are, and what is waiting",
     right=Right.GPU_READ,
     examples=("status",),
 )
 def status(ctx: Context) -> Reply:
-    """The clusters and every team, each figure with its age."""
+    """Allocation and usage of the clusters and of every team, each figure with its age."""
     return Reply(card=status_card(ctx.gpus.status(ctx.session), ctx.now))
 
 
 @gpu.verb(
     "nodes",
-    "The nodes with GPUs: how full each is, and of which team",
+    "Nodes with GPUs: how full each is, and which teams use it",
     right=Right.GPU_READ,
     examples=("nodes",),
 )
 def nodes(ctx: Context) -> Reply:
-    """As the watches show them."""
+    """The nodes with GPUs, from the watch cache."""
     found, clusters = ctx.gpus.nodes(ctx.session)
     return Reply(card=nodes_card(found, age_of(clusters)))
 
 
 @gpu.verb(
     "top",
-    "Runs by GPU-hours: held, busy or idle",
+    "Runs by GPU-hours: allocated, busy or idle",
     right=Right.GPU_READ,
     examples=("top", "top --by idle --for 1d", "top --all"),
 )
-@gpu.option("--by", Choice(*By), default=By.HOURS, help="What they are ranked by")
+@gpu.option("--by", Choice(*By), default=By.HOURS, help="What to rank by")
 @gpu.option(
     "--for",
     "length",
@@ -58,10 +58,10 @@ def nodes(ctx: Context) -> Reply:
     default=timedelta(days=7),
     help="How far back",
 )
-@gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:
-    """Those of the team, or of all for admins."""
+    """The top runs of the team, or of all teams for admins."""
     mine = whose(ctx, everybody=everybody)
     found = ctx.gpus.top(ctx.session, mine, By(by), (ctx.now - length, ctx.now))
     whole = ctx.words(shlex.join(_whole(ctx, mine, length, everybody=everybody, team=team)))
@@ -70,41 +70,41 @@ def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str 
 
 @gpu.verb(
     "idle",
-    "Runs whose GPUs do nothing: since when, whose, and what that cost",
+    "Runs whose GPUs are idle: since when, the owner, and the GPU-hours lost",
     right=Right.GPU_READ,
     examples=("idle", "idle --all"),
 )
-@gpu.option("--all", "everybody", flag=True, help="Every team's; for admins")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def idle(ctx: Context, *, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Those of the team, or of all for admins."""
+    """The idle runs of the team, or of all teams for admins."""
     found = ctx.gpus.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
     asked = any(each.measures_gpus for each in ctx.settings.clusters.values())
-    unknown = "What GPUs do is unknown here, as no cluster has a source of GPU metrics."
+    unknown = "GPU activity is unknown: no cluster has a source of GPU metrics."
     return Reply(card=idle_card(found, "" if asked else unknown, ctx.now))
 
 
 @gpu.verb(
     "show",
-    "What the GPUs of a run did over its life",
+    "GPU usage of a run over its lifetime",
     right=Right.RUN_READ,
     examples=("show lane", "show lane#2"),
 )
-@gpu.argument("run", RunReference(), help="Which run")
-@gpu.option("--team", TeamName(), help="Another team than the channel's")
+@gpu.argument("run", RunReference(), help="The run")
+@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """GPU-hours, use and memory."""
+    """GPU-hours, usage and memory of one run."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     return Reply(card=life_card(ctx.gpus.life(ctx.session, found, ctx.now)))
 
 
 @gpu.button(SNOOZE, right=Right.RUN_STOP, team=of_run, anywhere=True)
 def click_snooze(ctx: Context, run_id: str) -> Reply:
-    """Leaves an idle run alone for four hours."""
+    """Snoozes the notices and the stop of an idle run for four hours."""
     run = ctx.training.get(ctx.session, run_id)
     until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
-    said = plain(" is left alone, and not listed as idle, until ")
-    return Reply((join(code(run.reference), said, when(until), "."),))
+    said = plain(". It is left alone and not listed as idle until ")
+    return Reply((join("Snoozed ", code(run.reference), said, when(until), "."),))
 
 
 def _of_series(ctx: Context, series_id: str) -> str | None:
@@ -113,18 +113,19 @@ def _of_series(ctx: Context, series_id: str) -> str | None:
 
 @gpu.button(MINE, right=Right.RUN_SUBMIT, team=_of_series, anywhere=True, repeats=True)
 def click_mine(ctx: Context, series_id: str) -> Reply:
-    """Notes whose something is that others started."""
+    """Records the caller as the owner of a workload that was not started by the bot."""
     series = ctx.gpus.claim(ctx.session, ctx.caller, series_id, ctx.now)
-    return Reply((join(code(series.name), plain(" is noted as yours.")),))
+    return Reply((join("Recorded you as the owner of ", code(series.name), "."),))
 
 
 def whose(ctx: Context, *, everybody: bool) -> str | None:
-    """The team that is asked about; None is every team, of which admins alone are told."""
+    """The team that the command is about; None means every team, for admins only."""
     if not everybody and not (ctx.caller.team is None and Role.ADMIN in ctx.caller.roles):
         return ctx.team()[0]
     if Role.ADMIN not in ctx.caller.roles:
         raise NotAllowedError(
-            "Admins alone see the runs of every team.", "Leave `--all` out to see your team's."
+            "Only admins can see the runs of every team.",
+            "Leave out `--all` to see your team's runs.",
         )
     return None
 
@@ -132,7 +133,7 @@ def whose(ctx: Context, *, everybody: bool) -> str | None:
 def _whole(
     ctx: Context, mine: str | None, length: timedelta, *, everybody: bool, team: str | None
 ) -> Iterator[str]:
-    """The report that has every run of the time, for the same teams."""
+    """The words of the `/gpu report` command that lists every run of the same time and teams."""
     zone = ctx.settings.teams[mine].time_zone if mine else "UTC"
     first = (ctx.now - length).astimezone(ZoneInfo(zone)).date()
     yield from ("gpu", "report", "--by", "run", "--from", str(first))

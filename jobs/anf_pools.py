@@ -1,4 +1,4 @@
-"""Every ten minutes: how full the capacity pools of Azure NetApp Files are is asked for."""
+"""Every ten minutes: reads how full the capacity pools of Azure NetApp Files are."""
 
 from bot.schedule import ScheduledJob, Work
 

@@ -1,4 +1,4 @@
-"""Every five minutes: caches of datasets are looked through for what nobody uses any more."""
+"""Every five minutes: sweeps the caches of datasets for unused ones."""
 
 from bot.schedule import ScheduledJob, Work
 

@@ -1,4 +1,4 @@
-"""Every morning: what caches left over in a cluster is looked for and reported."""
+"""Every morning: finds and reports objects that caches left over in a cluster."""
 
 from bot.schedule import ScheduledJob, Work
 

@@ -1,4 +1,4 @@
-"""Every ten minutes: a few datasets whose source was not seen for long are looked through."""
+"""Every ten minutes: surveys a few datasets whose source has not been checked for long."""
 
 from bot.schedule import ScheduledJob, Work
 

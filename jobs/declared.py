@@ -1,4 +1,4 @@
-"""Every job of the timetable."""
+"""All jobs of the timetable."""
 
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ from jobs import (
 
 @dataclass(frozen=True)
 class Works:
-    """What the jobs do that need more than the database.
+    """The work of jobs that need more than the database.
 
-    Quotas are put back of which only a queue's annotation still knows, the use of GPUs is asked for
-    and who holds them is written down, as is the room of capacity pools, and caches are looked
-    through, as are what they left over and the sources of datasets.
+    They revert quotas that only a queue's annotation still records, check the usage of GPUs,
+    sample who holds them, sweep caches, search for objects that caches left over, survey the
+    sources of datasets, and read the capacity of pools.
     """
 
     recover_quotas: Work

@@ -1,4 +1,4 @@
-"""Every minute: who holds the GPUs is written down, and what they did is asked for."""
+"""Every minute: records who holds the GPUs, and queries their usage."""
 
 from bot.schedule import ScheduledJob, Work
 

@@ -1,4 +1,4 @@
-"""Every five minutes: what the GPUs of sessions and of ended runs did is asked for."""
+"""Every five minutes: checks the GPU usage of sessions and of ended runs."""
 
 from bot.schedule import ScheduledJob, Work
 

@@ -1,4 +1,4 @@
-"""Every minute: overrides whose rows were lost are put back when their time is over."""
+"""Every minute: reverts expired overrides whose rows were lost."""
 
 from bot.schedule import ScheduledJob, Work
 

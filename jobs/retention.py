@@ -1,4 +1,4 @@
-"""Every five minutes: what nobody can need any more goes, a few rows at a time."""
+"""Every five minutes: deletes rows that are no longer needed, a few at a time."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,12 +13,12 @@ _HOLDS_KEPT = timedelta(days=1)
 
 
 def work(session: Session, now: datetime) -> None:
-    """Forgets what docs/growth.md says, so that no table grows without a bound."""
+    """Deletes what docs/growth.md lists, so that no table grows without bound."""
     remove(session, now, datetime.now(UTC))
 
 
 def remove(session: Session, now: datetime, real_now: datetime) -> None:
-    """Forgets what is too old at that moment; `real_now` is for what no playground shifts."""
+    """Deletes rows too old at `now`; `real_now` is for rows that a playground does not shift."""
     documents.forget(session, real_now)
     messages.forget(session, now)
     deliveries.forget(session, real_now)

@@ -1,4 +1,4 @@
-"""Every five minutes: snapshots whose time is up are deleted."""
+"""Every five minutes: deletes expired snapshots."""
 
 from bot.schedule import ScheduledJob
 from bot.snapshots.expiry import expire

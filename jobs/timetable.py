@@ -1,4 +1,4 @@
-"""The clock of a process: looks every few seconds which jobs have a slot that is due."""
+"""The scheduler of a process: checks every few seconds which jobs are due."""
 
 import threading
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _LONGEST_LOOK_SECONDS = 600.0
 
 
 class OwnSchedules(Protocol):
-    """Schedules that people set, so that they come and go while the bot runs."""
+    """Schedules that people set, which can change while the bot runs."""
 
     name: str
 
@@ -35,19 +35,19 @@ class OwnSchedules(Protocol):
         ...
 
     def work(self, session: Session, now: datetime) -> None:
-        """Does it: what is not due any more is left."""
+        """Does what is due; skips what is no longer due."""
         ...
 
 
 class _Looking(BasePoolExecutor):  # type: ignore[misc]  # it has no types
-    """Has looks done by workers that are watched."""
+    """Runs checks in monitored worker threads."""
 
     def __init__(self, workers: Workers) -> None:
         super().__init__(workers)
 
 
 class _Scheduler(BaseScheduler):  # type: ignore[misc]  # it has no types
-    """APScheduler's clock in a thread that is watched, as are those in which it has looks done."""
+    """APScheduler's loop in a monitored thread, with monitored worker threads."""
 
     def __init__(self) -> None:
         workers = Workers("look", _WORKERS, limit_seconds=_LONGEST_LOOK_SECONDS)
@@ -84,7 +84,7 @@ class _Scheduler(BaseScheduler):  # type: ignore[misc]  # it has no types
 
 
 class Timetable:
-    """Runs each slot of each job once, however many processes do the same."""
+    """Runs each slot of each job once, even with several processes."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Timetable:
         self.threads = self._scheduler.threads
 
     def start(self) -> None:
-        """Enters the jobs and begins to look."""
+        """Adds the jobs to the timetable and starts checking."""
         now = self._clock.now()
         self._database.transaction(lambda session: install(session, self._jobs, now))
         looks = [partial(self.look, job) for job in self._jobs]
@@ -119,12 +119,12 @@ class Timetable:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Looks no more, after the look that is under way."""
+        """Stops checking, after the check that is under way."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
 
     def look(self, job: ScheduledJob) -> None:
-        """Does the job's work if its slot is due."""
+        """Runs the job if its slot is due."""
         now = self._clock.now()
         try:
             if self._database.read(partial(_is_due, name=job.name, now=now)):
@@ -133,7 +133,7 @@ class Timetable:
             log.warning("a slot could not be claimed", job=job.name, error=error.message)
 
     def look_at_own(self, schedules: OwnSchedules) -> None:
-        """Does what is due of schedules that people set."""
+        """Runs what is due of schedules that people set."""
         now = self._clock.now()
         try:
             if self._database.read(lambda session: schedules.is_due(session, now)):
@@ -142,7 +142,7 @@ class Timetable:
             log.warning("a slot could not be claimed", job=schedules.name, error=error.message)
 
     def look_at_all(self) -> None:
-        """Looks at once; a playground that has moved the clock asks for this."""
+        """Checks all jobs at once; the playground calls this after it moved the clock."""
         for job in self._jobs:
             self.look(job)
         for each in self._others:

@@ -20,14 +20,14 @@ _MARCH, _SUNDAY, _LAST, _WEEK_DAYS = 3, 6, 31, 7
 _HEADER = "Team | Quota | Used | Borrowed | Busy | Efficiency | Cost (USD)"
 # Sleeping leaves a minute of each scene of which quotas are known.
 _QUOTAS = (
-    f"Quotas are known for {1} % of that time, too little to set quota and borrowed GPU-hours"
-    " beside those used."
+    f"Quotas are known for {1} % of that time, too little to compare quota and borrowed GPU-hours"
+    " with those used."
 )
-_SAMPLED = "Of default there are samples of {} % of the time; the rest is in no figure."
-_SILENT = "The Prometheus of default answered 503, and not as a Prometheus does."
+_SAMPLED = "Samples of default cover {} % of the time; the figures exclude the rest."
+_SILENT = "The Prometheus of default returned 503, not a Prometheus API response."
 _DURATION = re.compile(r"\b(\d+[dhms])(?: \d+[hms])+")
 # Who waits for a blink waits on a busy machine alone.
-_MEDIAN = re.compile(r"\d+ runs? waited \w+ in the median")
+_MEDIAN = re.compile(r"\d+ runs? waited: median \w+")
 # What is found out later is known by the hour.
 _SINCE = re.compile(r"(XID .*), since .*")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -48,13 +48,13 @@ def _shares(allocated: str, busy: str, free: int = 14) -> tuple[str, ...]:
     told = []
     for name, words in (
         ("*Allocated* {} % of 16 GPUs", allocated),
-        ("*Busy* {} % of what was allocated", busy),
+        ("*Busy* {} % of the allocated GPUs", busy),
     ):
         share, *more = words.replace("-", "\u2212").split()
         line = name.format(share)
         if more:
-            day, mean = ("as much" if each == "0" else f"{each} points" for each in more)
-            line += f" ({day} against the day before, {mean} against the 7-day mean)"
+            day, mean = ("unchanged" if each == "0" else f"{each} points" for each in more)
+            line += f" ({day} from the day before, {mean} from the 7-day mean)"
         told.append(line)
     return (*told, f"{free} GPUs free when this was written.")
 
@@ -78,21 +78,21 @@ _HOURS = (
 )
 _SWEEP = "• sweep of team-b, bob: {0} of its {0} GPU-hours"
 _NOTEBOOK = "• nb of team-a, alice: 4.3 of its 4.3 GPU-hours"
-_QUEUE = "*Queue* some waited, 90 % of them at most 6h."
+_QUEUE = "*Queue* some waited, 90th percentile 6h."
 _PREEMPTED = "*Preempted* 1: 1 x team-a"
-_BROKEN = ("*Hardware*", "• GPU 7 of gpu-2: XID 79 (it has fallen off the bus)")
+_BROKEN = ("*Hardware*", "• GPU 7 of gpu-2: XID 79 (the GPU has fallen off the bus)")
 _NOTHING = "team-b | ? | 0 | ? | 0 | - | 0"
 _DAYS = (
     Told(
-        (*_shares("14", "79"), "*Idle* 4.3 GPU-hours in all", _NOTEBOOK),
+        (*_shares("14", "79"), "*Idle* 4.3 GPU-hours in total", _NOTEBOOK),
         ("team-a | ? | 36.3 | ? | 28.8 | 79 % | 72.60", "team-b | ? | 0 | ? | 0 | - | 0"),
         (_SAMPLED.format(67), _QUOTAS),
     ),
     Told(
         (
             *_shares("28 +14 +14", "40 -39 -39", free=10),
-            "*Idle* 59.9 GPU-hours in all",
-            f"{_SWEEP.format(59.9)}, and since Mar 23 08:01 UTC",
+            "*Idle* 59.9 GPU-hours in total",
+            f"{_SWEEP.format(59.9)}, idle since Mar 23 08:01 UTC",
         ),
         (
             "team-b | ? | 59.9 | ? | 0 | 0 % | 119.87",
@@ -104,7 +104,7 @@ _DAYS = (
     Told(
         (
             *_shares("39 +11 +16", "82 +42 +32"),
-            "*Idle* 10.1 GPU-hours in all",
+            "*Idle* 10.1 GPU-hours in total",
             _SWEEP.format(10.1),
             _QUEUE,
             _PREEMPTED,
@@ -139,7 +139,7 @@ _DAYS = (
 _WEEK = Told(
     (
         *_shares("18", "75"),
-        "*Idle* 74.4 GPU-hours in all",
+        "*Idle* 74.4 GPU-hours in total",
         _SWEEP.format(70.1),
         _NOTEBOOK,
         _QUEUE,
@@ -196,7 +196,7 @@ def _lines(day: date, *, is_week: bool) -> Iterator[str]:
     yield from (_HEADER, *told.rows)
     if told.buttons:
         yield told.buttons
-    zone = f"GPU-hours; {'days' if is_week else 'the day'} of {ZONE.key}."
+    zone = f"Figures are in GPU-hours; {'days are' if is_week else 'the day is'} in {ZONE.key}."
     yield "  ".join((*told.foot, zone))
 
 

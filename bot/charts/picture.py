@@ -1,4 +1,4 @@
-"""Charts as PNG, with the font that comes along, so that they look alike everywhere."""
+"""Renders charts as PNG with a bundled font, so that they look the same everywhere."""
 
 from functools import cache
 from importlib.resources import files
@@ -12,7 +12,7 @@ _STYLES = ("Lato-Regular.ttf", "Lato-Bold.ttf")
 
 
 def as_png(chart: Chart) -> bytes:
-    """The chart as a PNG of some 25 to 110 kB; it takes about a tenth of a second."""
+    """The chart as a PNG of about 25 to 110 kB; takes about 0.1 s."""
     from resvg_py import svg_to_bytes  # noqa: PLC0415  # 3 MB that only charts need
 
     return svg_to_bytes(

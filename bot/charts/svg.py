@@ -1,4 +1,4 @@
-"""Charts drawn as SVG, to be read at a glance in a chat: few marks, large words."""
+"""Draws charts as SVG, readable at a glance in a chat: few marks, large text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -10,7 +10,7 @@ WIDTH = 760
 _HEIGHT = 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 56, 34
 _INK, _MUTED, _GRID, _PAPER = "#1d1c1d", "#616061", "#e4e4e4", "#ffffff"
-# Told apart also by those who do not see red or green, and in grey.
+# Distinguishable with colour blindness, and in grey.
 _COLOURS = ("#1f6feb", "#e8912d", "#2eb67d", "#9b4dca", "#56b4e9", "#d64550", "#8d8d8d")
 _ROW, _ROW_LABEL = 30, 84
 _MOST_TICKS = 5
@@ -77,7 +77,7 @@ def _y(value: float, top: float) -> float:
 
 
 def _entries(chart: Bars) -> list[tuple[str, str]]:
-    """What the legend names: a colour each, and none for the line."""
+    """The entries of the legend: name and colour; the line has no colour."""
     entries = [(each.name, colour) for each, colour in zip(chart.series, _cycle(), strict=False)]
     if any(value is None for each in chart.series for value in each.values):
         entries.append(("unknown", "url(#unknown)"))
@@ -87,7 +87,7 @@ def _entries(chart: Bars) -> list[tuple[str, str]]:
 def _wrapped(
     entries: Iterable[tuple[str, str]],
 ) -> list[tuple[tuple[str, str], tuple[float, float]]]:
-    """Where each entry of the legend stands, below the chart, in as many lines as it takes."""
+    """The legend's entries with their positions below the chart, in as many lines as needed."""
     x, y, found = 16.0, _HEIGHT + 4.0, []
     for name, colour in entries:
         said = _short(name, _LONGEST_NAME * _LETTER)
@@ -132,7 +132,7 @@ def _axis(chart: Bars, top: float) -> Iterator[str]:
 
 
 def _every(labels: Sequence[str], step: float) -> int:
-    """Of how many labels one is shown, so that they do not touch; few are cut instead."""
+    """Every how many labels one is shown, so that they do not touch; few labels are cut."""
     if len(labels) <= _FEW:
         return 1
     return max(ceil((max(map(len, labels)) + 1) * _LETTER / step), 1)
@@ -183,7 +183,7 @@ def _beside(values: Sequence[float | None], at: tuple[float, float], top: float)
 
 
 def _unknown(at: tuple[float, float]) -> str:
-    """Where nobody knows a value there is no bar of height 0."""
+    """A hatched bar for an unknown value, which differs from a bar of height 0."""
     x, width = at
     return _rect((x, _TOP), (width, _HEIGHT - _TOP - _BOTTOM), "url(#unknown)")
 

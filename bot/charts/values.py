@@ -1,4 +1,4 @@
-"""What a chart shows, without a word about how it is drawn; pure values and their words."""
+"""The content of charts as plain values, and their description as text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ OTHERS = "others"
 
 @dataclass(frozen=True)
 class Series:
-    """One colour of a bar chart: a value for each label, None where nobody knows it."""
+    """One colour of a bar chart: a value for each label, None if unknown."""
 
     name: str
     values: tuple[float | None, ...]
@@ -44,7 +44,7 @@ Chart = Bars | HeatMap
 
 
 def folded(series: Sequence[Series], most: int) -> tuple[Series, ...]:
-    """The largest series, largest first, and all others as one, so that there are `most`."""
+    """At most `most` series, largest first; the smallest are combined into one."""
     largest = sorted(series, key=lambda each: -sum(value or 0 for value in each.values))
     if len(largest) <= most:
         return tuple(largest)
@@ -53,7 +53,7 @@ def folded(series: Sequence[Series], most: int) -> tuple[Series, ...]:
 
 
 def described(chart: Chart) -> str:
-    """The chart in words, for those who do not see it."""
+    """The chart as text, for people who cannot see it."""
     return _bars(chart) if isinstance(chart, Bars) else _heat(chart)
 
 

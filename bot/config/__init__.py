@@ -1,4 +1,4 @@
-"""The configuration: what quartermaster.yaml may say, and how it and the environment are read."""
+"""The configuration: the settings in quartermaster.yaml, and how they are read."""
 
 from bot.config.anf import Anf, AnfChanges
 from bot.config.clusters import (

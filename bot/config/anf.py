@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of Azure NetApp Files."""
+"""Settings of Azure NetApp Files."""
 
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -13,44 +13,46 @@ PoolName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0
 
 
 class AnfChanges(Section):
-    """How levels and throughput of volumes are changed; the bot then needs a role that writes."""
+    """How service levels and throughput are changed; the bot then needs a role that can write."""
 
     approve: Literal["always", "cost"] = "cost"
-    """Whether approvals.anf_change decides on every change, or on those that cost."""
+    """Whether `approvals.anf_change` decides on every change, or only on those that cost more."""
 
     approve_above: Annotated[float, Field(ge=0)] = 0
-    """With cost: how much more a month the pools may cost without; unknown prices are above."""
+    """With `cost`: the added monthly pool cost allowed without approval. Unknown prices need
+    approval."""
 
     wait_before_down: Duration = timedelta(hours=24)
-    """How long after its way up a volume may not go down again; Azure has the last word."""
+    """How long after a move up a volume cannot move down again; Azure has the last word."""
 
     longest: Duration = timedelta(days=30)
-    """The longest that may be asked for with --for."""
+    """The longest time that `--for` accepts."""
 
 
 class Anf(Section):
-    """Azure NetApp Files of one subscription; the bot's own Azure identity is who asks."""
+    """Azure NetApp Files of one subscription; the bot uses its own Azure identity."""
 
     subscription: SubscriptionId
-    """The subscription's id."""
+    """The subscription id."""
 
     accounts: tuple[AccountName, ...] = ()
-    """NetApp accounts, each as RESOURCE-GROUP/ACCOUNT; without any all that the bot may see."""
+    """NetApp accounts, each as RESOURCE-GROUP/ACCOUNT; without any, all that the bot can see."""
 
     classes: dict[ClassName, tuple[PoolName, ...]] = Field(default_factory=dict)
-    """The capacity pools of storage classes; without it those that volumes of a class are in."""
+    """The capacity pools of each storage class; without it, those of the class's volumes."""
 
     price_per_gib_month: dict[Level, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-    """What a GiB of a pool costs a month, in your currency; Azure bills pools and not volumes."""
+    """The monthly price of one GiB of a pool, in your currency; Azure bills pools, not volumes."""
 
     trident_namespace: Name = "trident"
-    """Where Trident runs in the clusters, and keeps what it knows of its volumes."""
+    """The namespace where Trident runs in the clusters and keeps its records of volumes."""
 
     trident_deployment: Name = "trident-controller"
-    """Trident's controller there, which `/anf repair` starts anew."""
+    """Trident's controller Deployment, which `/anf repair` restarts."""
 
     changes: AnfChanges | None = None
-    """Lets leads and admins change levels and throughput; without it nothing is changed."""
+    """Lets leads and admins change service levels and throughput; without it, nothing is
+    changed."""
 
     endpoint: ArmAddress = "https://management.azure.com"
-    """Azure Resource Manager; another one in Azure's sovereign clouds."""
+    """The address of Azure Resource Manager; Azure's sovereign clouds have others."""

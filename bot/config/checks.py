@@ -1,4 +1,4 @@
-"""What no single value shows: names that must exist, and things that must fit together."""
+"""Checks across settings: names that must exist, and values that must be consistent."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
-# What the exporters' series of one cluster differ in, and our queries ask for.
+# Labels that differ within one cluster and that our queries use.
 _WITHIN_CLUSTERS = {
     *("namespace", "pod", "container", "uid", "node", "resource", "phase"),
     *("exported_namespace", "exported_pod", "exported_container"),
@@ -18,22 +18,22 @@ _WITHIN_CLUSTERS = {
 _TOKENS = ("xoxb-", "xoxp-", "xoxe", "xapp-")
 _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
     lambda path: path == ("database", "url"): (
-        "this URL has a password; put it into QUARTERMASTER_DATABASE_URL instead."
+        "this URL contains a password; set it in QUARTERMASTER_DATABASE_URL instead."
     ),
     lambda path: path[:1] == ("stores",) and path[-1] == "endpoint": (
-        "this address has a password; keys of stores belong into a Secret."
+        "this address contains a password; put the keys of stores into a Secret."
     ),
     lambda path: path[-2:] == ("prometheus", "url"): (
-        "this address has a password; name a file with it in basic.password_file, or with a"
-        " token in token_file."
+        "this address contains a password; put it into a file and set basic.password_file, or"
+        " set token_file to a file with a token."
     ),
 }
 
 
 def pasted_secrets(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Mistake]:
-    """Secrets in the file, which may hold none; what they are is not shown."""
+    """Mistakes for secrets in the file, without the secrets themselves."""
     if isinstance(data, str) and data.startswith(_TOKENS):
-        yield path, "this is a Slack token; tokens come from the environment or a secrets folder."
+        yield path, "this is a Slack token; set tokens in the environment or a secrets folder."
     if isinstance(data, str) and _has_password(data):
         yield from ((path, words) for place, words in _ADDRESSES.items() if place(path))
     if isinstance(data, dict):
@@ -52,7 +52,7 @@ def _has_password(url: str) -> bool:
 
 
 def misfits(settings: Settings) -> Iterator[Mistake]:
-    """What does not fit together, though each value is right by itself."""
+    """Mistakes across settings whose values are valid on their own."""
     yield from _unknown_clusters(settings)
     yield from _shared_channels(settings)
     yield from _hopeless_policies(settings)
@@ -63,14 +63,14 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _misplaced_datasets(settings)
     yield from _unlinked_classes(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
-        words = "Resource Manager without TLS is for the playground only; take https://."
+        words = "Resource Manager without TLS is for the playground only; use https://."
         yield ("anf", "endpoint"), words
     if settings.clock.url and not settings.playground:
         yield ("clock", "url"), "a shifted clock is for the playground only; remove clock.url."
     if not (settings.admins.people or settings.admins.groups):
         yield (
             ("admins",),
-            "there is no admin; name at least one, like admins: {people: [U012ABCDEF]}.",
+            "there is no admin; add at least one, like admins: {people: [U012ABCDEF]}.",
         )
 
 
@@ -85,7 +85,7 @@ def _unknown_clusters(settings: Settings) -> Iterator[Mistake]:
                     f"teams.{name} is on cluster {cluster}, which is not in clusters; {words}",
                 )
         if {"cluster", "clusters"} <= team.model_fields_set:
-            words = f"teams.{name} has cluster and clusters; name them all in clusters."
+            words = f"teams.{name} has both cluster and clusters; list all of them in clusters."
             yield ("teams", name, "cluster"), words
 
 
@@ -96,7 +96,7 @@ def _shared_channels(settings: Settings) -> Iterator[Mistake]:
             owner = owners.setdefault(channel, name)
             if owner != name:
                 path = ("teams", name, "channels", index)
-                yield path, f"{channel} belongs to {owner} already; a channel belongs to one team."
+                yield path, f"{channel} already belongs to {owner}; a channel belongs to one team."
 
 
 def _two_ways_to_share(settings: Settings) -> Iterator[Mistake]:
@@ -111,25 +111,27 @@ def _gpu_sources(settings: Settings) -> Iterator[Mistake]:
     for name, cluster in settings.clusters.items():
         if cluster.prometheus is not None:
             if cluster.cloudwatch is not None:
-                words = "prometheus and cloudwatch both say what GPUs do; keep one of them."
+                words = (
+                    "prometheus and cloudwatch are both sources of GPU metrics; keep one of them."
+                )
                 yield ("clusters", name, "cloudwatch"), words
             path = ("clusters", name, "prometheus")
             yield from ((path, words) for words in _of_login(cluster.prometheus))
             for label in sorted(cluster.prometheus.matchers.keys() & _WITHIN_CLUSTERS):
-                words = f"{label} tells things of one cluster apart; name a label like cluster."
+                words = f"{label} differs within one cluster; use a label like cluster."
                 yield (*path, "matchers", label), words
 
 
 def _of_login(prometheus: PrometheusSettings) -> Iterator[str]:
-    """What is wrong with how the bot says who it is."""
+    """Mistakes in the authentication at a Prometheus."""
     ways = [each for each in _LOGINS if getattr(prometheus, each)]
     if len(ways) > 1:
-        yield f"{' and '.join(ways)} both say who asks; keep one of them."
+        yield f"{' and '.join(ways)} are different ways to authenticate; keep one of them."
     is_secure = prometheus.url.startswith("https:")
     if prometheus.client_certificate is not None and not is_secure:
-        yield "client_certificate is shown in TLS alone; url must begin with https://."
+        yield "client_certificate is only used with TLS; url must begin with https://."
     if (prometheus.entra or prometheus.sigv4) and not is_secure and not is_loopback(prometheus.url):
-        yield f"{ways[0]} must not go over the network in the open; url must begin with https://."
+        yield f"{ways[0]} must not be sent unencrypted; url must begin with https://."
 
 
 def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
@@ -141,7 +143,7 @@ def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
 
 
 def _places_in_state(settings: Settings) -> Iterator[Mistake]:
-    """Places where manifests are kept, which are the bot's alone."""
+    """Mistakes for places inside `datasets.state`, which is reserved for the bot."""
     state = settings.datasets.state if settings.datasets is not None else None
     for name, store in settings.stores.items() if state is not None else ():
         named: dict[tuple[str, ...], tuple[str, ...]] = {("shared",): store.shared}
@@ -150,10 +152,10 @@ def _places_in_state(settings: Settings) -> Iterator[Mistake]:
             for index, place in enumerate(places):
                 if state is not None and place.startswith(state):
                     words = f"{place} is in datasets.state ({state}), which is for the bot alone"
-                    yield ("stores", name, *keys, index), f"{words}; name another place."
+                    yield ("stores", name, *keys, index), f"{words}; use another place."
 
 
-_NO_CLASS = "add it to datasets.classes."
+_NO_CLASS = "add it there."
 
 
 def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
@@ -164,30 +166,36 @@ def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
         named = getattr(datasets, key)
         if named not in known:
             section = "clusters" if key == "cluster" else "stores"
-            hint = suggestion(named, known) if known else f"there is nothing in {section} yet."
+            hint = suggestion(named, known) if known else f"{section} is empty."
             yield ("datasets", key), f"{named} is not in {section}; {hint}"
     if datasets.default_class is not None and datasets.default_class not in datasets.classes:
         known_classes = datasets.classes
         hint = suggestion(datasets.default_class, known_classes) if known_classes else _NO_CLASS
-        yield ("datasets", "default_class"), f"{datasets.default_class} is no class of it; {hint}"
+        yield (
+            ("datasets", "default_class"),
+            f"{datasets.default_class} is not in datasets.classes; {hint}",
+        )
     for name, team in settings.teams.items():
         if team.namespace == datasets.namespace:
-            words = f"{team.namespace} is the namespace of {name}, whose runs could read the keys"
-            yield ("datasets", "namespace"), f"{words} of stores; take one for nothing else."
+            words = f"{team.namespace} is the namespace of {name}, whose runs could read the"
+            yield (
+                ("datasets", "namespace"),
+                f"{words} keys of stores; use a namespace for nothing else.",
+            )
 
 
 def _unlinked_classes(settings: Settings) -> Iterator[Mistake]:
-    """Classes on FSx need a region, and have no volumes that are made for them."""
+    """Mistakes of FSx classes: no region, or settings for classes that create volumes."""
     datasets = settings.datasets
     for name, known in datasets.classes.items() if datasets is not None else ():
         if known.fsx is None:
             continue
         if datasets is not None and datasets.fsx is None:
-            hint = "say where FSx is: fsx: {region: eu-central-1}"
+            hint = "set the region: fsx: {region: eu-central-1}"
             yield ("datasets", "classes", name, "fsx"), f"datasets.fsx is missing; {hint}"
         for key in ("least_size", "throughput_mib_per_tib"):
             if getattr(known, key) is not None:
-                words = "is for classes that make a volume for each cache; leave it out with fsx."
+                words = "is for classes that create a volume for each cache; remove it with fsx."
                 yield ("datasets", "classes", name, key), f"{key} {words}"
 
 
@@ -196,5 +204,5 @@ def _hopeless_policies(settings: Settings) -> Iterator[Mistake]:
         policy = getattr(settings.approvals, key)
         people = len(set(policy.approvers.people))
         if people < policy.needed and not policy.approvers.groups:
-            words = f"{policy.needed} must approve, but approvers names {people}"
-            yield ("approvals", key, "needed"), f"{words}; name more people, or a user group."
+            words = f"{policy.needed} must approve, but approvers lists {people}"
+            yield ("approvals", key, "needed"), f"{words}; add more people or a user group."

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of clusters."""
+"""Settings of clusters."""
 
 from typing import Annotated, Literal
 
@@ -10,30 +10,30 @@ from bot.config.section import Section
 
 
 class GpuUnits(Section):
-    """A resource that counts all GPUs in equal units, as tenths."""
+    """A resource that counts every GPU in equal units, such as tenths."""
 
     resource: ResourceName
-    """What nodes offer and queues count, instead of quotas.resource."""
+    """The resource that nodes offer and queues count, instead of `quotas.resource`."""
 
     per_gpu: Annotated[int, Field(ge=2, le=100)] = 10
-    """How many units a whole GPU is."""
+    """The number of units in a whole GPU."""
 
 
 class Hami(Section):
-    """HAMi, which divides a GPU by memory and by cores."""
+    """HAMi, which splits a GPU by memory and by cores."""
 
     memory_mib: Annotated[int, Field(ge=1)]
     """The memory of one GPU, in MiB."""
 
 
 class Fractions(Section):
-    """How parts of a GPU are asked for, as `--gpus 0.5`: at most one of these ways."""
+    """How fractions of a GPU are requested, as in `--gpus 0.5`. Set at most one of these."""
 
     units: GpuUnits | None = None
     """Every GPU is counted in units of one resource."""
 
     sizes: dict[GpuPart, ResourceName] = Field(default_factory=dict)
-    """Parts with a resource of their own, as MIG and time slicing offer them, by their size."""
+    """Fractions with their own resource, as in MIG and time slicing, by size."""
 
     hami: Hami | None = None
     """HAMi shares the GPUs."""
@@ -43,61 +43,63 @@ class Fractions(Section):
         return self.units.resource if self.units else gpu_resource
 
     def per_gpu(self, resource: str) -> int:
-        """How much of a resource that counts GPUs is one GPU."""
+        """The units of a GPU resource in one GPU."""
         return self.units.per_gpu if self.units and self.units.resource == resource else 1
 
 
 class Ingress(Section):
-    """The way from a browser to interactive sessions: an Ingress for each."""
+    """How browsers reach interactive sessions: one Ingress for each session."""
 
     host: HostName
-    """Where the Ingress controller is reached. `*.ml.example.com` gives each session a host of its
-    own; below one host a page of any session can read and use all others, of every team."""
+    """The host of the Ingress controller. `*.ml.example.com` gives each session its own host; on
+    one host, a page in any session can read and use all other sessions, of every team."""
 
     class_name: Name | None = None
-    """The IngressClass; without it the cluster's default."""
+    """The IngressClass; without it, the cluster's default."""
 
     tls: bool = True
-    """Whether it speaks https; without it the addresses of sessions are readable on their way."""
+    """Whether it uses HTTPS; without it, session addresses can be read in transit."""
 
     tls_secret: Name | None = None
-    """The Secret with its certificate, in every team's namespace; else the controller's own."""
+    """The Secret with the certificate, in every team's namespace; without it, the controller's own
+    certificate is used."""
 
 
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
 
 class ClusterSettings(Section):
-    """One Kubernetes cluster; without a kubeconfig KUBECONFIG or the pod's own account is used."""
+    """A Kubernetes cluster; `kubeconfig` defaults to KUBECONFIG or the pod's service account."""
 
     kubeconfig: str | None = None
     """The path of a kubeconfig file."""
 
     context: str | None = None
-    """The context in that file; without it the current one."""
+    """The context in that file; without it, the current context."""
 
     engine: Literal["kueue", "kai", "none"] = "kueue"
-    """What admits runs there: Kueue, KAI Scheduler, or nothing: they start as nodes have room."""
+    """What admits runs: Kueue, KAI Scheduler, or nothing (runs start when nodes have capacity)."""
 
     excluded_resources: tuple[str, ...] = ()
-    """Beginnings of resources that need no quota: Kueue's excludeResourcePrefixes."""
+    """Resource-name prefixes exempt from quota: Kueue's `excludeResourcePrefixes`."""
 
     fractions: Fractions = Fractions()
-    """How parts of a GPU are asked for; without it only whole GPUs are."""
+    """How fractions of a GPU are requested; without it, only whole GPUs."""
 
     access_modes: dict[str, AccessMode] = Field(default_factory=dict)
-    """By storage class, what its new volumes can be, where its driver does not tell."""
+    """The access mode of new volumes, by storage class, if its driver does not report it."""
 
     prometheus: PrometheusSettings | None = None
-    """Where it is known what GPUs do; without any nobody knows, and idle sessions are let be."""
+    """Source of GPU metrics. Without one, utilization is unknown and idle sessions are not
+    stopped."""
 
     cloudwatch: CloudWatchSettings | None = None
-    """Where it is known on AWS without a Prometheus; one of the two."""
+    """Source of GPU metrics on AWS without a Prometheus. Set only one of the two."""
 
     ingress: Ingress | None = None
-    """How browsers reach interactive sessions; without it people are given a port-forward line."""
+    """How browsers reach interactive sessions; without it, people get a port-forward command."""
 
     @property
     def measures_gpus(self) -> bool:
-        """Whether anybody is named who knows what its GPUs do."""
+        """Whether the cluster has a source of GPU metrics."""
         return self.prometheus is not None or self.cloudwatch is not None

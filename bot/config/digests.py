@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of the digests of GPUs."""
+"""Settings of GPU digests."""
 
 import re
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ from bot.config.section import Section
 
 TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 TimeOfDay = Annotated[
-    str, AfterValidator(Kind("a time of the day like 09:00, in quotes", TIME_OF_DAY.fullmatch))
+    str, AfterValidator(Kind("a time of day like 09:00, in quotes", TIME_OF_DAY.fullmatch))
 ]
 DigestSection = Literal[
     "teams", "idle", "queue", "failures", "hardware", "overrides", "caches", "anf", "days", "hours"
@@ -23,19 +23,19 @@ Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 class Digest(Section):
-    """When a channel is told what GPUs did, and of what; `/gpu digest set` wins over this."""
+    """When a channel gets a digest of GPU usage; `/gpu digest set` overrides this."""
 
     at: TimeOfDay = "09:00"
-    """The time of the day, on the clocks of its zone."""
+    """The time of day, in the digest's time zone."""
 
     time_zone: TimeZone = "UTC"
-    """The zone of its times and of its days."""
+    """The time zone of its times and days."""
 
     daily: bool = True
-    """Whether there is one every day, of the day before."""
+    """Whether a digest of the previous day is posted every day."""
 
     weekly: Weekday | None = None
-    """On which day there is one of the seven days before; without it on none."""
+    """The day on which a digest of the previous seven days is posted; without it, none is."""
 
     sections: Annotated[tuple[DigestSection, ...], Field(min_length=1)] = DIGEST_SECTIONS
-    """What it tells, besides how much was allocated and how busy that was."""
+    """Sections to include, besides how much was allocated and how busy that was."""

@@ -1,4 +1,4 @@
-"""A YAML file as plain values, with the line of each of them."""
+"""Reads a YAML file into plain values, with the line of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,26 +13,26 @@ Path = tuple[str | int, ...]
 
 @dataclass
 class Document:
-    """What a file says; `lines` has the line, from 1, of each key and list item."""
+    """The content of a file; `lines` has the line (from 1) of each key and list item."""
 
     name: str
     data: dict[str, Any] = field(default_factory=dict)
     lines: dict[Path, int] = field(default_factory=dict)
 
     def place(self, path: Path) -> str:
-        """Where something is, as people read it; for what is absent, where it belongs."""
+        """The file name and line of a path, or of the section around it if it is absent."""
         line = self.line(path)
         return f"{self.name} line {line}" if line else self.name
 
     def line(self, path: Path) -> int:
-        """The line of that key or item, else of the nearest section around it, else 0."""
+        """The line of a key or item, else of the nearest section around it, else 0."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines[path] if path else 0
 
 
 def parse(name: str, text: str) -> Document:
-    """The file's content; ConfigurationError for broken YAML and keys that stand there twice."""
+    """Parses the file; ConfigurationError for invalid YAML and duplicate keys."""
     document = Document(name)
     loader = yaml.SafeLoader(text)
     try:
@@ -40,9 +40,9 @@ def parse(name: str, text: str) -> Document:
         data = _Reader(document, loader).value(node, ()) if node else {}
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigurationError(f"{name}{line}: this cannot be read: {error.problem}.") from None
+        raise ConfigurationError(f"{name}{line}: invalid YAML: {error.problem}.") from None
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{name}: this cannot be read: {error}.") from None
+        raise ConfigurationError(f"{name}: invalid YAML: {error}.") from None
     finally:
         loader.dispose()
     if not isinstance(data, dict):
@@ -52,7 +52,7 @@ def parse(name: str, text: str) -> Document:
 
 
 class _Reader:
-    """Walks composed nodes, keeping lines."""
+    """Converts composed nodes to plain values and records their lines."""
 
     def __init__(self, document: Document, loader: yaml.SafeLoader) -> None:
         self._document = document
@@ -66,7 +66,7 @@ class _Reader:
             return self._loader.construct_object(node)
         if id(node) in self._open:
             raise yaml.MarkedYAMLError(
-                problem="this alias is inside what it repeats", problem_mark=node.start_mark
+                problem="this alias is inside the value it refers to", problem_mark=node.start_mark
             )
         self._open.add(id(node))
         try:
@@ -84,7 +84,7 @@ class _Reader:
             if key in found:
                 first = self._document.lines[(*path, key)]
                 raise ConfigurationError(
-                    f"{self._document.name} line {line}: {key} stands here a second time"
+                    f"{self._document.name} line {line}: {key} is set a second time"
                     f" (first on line {first}); keep one of them."
                 )
             self._document.lines[(*path, key)] = line

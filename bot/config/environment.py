@@ -1,4 +1,4 @@
-"""What the environment says: secrets, and the two settings that deployments override."""
+"""Reads the environment: secrets, and the two settings that deployments override."""
 
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from bot.config.models import Secrets, Settings
 from bot.errors import ConfigurationError
 
 _HINT = (
-    "Set them in the environment, or name a folder in QUARTERMASTER_SECRETS_DIR that has them as"
+    "Set them in the environment, or set QUARTERMASTER_SECRETS_DIR to a folder that has them as"
     " files (slack_bot_token, slack_app_token, slack_signing_secret)."
 )
 
@@ -31,12 +31,12 @@ class _Environment(BaseSettings):
 
 
 def read_secrets(transport: Literal["socket", "http"]) -> Secrets:
-    """What that transport needs; ConfigurationError names what is missing, never a value."""
+    """The secrets for a transport; ConfigurationError names what is missing, never a value."""
     found = _environment()
     second = "slack_app_token" if transport == "socket" else "slack_signing_secret"
     missing = [key.upper() for key in ("slack_bot_token", second) if not getattr(found, key)]
     if missing:
-        raise ConfigurationError(f"{' and '.join(missing)} missing.", _HINT)
+        raise ConfigurationError(f"Not set: {' and '.join(missing)}.", _HINT)
     _refuse("SLACK_BOT_TOKEN", found.slack_bot_token, "xapp-", "a bot token starts with xoxb-")
     _refuse("SLACK_APP_TOKEN", found.slack_app_token, "xox", "an app-level token starts with xapp-")
     return Secrets.model_validate(
@@ -49,7 +49,7 @@ def read_secrets(transport: Literal["socket", "http"]) -> Secrets:
 
 
 def overridden(settings: Settings) -> Settings:
-    """The settings with what the environment says instead."""
+    """The settings with the overrides of the environment."""
     found = _environment()
     changes: dict[str, object] = {}
     if found.quartermaster_database_url:
@@ -66,10 +66,10 @@ def overridden(settings: Settings) -> Settings:
 def _environment() -> _Environment:
     folder = _Folder().quartermaster_secrets_dir
     if folder and not folder.is_dir():
-        raise ConfigurationError(f"QUARTERMASTER_SECRETS_DIR names {folder}, which is no folder.")
+        raise ConfigurationError(f"QUARTERMASTER_SECRETS_DIR is {folder}, which is not a folder.")
     return _Environment(_secrets_dir=folder)
 
 
 def _refuse(key: str, value: SecretStr | None, start: str, words: str) -> None:
     if value and value.get_secret_value().startswith(start):
-        raise ConfigurationError(f"{key} holds another kind of token: {words}.")
+        raise ConfigurationError(f"{key} holds the wrong kind of token: {words}.")

@@ -1,4 +1,4 @@
-"""What the docstrings below the fields of the settings say, for pages and mistakes."""
+"""Reads the docstrings of settings' fields, for docs/settings.md and error messages."""
 
 import ast
 import inspect
@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 @cache
 def explanations(model: type[BaseModel]) -> Mapping[str, str]:
-    """The docstrings of a model's fields by name, also of those that it inherits.
+    """The docstrings of a model's fields by name, including inherited fields.
 
-    They are read from its source when somebody asks: pydantic, which can do it
-    (`use_attribute_docstrings`), does it at the import, and so at every start.
+    They are read from the source on demand: pydantic's `use_attribute_docstrings` would read them
+    on import, and so at every start.
     """
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):

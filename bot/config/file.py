@@ -1,4 +1,4 @@
-"""quartermaster.yaml: read once at the start, and again whenever its content changes."""
+"""Reads quartermaster.yaml at startup, and again whenever its content changes."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -16,20 +16,20 @@ _AT_START = ("workspace", "playground", "database", "slack", "http", "clock", "c
 
 
 class ConfigurationFile:
-    """The file; content decides whether it changed, so a swapped symlink counts too."""
+    """The configuration file; changes are detected by content, so swapped symlinks count."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen = b""
 
     def load(self) -> Settings:
-        """What the file and the environment say; ConfigurationError names every wrong line."""
+        """The settings from file and environment; ConfigurationError names every wrong line."""
         return self._read(self._content())
 
     def reload(self) -> Settings | None:
-        """The new settings, or None when the file is as it was last seen.
+        """The new settings, or None if the file has not changed since it was last read.
 
-        A bad file raises ConfigurationError once; the caller keeps the settings it has.
+        An invalid file raises ConfigurationError once; the caller keeps its settings.
         """
         seen = self._seen
         content = self._content()
@@ -45,7 +45,7 @@ class ConfigurationFile:
         except OSError as error:
             raise ConfigurationError(
                 f"{self._path} cannot be read: {error.strerror}.",
-                "Start from quartermaster.example.yaml, and name yours with --config.",
+                "Start from quartermaster.example.yaml, and pass your file with --config.",
             ) from None
 
     def _read(self, content: str) -> Settings:
@@ -62,5 +62,5 @@ class ConfigurationFile:
 
 
 def needs_restart(old: Settings, new: Settings) -> tuple[str, ...]:
-    """The changed parts that take effect only when the bot is started again."""
+    """The changed sections that take effect only after a restart."""
     return tuple(part for part in _AT_START if getattr(old, part) != getattr(new, part))

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of who knows what GPUs do."""
+"""Settings of sources of GPU metrics."""
 
 from pydantic import Field
 
@@ -15,80 +15,81 @@ from bot.config.section import Section
 
 
 class BasicLogin(Section):
-    """A name and a password."""
+    """A user name and a password (HTTP basic authentication)."""
 
     username: LoginName
-    """The name."""
+    """The user name."""
 
     password_file: str
-    """A file with the password, read anew for each look."""
+    """A file with the password, read again for each request."""
 
 
 class ClientCertificate(Section):
-    """A certificate that the bot shows, where a server wants to know clients by theirs."""
+    """A client certificate for TLS, if the server requires one."""
 
     certificate_file: str
-    """A PEM file with the certificate, with its issuers' below it where the server needs them."""
+    """A PEM file with the certificate, followed by its issuers' if the server needs them."""
 
     key_file: str | None = None
-    """A PEM file with its key, without a passphrase; without it the key is in certificate_file."""
+    """A PEM file with its key, without a passphrase; without it, the key is in
+    `certificate_file`."""
 
 
 class SigV4(Section):
-    """Requests are signed with keys of AWS, for Amazon Managed Service for Prometheus."""
+    """Requests signed with AWS keys, for Amazon Managed Service for Prometheus."""
 
     region: Region
     """The region of the workspace, like eu-central-1."""
 
     credentials: str | None = None
-    """A folder with access-key-id and secret-access-key; else the bot's own identity counts."""
+    """A folder with access-key-id and secret-access-key; without it, the bot's own identity."""
 
 
 class PrometheusSettings(Section):
-    """A Prometheus that scrapes DCGM's exporter, or another server that speaks its HTTP API.
+    """A Prometheus that scrapes the DCGM exporter, or another server with its HTTP API.
 
-    At most one of token_file, basic, entra and sigv4 says who asks.
+    Set at most one of `token_file`, `basic`, `entra` and `sigv4` to authenticate the bot.
     """
 
     url: PrometheusUrl
-    """Its address, like http://prometheus.monitoring:9090; what stands before /api/v1."""
+    """Its address, like http://prometheus.monitoring:9090; the part before /api/v1."""
 
     matchers: dict[LabelName, LabelValue] = Field(default_factory=dict)
-    """Labels of this cluster's series, like {cluster: prod}, where it has those of several.
+    """Labels of this cluster's series, like {cluster: prod}, if it stores several clusters.
 
-    An empty value is that of series without the label: {cluster: ""}.
+    An empty value selects series without the label: {cluster: ""}.
     """
 
     token_file: str | None = None
-    """A file with a bearer token for it."""
+    """A file with a bearer token."""
 
     basic: BasicLogin | None = None
-    """A name and a password for it."""
+    """A user name and a password."""
 
     entra: bool = False
-    """Ask with the bot's identity at Microsoft Entra, for Azure Monitor managed Prometheus."""
+    """Use the bot's Microsoft Entra identity, for Azure Monitor managed Prometheus."""
 
     sigv4: SigV4 | None = None
     """Sign requests, for Amazon Managed Service for Prometheus."""
 
     client_certificate: ClientCertificate | None = None
-    """What the bot shows of itself in TLS."""
+    """The certificate that the bot presents in TLS."""
 
     ca_file: str | None = None
-    """A file with its certificate's CA; without it the system's count."""
+    """A file with the CA of its certificate; without it, the system's CAs are used."""
 
 
 class CloudWatchSettings(Section):
-    """Amazon CloudWatch, with what Container Insights and the CloudWatch agent say of GPUs."""
+    """Amazon CloudWatch, with GPU metrics of Container Insights and the CloudWatch agent."""
 
     region: Region
-    """Where the cluster's metrics are, like eu-central-1."""
+    """The region of the cluster's metrics, like eu-central-1."""
 
     cluster_name: EksName
-    """What EKS calls the cluster: the dimension ClusterName of its metrics."""
+    """The cluster's name in EKS: the dimension ClusterName of its metrics."""
 
     endpoint: StoreUrl | None = None
-    """Its address where that is not Amazon's own, as that of an interface in a VPC."""
+    """Its address, if it is not Amazon's own, such as that of a VPC interface endpoint."""
 
     credentials: str | None = None
-    """A folder with access-key-id and secret-access-key; else the bot's own identity counts."""
+    """A folder with access-key-id and secret-access-key; without it, the bot's own identity."""

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of what GPUs did."""
+"""Settings of GPU samples."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -12,16 +12,16 @@ _Label = Annotated[str, StringConstraints(min_length=1, max_length=317)]
 
 
 class Gpus(Section):
-    """What is kept of what GPUs did, and how nodes are told apart."""
+    """How long GPU usage is kept, and which labels name node pools."""
 
     keep_minutes: Duration = timedelta(days=14)
-    """How long what happened in each single minute is kept."""
+    """How long GPU usage per minute is kept."""
 
     keep_five_minutes: Duration = timedelta(days=90)
-    """How long it is kept for every five minutes."""
+    """How long GPU usage per five minutes is kept."""
 
     keep_hours: Duration = timedelta(days=800)
-    """How long it is kept for every hour; reports reach back as far."""
+    """How long GPU usage per hour is kept; reports reach back this far."""
 
     pool_labels: Annotated[tuple[_Label, ...], Field(min_length=1)] = (
         "karpenter.sh/nodepool",
@@ -31,4 +31,4 @@ class Gpus(Section):
         "agentpool",
         "node.kubernetes.io/instance-type",
     )
-    """The labels that name a node's pool; the first one that a node has counts."""
+    """Labels that name a node's pool; the first one that a node has is used."""

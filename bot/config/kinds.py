@@ -1,4 +1,4 @@
-"""The kinds of value that quartermaster.yaml holds, each with the words that say what is right."""
+"""The types of values in quartermaster.yaml, each with a description of valid values."""
 
 import re
 from collections.abc import Callable
@@ -22,13 +22,13 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class Kind:
-    """A check of one text value; `words` say what a right one looks like."""
+    """A check of a text value; `words` describe a valid one."""
 
     words: str
     is_right: Callable[[str], object]
 
     def __call__(self, value: str) -> str:
-        """The value itself; ValueError with the words when it is not right."""
+        """The value itself; ValueError with the description if it is invalid."""
         if not self.is_right(value):
             raise ValueError(f"it must be {self.words}")
         return value
@@ -105,7 +105,7 @@ def _is_endpoint(value: str) -> bool:
 
 
 def _is_open(value: str) -> bool:
-    """Whether it is an address without a password; a path is well, as managed ones have."""
+    """Whether it is a URL without a password; a path is allowed, as managed services have one."""
     parts = urlsplit(value) if is_http(value) else None
     return parts is not None and "@" not in parts.netloc and not parts.query
 
@@ -115,7 +115,7 @@ def _is_arm(value: str) -> bool:
 
 
 def with_slash(value: str) -> str:
-    """The URL ending with a slash, as Slack's libraries need it."""
+    """The URL with a trailing slash, as Slack's libraries need it."""
     return value if value.endswith("/") else f"{value}/"
 
 
@@ -133,34 +133,35 @@ WorkspaceId = Annotated[str, _shape("a Slack workspace id like T012ABCDEF", r"T[
 Name = Annotated[
     str,
     _shape(
-        "a name of small letters, digits and dashes, at most 63 characters",
+        "a name of lower-case letters, digits and hyphens, at most 63 characters",
         r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
     ),
 ]
 ClassName = Annotated[
     str,
     _shape(
-        "the name of a storage class like azurenetappfiles",
+        "a storage class name like azurenetappfiles",
         r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9.-]*[a-z0-9])?",
     ),
 ]
 ResourceName = Annotated[
     str,
     _shape(
-        "a resource of Kubernetes like nvidia.com/mig-1g.10gb",
+        "a Kubernetes resource like nvidia.com/mig-1g.10gb",
         r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?",
     ),
 ]
 HostName = Annotated[
     str,
     _shape(
-        "the name of a host like ml.example.com, or *.ml.example.com for one of each session",
+        "a host name like ml.example.com, or *.ml.example.com for one host per session",
         r"(?=.{1,180}\Z)(?:\*\.)?[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*",
     ),
 ]
-GpuPart = Annotated[str, _shape("a part of a GPU like 0.5", r"0\.(?=[0-9]*[1-9])[0-9]{1,2}")]
+GpuPart = Annotated[str, _shape("a fraction of a GPU like 0.5", r"0\.(?=[0-9]*[1-9])[0-9]{1,2}")]
 CommandPrefix = Annotated[
-    str, _shape("empty, or small letters, digits and dashes like qm", r"([a-z][a-z0-9-]{0,15})?")
+    str,
+    _shape("empty, or lower-case letters, digits and hyphens like qm", r"([a-z][a-z0-9-]{0,15})?"),
 ]
 Address = Annotated[
     str, AfterValidator(Kind("an address and a port like 0.0.0.0:8080", _is_address))
@@ -173,31 +174,31 @@ ApiUrl = Annotated[
 ]
 StoreUrl = Annotated[
     str,
-    AfterValidator(Kind("the address of a store like https://grid.example.com:8082", _is_endpoint)),
+    AfterValidator(Kind("an address like https://grid.example.com:8082", _is_endpoint)),
 ]
 PrometheusUrl = Annotated[
     str,
     AfterValidator(
-        Kind("the address of a Prometheus like http://prometheus.monitoring:9090", _is_open)
+        Kind("the address of a Prometheus, like http://prometheus.monitoring:9090", _is_open)
     ),
 ]
 Region = Annotated[
-    str, _shape("a region of AWS like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
+    str, _shape("an AWS region like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
 ]
 LabelName = Annotated[
-    str, _shape("the name of a label in Prometheus, like cluster", r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+    str, _shape("a Prometheus label name like cluster", r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 ]
 LabelValue = Annotated[
-    str, _shape("the value of a label, like prod, in one line", r"[^\x00-\x1f\x7f]{0,200}")
+    str, _shape("a label value on one line, like prod", r"[^\x00-\x1f\x7f]{0,200}")
 ]
 EksName = Annotated[
-    str, _shape("what EKS calls a cluster, like ml-prod", r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
+    str, _shape("an EKS cluster name like ml-prod", r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 ]
 LoginName = Annotated[str, _shape("a name without colons and spaces", r"[^:\s]{1,200}")]
 BucketUrl = Annotated[
     str,
     _shape(
-        "a bucket, with a folder in it where that is wanted, like s3://quartermaster-state/datasets",
+        "a bucket, optionally with a folder in it, like s3://quartermaster-state/datasets",
         r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/(?!\.\.?(/|\Z))[A-Za-z0-9._=-]+)*/?",
     ),
     AfterValidator(with_slash),
@@ -210,7 +211,7 @@ LoopbackUrl = Annotated[
 SubscriptionId = Annotated[
     str,
     _shape(
-        "the id of a subscription like 01234567-89ab-cdef-0123-456789abcdef",
+        "a subscription id like 01234567-89ab-cdef-0123-456789abcdef",
         r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     ),
 ]
@@ -224,7 +225,7 @@ AccountName = Annotated[
 ArmAddress = Annotated[
     str,
     AfterValidator(
-        Kind("the address of Resource Manager like https://management.azure.com", _is_arm)
+        Kind("the address of Resource Manager, like https://management.azure.com", _is_arm)
     ),
     AfterValidator(lambda value: value.rstrip("/")),
 ]

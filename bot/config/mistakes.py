@@ -1,4 +1,4 @@
-"""What is wrong in the file, as sentences: the place, what stands there, what would be right."""
+"""Mistakes in the file as messages: the place, the wrong value, and what would be valid."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ Mistake = tuple[Path, str]
 
 
 def refusal(document: Document, mistakes: Iterable[Mistake]) -> ConfigurationError:
-    """All mistakes in the order of the file, one a line; after ten it says how many more."""
+    """An error with all mistakes in file order, one per line; after ten, only their number."""
     lines = [
         f"{document.place(path)}: {sentence}"
         for path, sentence in sorted(mistakes, key=lambda m: document.line(m[0]))
@@ -27,25 +27,25 @@ def refusal(document: Document, mistakes: Iterable[Mistake]) -> ConfigurationErr
     more = len(lines) - _MOST_SHOWN
     if more > 0:
         lines[_MOST_SHOWN:] = [f"... and {more} more."]
-    return ConfigurationError("\n".join(lines), "Every key is explained in docs/settings.md.")
+    return ConfigurationError("\n".join(lines), "docs/settings.md explains every key.")
 
 
 def of_validation(error: ValidationError) -> list[Mistake]:
-    """The mistakes that the models found."""
+    """The mistakes found by the pydantic models."""
     return [_mistake(details) for details in error.errors(include_url=False)]
 
 
 def name(path: Path) -> str:
-    """A place in the file as people write it: teams.team-a.channels[0]."""
+    """A path in the file as text: teams.team-a.channels[0]."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".") or "the file"
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as a question, or all of them."""
+    """A hint with the closest known word, or with all known words."""
     words = sorted(known)
     close = get_close_matches(word, words, n=1)
-    return f"did you mean {close[0]}?" if close else f"it may be: {', '.join(words)}."
+    return f"did you mean {close[0]}?" if close else f"choose one of: {', '.join(words)}."
 
 
 def _mistake(details: ErrorDetails) -> Mistake:
@@ -65,13 +65,13 @@ def _mistake(details: ErrorDetails) -> Mistake:
 
 
 def _retired(path: Path, value: object) -> str:
-    """What to write instead of a key that files of earlier versions have; empty for others."""
+    """How to replace a key of earlier versions; empty for other keys."""
     match path:
         case ("stores", str(store), "teams"):
             teams = value if isinstance(value, list) and value else ["team-a"]
             places = ", ".join(f"{team}: [s3://BUCKET/FOLDER/]" for team in teams)
             return (
-                f"stores.{store}.teams is not enough any more: say which places each team may use,"
+                f"stores.{store}.teams is no longer supported: list the places each team may use,"
                 f" as places: {{{places}}}."
             )
         case _:
@@ -83,7 +83,7 @@ def _model(path: Path) -> type[BaseModel]:
     model: type[BaseModel] = Settings
     is_inside = False
     for part in path:
-        if is_inside:  # a team's name, a list's index
+        if is_inside:  # a map's key, a list's index
             is_inside = False
             continue
         annotation = model.model_fields[str(part)].annotation

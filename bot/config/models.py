@@ -1,4 +1,4 @@
-"""What quartermaster.yaml may say; docs/settings.md is generated from the words here."""
+"""The settings in quartermaster.yaml; docs/settings.md is generated from their docstrings."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -30,89 +30,90 @@ from bot.config.teams import Team
 
 
 class Database(Section):
-    """Where rows are kept; QUARTERMASTER_DATABASE_URL wins, for URLs with a password."""
+    """The bot's database; QUARTERMASTER_DATABASE_URL overrides it, for URLs with a password."""
 
     url: Annotated[str, Field(repr=False)] = "sqlite:///quartermaster.db"
-    """SQLite serves one bot; two or more replicas need PostgreSQL."""
+    """The database URL. SQLite serves one bot; two or more replicas need PostgreSQL."""
 
 
 class Slack(Section):
-    """How Slack is reached; the tokens come from the environment or a secrets folder."""
+    """The connection to Slack; the tokens come from the environment or a secrets folder."""
 
     transport: Literal["socket", "http"] = "socket"
-    """socket needs no address of our own; http takes Slack's signed requests on http.listen."""
+    """`socket` needs no inbound address; `http` receives Slack's signed requests on
+    `http.listen`."""
 
     api_url: ApiUrl = "https://slack.com/api/"
-    """Slack's Web API; SLACK_API_URL wins."""
+    """The address of Slack's Web API; SLACK_API_URL overrides it."""
 
     command_prefix: CommandPrefix = ""
-    """Put before each slash command where names clash: with qm /train becomes /qm-train."""
+    """Prefix of each slash command, in case names clash: with `qm`, /train becomes /qm-train."""
 
     admin_channel: ChannelId | None = None
-    """Where admins are told what needs them; without it they get direct messages."""
+    """The channel for notices that need an admin; without it, admins get direct messages."""
 
     shared_channels: tuple[ChannelId, ...] = ()
-    """Channels shared with another company in which cards are shown all the same."""
+    """Channels shared with another company where cards are posted anyway."""
 
 
 class Http(Section):
-    """The bot's own servers: Slack's requests with transport http, and health and metrics."""
+    """The bot's HTTP servers: Slack's requests with `transport: http`, health and metrics."""
 
     listen: Address = "127.0.0.1:8080"
-    """The address and port; in a container 0.0.0.0:8080."""
+    """The address and port; in a container, 0.0.0.0:8080."""
 
     ops_listen: Address | None = None
-    """Where /metrics, and what exactly is not ready, are shown: 0.0.0.0:8081 in a container.
+    """The address for /metrics and details of what is not ready; in a container, 0.0.0.0:8081.
 
-    `listen` then shows no more of them than "alive" and "ready". Without it `listen` shows them,
-    unless Slack's requests come there.
+    `listen` then reports only "alive" and "ready". Without it, `listen` serves both, unless it
+    receives Slack's requests.
     """
 
 
 class Clock(Section):
-    """A clock that a playground shifts; refused elsewhere."""
+    """A clock that the playground shifts; rejected elsewhere."""
 
     url: LoopbackUrl | None = None
-    """Where the playground says how far its time is ahead."""
+    """The address where the playground reports how far its clock is ahead."""
 
 
 class Policy(Section):
-    """Who decides a kind of request, how many of them, and until when."""
+    """Who decides on a kind of request, how many approvals it needs, and its deadline."""
 
     approvers: Circle = Circle()
-    """Who may decide; never their own requests."""
+    """People who can decide, but never on their own requests."""
 
     needed: Annotated[int, Field(ge=1, le=10)] = 1
-    """How many different people have to approve."""
+    """How many different people must approve."""
 
     expires: Duration = timedelta(hours=24)
-    """After this a request that nobody decided is closed."""
+    """A request is closed after this time without a decision."""
 
     remind: Duration = timedelta(hours=4)
-    """After this the approvers are reminded once."""
+    """The approvers are reminded once after this time."""
 
 
 class Approvals(Section):
-    """Where requests are shown and who decides them."""
+    """Where requests are posted and who decides on them."""
 
     channel: ChannelId | None = None
-    """The channel of the request cards; without it they go to the approvers as direct messages."""
+    """The channel for request cards; without it, they go to the approvers as direct messages."""
 
     quota_override: Policy = Policy()
-    """More quota for a while: `/quota request`."""
+    """A temporary quota increase: `/quota request`."""
 
     quota_base: Policy = Policy()
-    """A team's quota for good: `/quota set`."""
+    """A permanent change of a team's quota: `/quota set`."""
 
     anf_change: Policy = Policy()
-    """What changes volumes: `/anf repair`, and `/anf level` where anf.changes has it approved."""
+    """Changes to volumes: `/anf repair`, and `/anf level` if `anf.changes` requires approval."""
 
     snapshot_restore: Policy = Policy()
-    """A PVC put back to what a snapshot shows: `/snapshot restore --in-place`."""
+    """A PVC reverted in place to a snapshot: `/snapshot restore --in-place`."""
 
     @property
     def policies(self) -> tuple[Policy, ...]:
-        """All of them."""
+        """The policies of all kinds of request."""
         return self.quota_override, self.quota_base, self.anf_change, self.snapshot_restore
 
 
@@ -125,36 +126,38 @@ class OverrideMode(StrEnum):
 
 
 class Quotas(Section):
-    """How quota overrides work here."""
+    """How quota overrides work."""
 
     override: OverrideMode = OverrideMode.NOMINAL_QUOTA
-    """What changes: how much may be borrowed, the nominal quota, or two teams' quotas at once."""
+    """What an override changes: the borrowing limit, the nominal quota, or two teams' quotas at
+    once."""
 
     resource: str = "nvidia.com/gpu"
     """The resource that counts as a GPU."""
 
     longest: Duration = timedelta(days=14)
-    """The longest override that may be asked for."""
+    """The longest override that can be requested."""
 
     after_end: Literal["keep", "stop"] = "keep"
-    """Runs above quota at the end: run until reclaimed (keep), or stopped after a notice (stop)."""
+    """What happens to runs above quota when an override ends: they run until reclaimed (`keep`), or
+    are stopped after a notice (`stop`)."""
 
     stop_notice: Duration = timedelta(minutes=30)
-    """How long before a stop its owner is told."""
+    """How long before the stop a run's owner is notified."""
 
 
 class ResultPattern(Section):
-    """A figure to read from log lines: `pattern` has one group, the value."""
+    """A result to read from log lines: `pattern` has one group, the value."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=40)]
-    """What cards call the figure."""
+    """The name of the result on cards."""
 
     pattern: Annotated[Pattern, StringConstraints(min_length=1, max_length=200)]
-    """What finds it in a line."""
+    """The pattern that finds it in a line."""
 
 
 class NetworkTest(Section):
-    """What tests the network between nodes: `/gpu nccl`."""
+    """The test of the network between nodes: `/gpu nccl`."""
 
     image: Annotated[str, StringConstraints(min_length=1, max_length=255)] = (
         "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1"
@@ -164,43 +167,43 @@ class NetworkTest(Section):
     program: Annotated[str, StringConstraints(min_length=1, max_length=255)] = (
         "/opt/nccl-tests/build/all_reduce_perf"
     )
-    """The program in it."""
+    """The program to run in the image."""
 
 
 class Prices(Section):
-    """What GPUs cost, for `/train compare`."""
+    """GPU prices, for `/train compare`."""
 
     currency: Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")] = "USD"
-    """Three letters."""
+    """The currency, as three letters."""
 
     per_gpu_hour: dict[Name, Annotated[Decimal, Field(ge=0)]] = Field(default_factory=dict)
-    """The price of an hour of one GPU, by the flavor that the queue gives it out in."""
+    """The price of one GPU-hour, by the flavor from which the queue allocates the GPU."""
 
 
 class Training(Section):
-    """What is read from the logs of runs, besides the usual loss, epoch, step and images/sec."""
+    """Results read from the logs of runs, wait notices, the network test and prices."""
 
     results: tuple[ResultPattern, ...] = ()
-    """Further figures to find."""
+    """Results to read from logs, besides the usual loss, epoch, step and images/sec."""
 
     long_wait: Duration = timedelta(minutes=30)
-    """After how long a wait the owner of a run is told that it runs now."""
+    """The owner of a run that waited this long is notified when it runs."""
 
     network_test: NetworkTest = NetworkTest()
-    """What `/gpu nccl` runs."""
+    """The test that `/gpu nccl` runs."""
 
     prices: Prices = Prices()
-    """What GPUs cost."""
+    """GPU prices."""
 
 
 class Settings(Section):
-    """The whole of quartermaster.yaml."""
+    """The top level of quartermaster.yaml."""
 
     workspace: WorkspaceId
     """The Slack workspace this bot serves."""
 
     playground: bool = False
-    """Set by the playground alone: allows a clock that is shifted."""
+    """Set only by the playground: allows a shifted clock."""
 
     database: Database = Database()
     slack: Slack = Slack()
@@ -211,12 +214,12 @@ class Settings(Section):
     )
     teams: dict[Name, Team]
     admins: Circle = Circle()
-    """Platform admins: they set quotas, and approve alone where it cannot wait (with an alert)."""
+    """Platform admins: they set quotas, and approve alone in urgent cases (with an alert)."""
 
     approvals: Approvals = Approvals()
     quotas: Quotas = Quotas()
     presets: dict[Name, Preset] = Field(default_factory=dict)
-    """Options of `/train submit` under one name, for every team."""
+    """Named sets of options for `/train submit`, for every team."""
 
     training: Training = Training()
     stores: dict[Name, Store] = Field(default_factory=dict)
@@ -225,26 +228,26 @@ class Settings(Section):
     gpus: Gpus = Gpus()
     anf: Anf | None = None
     digests: dict[ChannelId, Digest] = Field(default_factory=dict)
-    """By channel: what GPUs did, every morning."""
+    """Digests of GPU usage every morning, by channel."""
 
     def keep_caches(self, team: str) -> timedelta | None:
-        """How long a team's caches stay when nobody uses them; None when for ever."""
+        """How long a team's unused caches are kept; None means forever."""
         own = self.teams[team].keep_caches if team in self.teams else None
         kept = own or (self.datasets.keep if self.datasets else "off")
         return None if kept == "off" else kept
 
     def named_people(self) -> frozenset[str]:
-        """Everybody whom this file names."""
+        """The ids of all people that the file names."""
         return frozenset(who for circle in self._circles() for who in circle.people)
 
     def named_channels(self) -> frozenset[str]:
-        """The channels that the configuration names."""
+        """The ids of all channels that the file names."""
         named = {channel for team in self.teams.values() for channel in team.channels}
         others = {self.approvals.channel, self.slack.admin_channel, *self.digests}
         return frozenset(named | {each for each in others if each})
 
     def named_groups(self) -> frozenset[str]:
-        """Every Slack user group that this file names."""
+        """The ids of all Slack user groups that the file names."""
         return frozenset(group for circle in self._circles() for group in circle.groups)
 
     def _circles(self) -> tuple[Circle, ...]:
@@ -253,7 +256,7 @@ class Settings(Section):
 
 
 class Secrets(Section):
-    """What only the environment or a secrets folder gives."""
+    """Secrets, which come from the environment or a secrets folder only."""
 
     bot_token: SecretStr
     app_token: SecretStr | None = None

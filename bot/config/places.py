@@ -1,18 +1,18 @@
-"""Places in object stores as they are written: s3://bucket/folder/, with one meaning everywhere."""
+"""Places in object stores, s3://bucket/folder/, that mean the same to every store and client."""
 
 import re
 import unicodedata
 from urllib.parse import unquote
 
 SHAPE = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^\s?*#\\]{0,900})?")
-WORDS = "a bucket, and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`"
+WORDS = "a bucket and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`"
 
 
 def is_place(url: str) -> bool:
     """Whether a place means the same to every store, client and reader.
 
-    S3 takes keys literally. Other stores fold `//` or refuse `..`, proxies decode `%2e`, and some
-    characters cannot be told apart on a screen, so none of these may stand in a place.
+    S3 takes keys literally. Other stores fold `//` or reject `..`, proxies decode `%2e`, and some
+    characters look the same on a screen, so none of these are allowed in a place.
     """
     if not SHAPE.fullmatch(url):
         return False
@@ -26,7 +26,7 @@ def _folders(url: str) -> list[str]:
 
 
 def _readings(url: str) -> list[str]:
-    """The place as it is written, and as those may take it who decode it, once or twice."""
+    """The place as written, and as clients that decode or normalize it may read it."""
     found = [url]
     while (decoded := unquote(found[-1])) != found[-1]:
         found.append(decoded)

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of presets: options of `/train submit` under one name."""
+"""Settings of presets: named sets of options for `/train submit`."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,7 +10,7 @@ from bot.config.section import Section
 
 
 def _as_typed(value: object) -> object:
-    """Numbers as they would be typed; YAML makes numbers of what looks like one."""
+    """A number as text, as typed in a command; YAML reads such values as numbers."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value}" if is_number else value
 
@@ -49,19 +49,19 @@ class Locked(StrEnum):
 
 
 class Preset(Section):
-    """Options of `/train submit --preset NAME`, written as they are typed there."""
+    """Options for `/train submit --preset NAME`, written as in the command."""
 
     purpose: str = ""
-    """What it is for, in a few words; `/train presets` shows it."""
+    """What the preset is for, in a few words; `/train presets` shows it."""
 
     image: Typed | None = None
     """The container image."""
 
     gpus: Typed | None = None
-    """How many GPUs."""
+    """The number of GPUs."""
 
     gpu_type: Typed | None = None
-    """Of which type they are, like h100."""
+    """The GPU type, like h100."""
 
     cpu: Typed | None = None
     """CPU cores."""
@@ -73,49 +73,49 @@ class Preset(Section):
     """Size of /dev/shm."""
 
     env: tuple[Typed, ...] = ()
-    """Variables, each NAME=value."""
+    """Environment variables, each NAME=value."""
 
     secret: tuple[Typed, ...] = ()
-    """Variables from Secrets, each NAME=secret/key."""
+    """Environment variables from Secrets, each NAME=secret/key."""
 
     pvc: tuple[Typed, ...] = ()
     """PVCs, each claim:/path, or storage-class:100Gi:/path."""
 
     data: tuple[Typed, ...] = ()
-    """Datasets, each name@version:/path; the newest version where none is named."""
+    """Datasets, each name@version:/path; without a version, the newest."""
 
     artifact: tuple[Typed, ...] = ()
-    """What it makes on its PVCs, each an absolute path; noted in its record."""
+    """What the run produces on its PVCs, each an absolute path; noted in its record."""
 
     kind: Typed | None = None
-    """What the run is made of."""
+    """The kind of run."""
 
     form: Typed | None = None
-    """Another form of its kind."""
+    """Another form of the kind."""
 
     nodes: Typed | None = None
-    """On how many nodes; a range in quotes, like "1:3"."""
+    """The number of nodes; a range in quotes, like "1:3"."""
 
     processes: Typed | None = None
-    """Processes of a node."""
+    """Processes per node."""
 
     launcher: Typed | None = None
-    """What starts them: none, mpirun or torchrun."""
+    """What starts the processes: none, mpirun or torchrun."""
 
     worker_command: Typed | None = None
-    """What other nodes than the first run, where that is more than sshd."""
+    """The command of nodes other than the first, if that is more than sshd."""
 
     port: Typed | None = None
-    """Where a notebook answers."""
+    """The port of a notebook."""
 
     efa: Typed | None = None
-    """EFA adapters of a node."""
+    """EFA adapters per node."""
 
     host_network: bool = False
-    """Use the network of nodes, where the team may."""
+    """Use the network of the nodes, if the team may."""
 
     privileged: bool = False
-    """Privileged containers, where the team may."""
+    """Use privileged containers, if the team may."""
 
     time: Typed | None = None
     """How long it may run, like 8h."""
@@ -124,15 +124,15 @@ class Preset(Section):
     """Its priority in the queue."""
 
     code: Typed | None = None
-    """The code it runs, REPO@COMMIT."""
+    """The code that it runs, as REPO@COMMIT."""
 
     command: tuple[Typed, ...] = ()
-    """The words after ` -- `."""
+    """The command after ` -- `, as a list of words."""
 
     locked: tuple[Locked, ...] = ()
-    """Options that nobody can give with this preset: they stay as it says, or unset."""
+    """Options that cannot be given with this preset: they keep its value, or stay unset."""
 
     def options(self) -> dict[str, str | tuple[str, ...] | bool]:
-        """What it sets, by the names of the options."""
+        """The values that the preset sets, by option name."""
         values = {str(each): getattr(self, each) for each in Locked}
         return {name: value for name, value in values.items() if value}

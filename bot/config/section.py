@@ -1,4 +1,4 @@
-"""What every part of quartermaster.yaml is."""
+"""Base classes for the sections of quartermaster.yaml."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -6,16 +6,16 @@ from bot.config.kinds import GroupId, UserId
 
 
 class Section(BaseModel):
-    """A part of the file; unknown keys are refused."""
+    """A section of the file; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Circle(Section):
-    """People named one by one or by Slack user group."""
+    """People, listed one by one or by Slack user group."""
 
     people: tuple[UserId, ...] = ()
-    """People by their Slack user id."""
+    """Slack user ids of people."""
 
     groups: tuple[GroupId, ...] = ()
-    """Slack user groups whose members all count; read again in the background."""
+    """Slack user groups; all their members count. Refreshed in the background."""

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of snapshots."""
+"""Settings of snapshots."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -18,21 +18,22 @@ class Snapshots(Section):
     """How snapshots of teams' PVCs are taken, kept and restored."""
 
     classes: dict[DriverName, _SnapshotClass] = Field(default_factory=dict)
-    """The VolumeSnapshotClass of a CSI driver; else the one that is its default in the cluster."""
+    """The VolumeSnapshotClass of each CSI driver; without it, the driver's default in the
+    cluster."""
 
     limits: dict[DriverName, Annotated[int, Field(ge=1)]] = Field(
         default_factory=lambda: {"csi.trident.netapp.io": 255}
     )
-    """The most snapshots of one PVC, by CSI driver; 255 are what a volume of ANF takes."""
+    """The maximum number of snapshots of one PVC, by CSI driver. A volume of ANF takes 255."""
 
     keep: Keep = "off"
-    """How long a snapshot is kept where `--keep` does not say; off is until somebody deletes it."""
+    """How long a snapshot is kept without `--keep`; `off` keeps it until it is deleted."""
 
     ready_within: Duration = timedelta(hours=1)
-    """After this a snapshot that its driver has not made ready has failed."""
+    """A snapshot that is not ready after this time has failed."""
 
     late_within: Duration = timedelta(hours=6)
-    """A scheduled snapshot that was missed is taken late within this time, else skipped."""
+    """A missed scheduled snapshot is taken late within this time, and skipped after it."""
 
     restored_within: Duration = timedelta(hours=6)
-    """After this a PVC that its driver has not made from a snapshot has failed."""
+    """A PVC that its driver has not created from a snapshot after this time has failed."""

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml says of teams."""
+"""Settings of teams."""
 
 import re
 from datetime import timedelta
@@ -13,7 +13,7 @@ from bot.config.section import Circle, Section
 
 _TYPE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 TypeName = Annotated[
-    str, AfterValidator(Kind("a GPU type as /quota status names it, like h100", _TYPE.fullmatch))
+    str, AfterValidator(Kind("a GPU type as /quota status shows it, like h100", _TYPE.fullmatch))
 ]
 KindName = Literal["job", "interactive", "mpi", "sync", "elastic", "nccl"]
 OpenKind = Literal["sync", "nccl"]
@@ -23,16 +23,16 @@ GroupId = Annotated[int, Field(ge=0, le=_LARGEST_ID)]
 
 
 class RunDefaults(Section):
-    """What a run gets when the command does not say."""
+    """Defaults for what the command leaves out."""
 
     cpu_per_gpu: Annotated[int, Field(ge=1)] = 8
-    """CPU cores for each GPU."""
+    """CPU cores per GPU."""
 
     memory_gib_per_gpu: Annotated[int, Field(ge=1)] = 64
-    """Memory for each GPU, in GiB."""
+    """Memory per GPU, in GiB."""
 
     shm_gib_per_gpu: Annotated[int, Field(ge=0)] = 8
-    """Shared memory (/dev/shm) for each GPU, in GiB; memory grows by it."""
+    """Shared memory (/dev/shm) per GPU, in GiB; it is added to the memory."""
 
     cpu_without_gpu: Annotated[int, Field(ge=1)] = 4
     """CPU cores of a run without GPUs."""
@@ -41,7 +41,7 @@ class RunDefaults(Section):
     """Memory of a run without GPUs, in GiB."""
 
     gpu_type: TypeName | None = None
-    """The GPU type of runs with GPUs, where the queue has it; `--gpu-type any` takes any other."""
+    """The GPU type of runs with GPUs, if the queue has it; `--gpu-type any` allows any type."""
 
     time: Duration | None = None
     """How long a run may last."""
@@ -50,11 +50,11 @@ class RunDefaults(Section):
     """How long an interactive session lasts."""
 
     interactive_priority: Name | None = None
-    """The priority class of interactive sessions, where the cluster has it."""
+    """The priority class of interactive sessions, if the cluster has it."""
 
 
 class Limits(Section):
-    """The most a team's single command may ask for."""
+    """The maximum that a single command of a team can request."""
 
     gpus_per_run: Annotated[int, Field(ge=0)] = 64
     """GPUs of one run."""
@@ -66,65 +66,67 @@ class Limits(Section):
     """The longest a run may last."""
 
     interactive_time: Duration = timedelta(hours=24)
-    """The longest an interactive session may last, all extensions included."""
+    """The longest an interactive session may last, including all extensions."""
 
     interactive_idle: Duration | None = timedelta(hours=4)
-    """A session whose GPUs did nothing for so long is stopped, after a notice; null: never."""
+    """A session whose GPUs are idle for this long is stopped, after a notice; `null`: never."""
 
 
 class IdleRuns(Section):
-    """What happens with training runs whose GPUs all do nothing; sessions have a limit of theirs.
+    """What happens to training runs whose GPUs are all idle; sessions have their own limit.
 
-    It counts only what is known: GPUs of which nobody knows what they do are not idle.
+    Only what is measured counts: a GPU whose activity is unknown is not idle.
     """
 
     notice_after: Keep = timedelta(hours=1)
-    """After this the owner is told, once for each idleness; or off."""
+    """The owner is notified after this time, once per idle period; `off`: never."""
 
     remind_after: Keep = timedelta(hours=3)
-    """After this they are reminded once; or off."""
+    """The owner is reminded once after this time; `off`: never."""
 
     stop_after: Keep = "off"
-    """After this the run is stopped, half an hour after its owner was told so; or off."""
+    """The run is stopped after this time, half an hour after its owner is notified; `off`:
+    never."""
 
     exclude: tuple[Annotated[str, StringConstraints(min_length=1, max_length=80)], ...] = ()
-    """Names of runs that are let be, as patterns like debug-*."""
+    """Names of runs to leave alone, as patterns like debug-*."""
 
 
 class Admission(Section):
-    """What a team's runs may be. No run ever mounts a path of its node."""
+    """What a team's runs may use. No run can ever mount a path of its node."""
 
     images: tuple[Annotated[str, StringConstraints(min_length=1, max_length=255)], ...] = ()
-    """Images that runs may use, as patterns like ghcr.io/acme/*; without any, every image."""
+    """Images that runs may use, as patterns like ghcr.io/acme/*; without any, all images."""
 
     kinds: tuple[KindName, ...] = ()
-    """Kinds of run that the team may use; without any, every kind."""
+    """Kinds of run that the team may use; without any, all kinds."""
 
     host_network: tuple[OpenKind, ...] = ()
     """Kinds whose pods may use the network of their nodes (`--host-network`)."""
 
     privileged: tuple[OpenKind, ...] = ()
-    """Kinds whose containers may be privileged (`--privileged`): they can do all on their node."""
+    """Kinds whose containers may be privileged (`--privileged`), with full control of their
+    node."""
 
     security: Literal["restricted", "baseline"] = "restricted"
-    """The Pod Security level of its pods: `restricted`, never as root, or `baseline`."""
+    """The Pod Security level of its pods: `restricted` (never as root) or `baseline`."""
 
     run_as_user: UserId | Literal["image"] | None = None
-    """The user that its pods run as, or `image` for the one that the image names; restricted pods
-    run as 1000 unless this says otherwise, others as the image says."""
+    """The user that its pods run as, or `image` for the user that the image names. By default,
+    restricted pods run as 1000, others as the user of the image."""
 
     run_as_group: GroupId | None = None
-    """The group of that user; else the same number."""
+    """The group of that user; without it, the same number."""
 
     fs_group: GroupId | None = None
-    """The group that may write to the volumes of its pods; else the group of that user."""
+    """The group that can write to the volumes of its pods; without it, the group of that user."""
 
     @model_validator(mode="after")
     def _no_group_of_root(self) -> Self:
         groups = self.run_as_group is not None or self.fs_group is not None
         if groups and self.security == "baseline" and self.run_as_user in {None, "image"}:
             raise ValueError(
-                "run_as_group and fs_group are those of a user who is not root: name one, as in"
+                "run_as_group and fs_group need a user other than root: set one, for example"
                 " run_as_user: 1000"
             )
         return self
@@ -137,57 +139,57 @@ class Team(Section):
     """Slack channels where the team's commands work; a channel belongs to one team."""
 
     members: Circle = Circle()
-    """Who may submit, stop their own runs and ask for quota; not after they have left."""
+    """People who can submit, stop their own runs and request quota, until they leave."""
 
     leads: Circle = Circle()
-    """Members who may also stop other people's runs."""
+    """Members who can also stop other people's runs."""
 
     cluster: str = "default"
-    """A name from clusters."""
+    """A name from `clusters`."""
 
     clusters: tuple[str, ...] = ()
-    """Several names instead of one: runs go to the first, or where `--cluster` says."""
+    """Several names instead of one: runs go to the first, or to the one that `--cluster` names."""
 
     namespace: Name
     """The Kubernetes namespace of the team's runs."""
 
     queue: Annotated[Name, Field(validation_alias=AliasChoices("queue", "local_queue"))]
-    """The Kueue LocalQueue in that namespace, or the KAI Queue; `local_queue` means the same."""
+    """The Kueue LocalQueue in that namespace, or the KAI Queue; `local_queue` is an alias."""
 
     service_account: Name | None = None
-    """The service account of the team's pods; without it the namespace's default."""
+    """The service account of the team's pods; without it, the namespace's default."""
 
     pull_secrets: tuple[Name, ...] = ()
     """Secrets in the namespace for pulling images."""
 
     time_zone: TimeZone = "UTC"
-    """The team's zone, for schedules and days."""
+    """The team's time zone, for schedules and days."""
 
     defaults: RunDefaults = RunDefaults()
-    """What a run gets when the command does not say."""
+    """Defaults for what the command leaves out."""
 
     limits: Limits = Limits()
-    """The most a single command may ask for."""
+    """The maximum that a single command can request."""
 
     presets: dict[Name, Preset] = Field(default_factory=dict)
-    """Presets of its own, which win over those for every team."""
+    """The team's own presets, which override those for every team."""
 
     idle: IdleRuns = IdleRuns()
-    """What happens with training runs whose GPUs do nothing."""
+    """What happens to training runs whose GPUs are idle."""
 
     admission: Admission = Admission()
-    """What its runs may be."""
+    """What its runs may use."""
 
     keep_caches: Keep | None = None
-    """How long its caches of datasets stay when nobody uses them; else `datasets.keep`."""
+    """How long its unused caches of datasets are kept; without it, `datasets.keep`."""
 
     @property
     def reach(self) -> tuple[str, ...]:
-        """Every cluster it may use, the usual one first."""
+        """Every cluster that the team may use, the default one first."""
         return self.clusters or (self.cluster,)
 
     def on(self, cluster: str) -> Self:
-        """The team where it is to use this cluster."""
+        """A copy of the team that uses this cluster."""
         return self.model_copy(update={"cluster": cluster})
 
     @model_validator(mode="after")

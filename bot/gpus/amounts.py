@@ -1,4 +1,4 @@
-"""What GPUs did, as numbers that add up: GPU-hours held, known of, busy, and at rest."""
+"""GPU usage as numbers that add up: GPU-hours allocated, measured, busy and idle."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ _HOUR = 60 * WHOLE
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What GPUs did in a time, in thousandths of a GPU-minute; memory in MiB-minutes.
+    """GPU usage in a time, in thousandths of a GPU-minute; memory in MiB-minutes.
 
-    Of what was `allocated` it is known for `measured` what the GPUs did: `busy` is the share of it
-    in which anything ran, `idle` are the GPUs of it on which nothing did. Nothing else is known
-    of the rest, so it is neither.
+    `measured` is the part of `allocated` with known usage. Of that, `busy` is the time in which
+    anything ran, and `idle` are the minutes of GPUs on which nothing ran. The rest of `allocated`
+    is unknown: neither busy nor idle.
     """
 
     allocated: int = 0
@@ -27,7 +27,7 @@ class Amounts:
     memory_total: int = 0
 
     def __add__(self, other: Self) -> Self:
-        """Both together."""
+        """The sum of both."""
         return type(self)(
             self.allocated + other.allocated,
             self.measured + other.measured,
@@ -38,7 +38,7 @@ class Amounts:
         )
 
     def __iter__(self) -> Iterator[int]:
-        """Its numbers, in their order."""
+        """Its numbers, in order."""
         return iter(
             (
                 self.allocated,
@@ -52,32 +52,32 @@ class Amounts:
 
     @property
     def gpu_hours(self) -> Decimal:
-        """Hours of GPUs that were held, whatever they did."""
+        """GPU-hours allocated, busy or not."""
         return hours(self.allocated)
 
     @property
     def busy_gpu_hours(self) -> Decimal | None:
-        """Hours of GPUs in which anything ran, as far as is known; None where nothing is."""
+        """GPU-hours in which anything ran, as far as measured; None if nothing was measured."""
         return hours(self.busy) if self.measured else None
 
     @property
     def idle_gpu_hours(self) -> Decimal | None:
-        """Hours of GPUs on which nothing ran in a minute; None where nothing is known."""
+        """GPU-hours of minutes in which nothing ran; None if nothing was measured."""
         return hours(self.idle) if self.measured else None
 
     @property
     def efficiency(self) -> float | None:
-        """Which share of what is known of was busy, in 0..1; None where nothing is known."""
+        """The busy share of the measured time, in 0..1; None if nothing was measured."""
         return self.busy / self.measured if self.measured else None
 
     @property
     def known(self) -> float | None:
-        """Of which share of what was held it is known what it did; None where nothing was held."""
+        """The measured share of the allocated time, in 0..1; None if nothing was allocated."""
         return self.measured / self.allocated if self.allocated else None
 
     @property
     def memory(self) -> float | None:
-        """Which share of the GPUs' memory was used, in 0..1; None where nothing is known."""
+        """The used share of GPU memory, in 0..1; None if unknown."""
         return self.memory_used / self.memory_total if self.memory_total else None
 
 

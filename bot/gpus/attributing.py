@@ -1,4 +1,4 @@
-"""Whose the figures of a node are, as far as that is certain. Pure: no I/O."""
+"""Attributes the figures of nodes and shared GPUs to pods, if certain. Pure: no I/O."""
 
 from collections.abc import Iterable, Mapping
 from math import ceil
@@ -11,10 +11,10 @@ from bot.gpus.sources.source import Figures, PodName
 def of_nodes(
     told: Mapping[str, Figures], pods: Mapping[PodName, KnownPod], minute: int
 ) -> dict[PodName, Figures]:
-    """By pod what its GPUs did, from what those of its node did in a minute.
+    """The figures of pods in a minute, from the figures of their nodes.
 
-    Where one pod holds GPUs there, what ran was its. Where several do nobody knows which of them
-    worked, but if nothing ran at all then none did.
+    If one pod holds GPUs of a node, the figures are its own. If several do, it is unknown which
+    of them was busy, unless nothing ran at all: then all are idle.
     """
     found: dict[PodName, Figures] = {}
     by_node: dict[str, dict[PodName, KnownPod]] = {}
@@ -36,9 +36,10 @@ def of_nodes(
 def of_shared(
     told: Mapping[PodName, Figures], pods: Mapping[PodName, KnownPod], minute: int
 ) -> dict[PodName, Figures]:
-    """By pod what the GPU did that KAI shares; the exporter names the pod that holds it for them.
+    """The figures of pods that share a GPU through KAI; the exporter names the reservation pod.
 
-    Each part of it did what the GPU did. Whose its memory is nobody knows where several share it.
+    Each fraction has the usage of the whole GPU. If several pods share it, the owner of its
+    memory is unknown.
     """
     found: dict[PodName, Figures] = {}
     for name, figures in told.items():
@@ -53,7 +54,7 @@ def of_shared(
 
 
 def _of_one(told: Figures, gpus: int) -> Figures:
-    """Those that nobody holds do nothing."""
+    """The figures of the only pod on a node; GPUs that are not held are idle."""
     known = min(told.gpus, gpus)
     return Figures(
         gpus=known,
@@ -65,7 +66,7 @@ def _of_one(told: Figures, gpus: int) -> Figures:
 
 
 def _share(told: Figures, gpus: int) -> Figures:
-    """Of GPUs that all did nothing; whose memory it is nobody knows."""
+    """A pod's part of GPUs that were all idle; the owner of the memory is unknown."""
     return Figures(gpus=gpus, busy=told.busy * gpus / told.gpus, idle=gpus)
 
 

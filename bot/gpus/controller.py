@@ -1,4 +1,4 @@
-"""Looks every few minutes what samples say of sessions' GPUs, and of those of ended runs."""
+"""Checks the GPU usage of sessions and of ended runs in the samples, every few minutes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,16 +25,16 @@ _SOON = timedelta(seconds=2)
 
 
 def look_around(settings: Settings, session: Session, now: datetime) -> None:
-    """Makes every cluster due, also those whose GPUs nobody measures any more."""
+    """Makes every cluster due, including those that no longer have a source of GPU metrics."""
     for name in settings.clusters:
         wake(session, KIND, name, f"cluster:{name}", now)
 
 
 @dataclass
 class _Found:
-    """What one look came to: sights of sessions, and how busy the GPUs of ended runs were.
+    """The result of one check: sights of sessions, and how busy the GPUs of ended runs were.
 
-    Sights are None where nobody knows at the moment.
+    Sights are None if usage is unknown at the moment.
     """
 
     sights: dict[str, Sight] | None = None
@@ -42,7 +42,7 @@ class _Found:
 
 
 class UseController:
-    """Keeps what is known of the GPUs of a cluster; its rows are the clusters' names."""
+    """Updates what is known of sessions' GPUs in a cluster; its rows are the clusters' names."""
 
     kind = KIND
 
@@ -59,7 +59,7 @@ class UseController:
         self._idling = idling
 
     def step(self, row_id: str) -> Step:
-        """Reads the samples; nothing outside is asked."""
+        """Reads the samples; makes no calls outside the database."""
         now, at = self._clock.now(), self._settings().clusters.get(row_id)
         if at is None or not at.measures_gpus:
             return Step(None, lambda session: self._idling.forget(session, row_id))
@@ -68,7 +68,7 @@ class UseController:
         return Step(again, lambda session: self._save(session, row_id, found, now))
 
     def troubled(self, session: Session, row_id: str, _trouble: Trouble, /) -> None:
-        """What is not known any more is not shown."""
+        """Clears what was known of the sessions of the cluster."""
         self._idling.forget(session, row_id)
 
     def _look(self, session: Session, cluster: str, at: ClusterSettings, now: datetime) -> _Found:
@@ -96,7 +96,7 @@ class UseController:
 
 
 def _busy(session: Session, run: Run) -> float | None:
-    """How busy the GPUs of a run were in all, in 0..1; None where nobody knows."""
+    """How busy the GPUs of a run were overall, in 0..1; None if unknown."""
     if run.started_at is None or run.ended_at is None or not gpus_of(spec_of(run)):
         return None
     parts = use(session, Window(run.started_at, run.ended_at)).parts

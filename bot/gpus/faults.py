@@ -1,4 +1,4 @@
-"""Keeps what was wrong with GPUs themselves, from when until when it was seen."""
+"""Stores faults of GPUs, each with the first and last minute in which it was seen."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -13,7 +13,7 @@ _ORDER = ("cluster", "node", "gpu", "first", "kind", "code")
 
 
 def keep_faults(session: Session, cluster: str, found: Mapping[int, Collection[Fault]]) -> None:
-    """Notes what was seen in which minutes; what was not for an hour and comes again is new."""
+    """Stores the faults of these minutes; one that returns after an hour is a new fault."""
     known: dict[Fault, GpuFault] = {}
     chosen = select(GpuFault).where(
         col(GpuFault.cluster) == cluster, col(GpuFault.last) >= min(found, default=0) - PER_HOUR
@@ -32,7 +32,7 @@ def keep_faults(session: Session, cluster: str, found: Mapping[int, Collection[F
 
 
 def faults_in(session: Session, window: Window) -> Sequence[GpuFault]:
-    """What began in a time, and rows that could not be remapped as long as that is so."""
+    """Faults that began in a time, and row-remap failures that still last."""
     minutes = window.minutes
     stands = (col(GpuFault.kind) == FaultKind.REMAP_FAILED) & (col(GpuFault.last) > minutes.start)
     return session.scalars(
@@ -45,5 +45,5 @@ def faults_in(session: Session, window: Window) -> Sequence[GpuFault]:
 
 
 def forget_faults(session: Session, before: int) -> None:
-    """Lets go of what was not seen since a minute."""
+    """Deletes faults last seen before a minute."""
     session.connection().execute(delete(GpuFault).where(col(GpuFault.last) < before))

@@ -1,4 +1,4 @@
-"""Fills minutes that nobody sampled, from what kube-state-metrics said was held in them."""
+"""Fills minutes without samples from the requests that kube-state-metrics reported."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,7 +19,7 @@ from bot.training.tables import Run
 
 
 class Filling:
-    """Fills the minutes of one cluster; `pods` are those known, which grow."""
+    """Fills the minutes of one cluster; newly found pods are added to `pods`."""
 
     def __init__(
         self, settings: Settings, cluster: Cluster, pods: Mapping[PodName, KnownPod]
@@ -30,7 +30,7 @@ class Filling:
         self.pods = dict(pods)
 
     def fill(self, session: Session, told: Mapping[int, Requests]) -> dict[int, dict[int, Amounts]]:
-        """The entries of these minutes; pods that were not known are kept."""
+        """The entries of these minutes; stores pods that were unknown."""
         if not told:
             return {}
         self._meet(session, told)
@@ -48,7 +48,7 @@ class Filling:
         return filled
 
     def _holders(self, pod: KnownPod, request: Request, minute: int) -> Iterator[tuple[int, int]]:
-        """Whose what a pod requests is: of a shared GPU that of those who are known to share it."""
+        """The series that hold what a pod requests; for a shared GPU, those of its sharers."""
         if not pod.is_reservation:
             yield pod.series, pod.amount
             return
@@ -66,7 +66,7 @@ class Filling:
         return found
 
     def _meet(self, session: Session, told: Mapping[int, Requests]) -> None:
-        """Finds out whose the pods are that nobody saw while they were there."""
+        """Attributes and stores the pods that were not seen while they existed."""
         first = {
             (each.namespace, each.pod): each
             for _, of_minute in sorted(told.items(), reverse=True)
@@ -103,7 +103,7 @@ class Filling:
 
 
 def _runs(session: Session, cluster: str, since: int) -> Sequence[Run]:
-    """The runs of a cluster that were there in that minute or after."""
+    """The runs of a cluster that existed in that minute or later."""
     return session.scalars(
         select(Run).where(
             col(Run.cluster) == cluster,

@@ -1,4 +1,4 @@
-"""Which pods hold GPUs, as the view of a cluster shows them."""
+"""Pods that hold GPUs, and the GPUs of nodes, from the view of a cluster."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bot.cluster.view import View
 from bot.gpus.amounts import WHOLE
 from bot.gpus.nodes import Counting, is_ready
 
-# The server says something about once a minute.
+# The API server sends something about once a minute.
 _FRESH_SECONDS = 150.0
 _OVER = {"Succeeded", "Failed"}
 _NEEDED: tuple[Resource[Any], ...] = (PODS, HOLDERS, NODES)
@@ -20,7 +20,7 @@ _NEEDED: tuple[Resource[Any], ...] = (PODS, HOLDERS, NODES)
 
 @dataclass(frozen=True)
 class Capacity:
-    """The GPUs of one node, in thousandths of one; `ready` are those that take work."""
+    """The GPUs of one node, in thousandths; `ready` are those on schedulable nodes."""
 
     node: str
     gpus: int
@@ -28,21 +28,21 @@ class Capacity:
 
 
 def is_fresh(view: View) -> bool:
-    """Whether the view shows pods and nodes as they are about now."""
+    """Whether the view of pods and nodes is up to date."""
     return all(
         view.store(each).synced and view.age_seconds(each) < _FRESH_SECONDS for each in _NEEDED
     )
 
 
 def pods_of_runs(view: View) -> list[Pod]:
-    """The pods of runs that have a place on a node, with GPUs or without."""
+    """The pods of runs that are assigned to a node, with or without GPUs."""
     return [pod for pod in view.all(PODS) if pod.spec.node_name and pod.status.phase not in _OVER]
 
 
 def holders(view: View, counting: Counting) -> Iterator[tuple[Holder, int]]:
-    """The pods of others that hold GPUs, and how much, in thousandths of one.
+    """Other pods that hold GPUs, with their amounts in thousandths of a GPU.
 
-    A GPU that KAI shares is held by those who share it, not by its reservation.
+    A GPU shared through KAI is held by the pods that share it, not by its reservation pod.
     """
     for pod in view.all(HOLDERS):
         if _is_there(pod) and not _is_reservation(pod):
@@ -52,7 +52,7 @@ def holders(view: View, counting: Counting) -> Iterator[tuple[Holder, int]]:
 
 
 def reservations(view: View) -> Iterator[Holder]:
-    """The pods by which KAI holds GPUs for those who share them."""
+    """The pods by which KAI reserves GPUs for the pods that share them."""
     return (pod for pod in view.all(HOLDERS) if _is_there(pod) and _is_reservation(pod))
 
 
@@ -82,12 +82,12 @@ def _held(pod: Holder, counting: Counting) -> int:
 
 
 def run_of(pod: Pod) -> str:
-    """The id of the run that a pod is of."""
+    """The id of the run that a pod belongs to."""
     return pod.labels[labels.RUN]
 
 
 def controller_of(pod: Holder) -> tuple[str, str]:
-    """The kind and name of what a pod belongs to; itself where it is alone."""
+    """The kind and name of a pod's controller; the pod itself if it has none."""
     owners: Sequence[tuple[str, str]] = [
         (each.kind, each.name) for each in pod.metadata.owner_references if each.controller
     ]

@@ -1,4 +1,4 @@
-"""Which runs are idle by the samples, for those who decide what follows from that."""
+"""Finds idle runs in the samples; `IdleRunService` decides what follows."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from bot.gpus.usage import Now, latest
 from bot.training.idle_runs import IdleRun, IdleRunService
 
 _MINUTE = timedelta(minutes=1)
-# What was measured longer ago than figures take to come says nothing of now.
+# Figures older than their usual delay plus this say nothing about now.
 _FRESH = timedelta(minutes=10)
 
 
@@ -21,14 +21,14 @@ def look_at_idle_runs(
     clusters: Mapping[str, ClusterSettings],
     now: datetime,
 ) -> None:
-    """Has each run seen of whose GPUs all are known to do nothing."""
+    """Reports each run whose GPUs are all measured as idle to the service."""
     for name, at in clusters.items():
         for idle in idle_runs(latest(session, name), at, now):
             idling.seen(session, idle, now)
 
 
 def idle_runs(seen: Now, at: ClusterSettings, now: datetime) -> list[IdleRun]:
-    """The runs of a cluster all of whose GPUs do nothing, and since when all of them do."""
+    """The runs of a cluster whose GPUs are all idle, and since when all of them are."""
     until = seen_until(seen, at, now)
     if until is None:
         return []
@@ -45,7 +45,7 @@ def idle_runs(seen: Now, at: ClusterSettings, now: datetime) -> list[IdleRun]:
 
 
 def seen_until(seen: Now, at: ClusterSettings, now: datetime) -> datetime | None:
-    """Until when it is known what the GPUs of a cluster do; None where that is too long ago."""
+    """Until when the usage of a cluster is known; None if that is too long ago."""
     if seen.measured_at is None:
         return None
     pace = pace_of(at)

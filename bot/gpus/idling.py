@@ -1,4 +1,4 @@
-"""Follows since when all GPUs of somebody do nothing."""
+"""Tracks since when all GPUs of a series have been idle."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ _CHANGE = (
 def follow(
     session: Session, cluster: str, minutes: range, known: Mapping[int, Mapping[int, Amounts]]
 ) -> None:
-    """Notes it, from what is known of minutes; what nobody knows counts as work."""
+    """Updates `idle_since` of each series from these minutes; unknown counts as busy."""
     before = _idle_now(session, cluster)
     since: dict[int, datetime | None] = dict(before)
     for minute in minutes:
@@ -41,12 +41,12 @@ def follow(
 
 
 def is_idle(amounts: Amounts) -> bool:
-    """Whether all GPUs that were held are known to have done nothing."""
+    """Whether all GPUs that were held were measured as idle."""
     return 0 < amounts.allocated == amounts.measured == amounts.idle
 
 
 def held_of(session: Session, series: Collection[int]) -> set[int]:
-    """Those of these series that are of pods that hold GPUs."""
+    """The series among these whose pods hold GPUs."""
     chosen = select(col(Series.id)).where(col(Series.what).in_(_HELD))
     found = session.connection().execute(chosen.where(col(Series.id).in_(series)))
     return {each for (each,) in found if each is not None}

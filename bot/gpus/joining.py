@@ -1,4 +1,4 @@
-"""Joins who held GPUs in a minute with what the GPUs did in it. Pure: no I/O."""
+"""Joins who held GPUs in a minute with the usage of these GPUs. Pure: no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,9 +16,9 @@ def join(
     pods: Mapping[PodName, KnownPod],
     minute: int,
 ) -> dict[int, Amounts]:
-    """The entries of a minute, with what is known of their pods' GPUs.
+    """The entries of a minute, with the measured usage of their pods' GPUs.
 
-    What nobody told stays unknown; nobody is said to have used more than they held.
+    What was not reported stays unknown; usage is capped at what was held.
     """
     sums: dict[int, Amounts] = {}
     known = of_nodes(told.nodes, pods, minute) | told.pods
@@ -31,7 +31,7 @@ def join(
 
 
 def _of_pod(amount: int, told: Figures) -> Amounts:
-    """What is known of what a pod holds; a part of a GPU did what the GPU did."""
+    """The measured amounts of a pod; a fraction of a GPU has the usage of the whole GPU."""
     share = min(told.gpus / max(ceil(amount / WHOLE), 1), 1)
     measured = round(amount * share)
     busy = min(round(measured * told.busy / told.gpus), measured)
@@ -45,7 +45,7 @@ def _within(held: Amounts, known: Amounts | None) -> Amounts:
         return Amounts(held.allocated)
     if known.measured <= held.allocated:
         return replace(known, allocated=held.allocated)
-    # Its pods were others when it was sampled.
+    # The series had other pods when it was sampled.
     part = held.allocated / known.measured
     measured = held.allocated
     return Amounts(

@@ -1,4 +1,4 @@
-"""Keeps samples: minutes as they come, five minutes and hours once an hour is over."""
+"""Stores samples by minute, and rolls them up to five minutes and hours after each hour."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -20,7 +20,7 @@ from bot.gpus.tables import FIVE_MINUTES, MINUTE, Hour, Sample, Sampling
 
 _MINUTE = timedelta(minutes=1)
 _LONGEST_OPEN_HOURS = 3
-# Nobody asks about minutes of longer ago.
+# Older minutes are never queried.
 _PODS_KEPT = timedelta(days=8)
 _UPSERT = Upsert(
     Sample,
@@ -31,7 +31,7 @@ _COLUMNS = ("allocated", "measured", "busy", "idle", "memory_used", "memory_tota
 
 
 def begin(session: Session, cluster: str, minute: int) -> Sampling:
-    """How far the samples of a cluster are; they begin at that minute where there are none."""
+    """The sampling state of a cluster; created at this minute if there is none."""
     state = session.get(Sampling, cluster)
     if state is None:
         hour = minute // PER_HOUR
@@ -57,15 +57,15 @@ def keep(
     *,
     is_measured: bool = False,
 ) -> None:
-    """Keeps what the series of a cluster did in a minute, instead of what was known of it."""
+    """Stores the amounts of a cluster's series in a minute, replacing earlier ones."""
     _put(session, cluster, (MINUTE, minute), entries, is_measured=is_measured)
 
 
 def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked: bool) -> None:
-    """Sums up the hours that are over, once it is known what the GPUs did, and lets old ones go.
+    """Sums up completed hours once their usage is known, and deletes old samples.
 
-    Where nobody is asked that, at once; where nobody answers, a few hours later, and again when
-    somebody does.
+    Without a source of metrics this happens at once. If the source does not respond, it happens a
+    few hours later, and again when figures arrive.
     """
     state = begin(session, cluster, minute)
     if not is_asked:
@@ -82,14 +82,14 @@ def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked
 
 
 def roll_up(session: Session, state: Sampling, until: int) -> None:
-    """Sums up the hours that are over before `until`, counted from 1970."""
+    """Sums up the completed hours before `until`, counted from 1970."""
     again(session, state.cluster, range(state.rolled, until))
     state.rolled = max(state.rolled, until)
     session.add(state)
 
 
 def again(session: Session, cluster: str, hours: Iterable[int]) -> None:
-    """Sums up hours from their minutes, instead of how they were summed up before."""
+    """Sums up hours from their minutes again, replacing the earlier sums."""
     for hour in hours:
         minutes = range(hour * PER_HOUR, (hour + 1) * PER_HOUR)
         whole = add_up(packed(session, cluster, minutes, MINUTE))
@@ -99,9 +99,9 @@ def again(session: Session, cluster: str, hours: Iterable[int]) -> None:
 
 
 def forget(session: Session, state: Sampling, floors: Sequence[int]) -> None:
-    """Lets go of samples of single minutes, of five and of hours before these minutes.
+    """Deletes samples of single minutes, of five minutes and of hours before these minutes.
 
-    What is not summed up yet stays.
+    What is not summed up yet is kept.
     """
     edge = state.rolled * PER_HOUR
     minutes, fives, hours = (min(each // PER_HOUR * PER_HOUR, edge) for each in floors)

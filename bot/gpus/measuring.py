@@ -1,4 +1,4 @@
-"""Finds out what GPUs did in the minutes that were sampled, and who held them in those missed."""
+"""Queries the usage of GPUs in sampled minutes, and who held them in missed minutes."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
@@ -28,7 +28,7 @@ from bot.gpus.sums import samples
 from bot.gpus.tables import Sampling
 
 KIND = "gpu-measure"
-# So many minutes of a large cluster are a few megabytes of figures.
+# This many minutes of a large cluster are a few megabytes of figures.
 _AT_ONCE = 60
 _SOON = timedelta(seconds=1)
 _FARTHEST = timedelta(days=7)
@@ -38,7 +38,7 @@ Minutes = dict[int, dict[int, Amounts]]
 
 @dataclass
 class _Answers:
-    """What was told of some minutes; `trouble` says why nothing is known of what GPUs did."""
+    """The answers for some minutes; `trouble` says why usage is unknown."""
 
     figures: Mapping[int, Told] = field(default_factory=dict)
     requests: Mapping[int, Requests] = field(default_factory=dict)
@@ -48,19 +48,19 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Look:
-    """The minutes to ask about; a second look, at what was not known, settles those until then."""
+    """The minutes to query; a second query of unknown ones settles the minutes until then."""
 
     minutes: range
     settles_until: int = 0
 
     @property
     def is_second(self) -> bool:
-        """Whether they were asked about before."""
+        """Whether these minutes were queried before."""
         return self.settles_until > 0
 
 
 class MeasureController:
-    """Asks who knows what the GPUs of a cluster do; its rows are the clusters' names."""
+    """Queries the source of a cluster's GPU metrics; its rows are the clusters' names."""
 
     kind = KIND
 
@@ -79,7 +79,7 @@ class MeasureController:
         self._not_before: dict[str, datetime] = {}
 
     def step(self, row_id: str) -> Step:
-        """Asks about an hour at most; MetricsError when nobody answers, then it is asked again."""
+        """Queries an hour at most; MetricsError if the source does not respond, and is retried."""
         settings, now = self._settings(), self._clock.now()
         at = settings.clusters.get(row_id)
         if at is None or row_id not in self._clusters:
@@ -111,7 +111,7 @@ class MeasureController:
                 return self._wait(row_id, error, now)
 
         def save(session: Session) -> None:
-            # All over again where the transaction is repeated: pods that it met are not known yet.
+            # Starts over if the transaction is repeated: the pods that it found are not stored yet.
             filling = Filling(settings, self._clusters[row_id], pods)
             filled = filling.fill(session, told.requests)
             joined = {
@@ -128,7 +128,7 @@ class MeasureController:
         return Step(now + _SOON, save)
 
     def _wait(self, row_id: str, error: MetricsError, now: datetime) -> Step:
-        """Lets who is asked too much be, for as long as it wants."""
+        """Waits as long as a rate-limiting source asks; raises other errors."""
         if not error.retry_after_seconds:
             raise error
         again = now + timedelta(seconds=error.retry_after_seconds)
@@ -136,7 +136,7 @@ class MeasureController:
         return Step(again, lambda session: _say(session, row_id, error.message))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """What is not known any more is said."""
+        """Stores why usage is unknown."""
         _say(session, row_id, trouble.sentence)
 
 
@@ -157,7 +157,7 @@ def _ask(
 
 
 def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Look | None:
-    """Minutes that nobody was asked about and that are over; else what came late, if anything."""
+    """Completed minutes that were not queried; else incomplete ones to query once more, if any."""
     state = session.get(Sampling, cluster)
     if state is None:
         return None
@@ -173,7 +173,7 @@ def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Lo
 
 
 def _lacking(session: Session, cluster: str, minutes: range) -> range:
-    """From the first to the last of these minutes of which not all that was held is known."""
+    """The range from the first to the last of these minutes with incomplete figures."""
     there = {minute: unpack(entries) for minute, entries, _ in samples(session, cluster, minutes)}
     incomplete = {
         series
@@ -197,7 +197,7 @@ def _lacking(session: Session, cluster: str, minutes: range) -> range:
 def _before(
     session: Session, cluster: str, minutes: range
 ) -> tuple[Minutes, dict[PodName, KnownPod]]:
-    """What was sampled in these minutes, and the pods that held GPUs then."""
+    """The samples of these minutes, and the pods that held GPUs in them."""
     found = {minute: unpack(entries) for minute, entries, _ in samples(session, cluster, minutes)}
     return found, known_pods(session, cluster, minutes.start)
 
@@ -217,7 +217,7 @@ def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told:
 def _complete(
     session: Session, cluster: str, look: _Look, before: Minutes, joined: Minutes
 ) -> None:
-    """Keeps what is known now and was not; what is not told any more stays as it was told."""
+    """Stores figures that are now known; figures that are no longer reported are kept."""
     for minute, entries in joined.items():
         known = before.get(minute, {})
         best = {
@@ -239,7 +239,7 @@ def _settle(session: Session, cluster: str, look: _Look) -> None:
 
 
 def _rolled(minutes: range, state: Sampling) -> list[int]:
-    """The hours of these minutes that were summed up before."""
+    """The hours of these minutes that are already summed up."""
     hours = range(minutes.start // PER_HOUR, (minutes.stop - 1) // PER_HOUR + 1)
     return [each for each in hours if each < state.rolled]
 

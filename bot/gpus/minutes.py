@@ -1,4 +1,4 @@
-"""Times as the samples count them: in minutes since 1970."""
+"""Times as samples count them: in minutes since 1970."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,19 +10,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Window:
-    """A time: from `begun` on, until `ended`."""
+    """A time from `begun` (inclusive) to `ended` (exclusive)."""
 
     begun: datetime
     ended: datetime
 
     @property
     def minutes(self) -> range:
-        """The minutes that begin in it."""
+        """The minutes that begin in this window."""
         return range(_next(self.begun), _next(self.ended))
 
 
 def minute_of(moment: datetime) -> int:
-    """The minute in which a moment is."""
+    """The minute that contains a moment."""
     return int(moment.timestamp()) // 60
 
 

@@ -1,4 +1,4 @@
-"""The nodes with GPUs: how many of them are held by whom, as the view shows it now."""
+"""The nodes with GPUs and the teams that hold them, as the view shows it now."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _MOST = 40
 
 @dataclass(frozen=True)
 class NodeUse:
-    """A node: its GPUs and what of them is held, in thousandths, by team; whether it takes work."""
+    """A node: its GPUs and those held by each team, in thousandths; whether it is schedulable."""
 
     cluster: str
     name: str
@@ -35,7 +35,7 @@ class NodeUse:
 
 
 def nodes(session: Session, settings: Settings, cluster: Cluster) -> list[NodeUse]:
-    """The nodes of a cluster that have GPUs, fullest first."""
+    """The nodes of a cluster with GPUs, fullest first."""
     at = settings.clusters[cluster.name]
     counts = counting_of(cluster.view, settings.quotas.resource, at.fractions)
     known = live_pods(session, cluster.name)
@@ -63,28 +63,28 @@ def nodes(session: Session, settings: Settings, cluster: Cluster) -> list[NodeUs
 
 
 def nodes_card(found: Sequence[NodeUse], age_seconds: float) -> Card:
-    """They as a table."""
+    """The nodes as a table."""
     free = sum(max(each.gpus - sum(each.held.values()), 0) for each in found if each.is_ready)
     more = f"And {len(found) - _MOST} more nodes." if len(found) > _MOST else ""
     seen = f"{int(age_seconds)} s ago" if isfinite(age_seconds) else "never"
-    said = plain(f"Last heard of the cluster: {seen}. Who holds them is written down each minute.")
+    said = plain(f"Last update from the cluster: {seen}. Holders are recorded every minute.")
     lines = (said, *((plain(more),) if more else ())) if found else (_none(), said)
     return Card(
         "Nodes with GPUs",
-        state=f"{gpus(free)} of {gpus(sum(each.gpus for each in found))} GPUs free to use",
+        state=f"{gpus(free)} of {gpus(sum(each.gpus for each in found))} GPUs available",
         lines=lines,
         table=Table(_HEADER, tuple(map(_row, found[:_MOST]))) if found else None,
     )
 
 
 def age_of(clusters: Sequence[Cluster]) -> float:
-    """Since the server that is heard the least spoke of nodes or pods."""
+    """The age in seconds of the stalest watch of nodes or pods."""
     ages = (each.view.age_seconds(kind) for each in clusters for kind in (NODES, PODS, HOLDERS))
     return max(ages, default=float("inf"))
 
 
 def _none() -> Markup:
-    return plain("No node with GPUs was seen.")
+    return plain("No nodes with GPUs found.")
 
 
 def _row(each: NodeUse) -> tuple[str, ...]:
@@ -95,5 +95,5 @@ def _row(each: NodeUse) -> tuple[str, ...]:
         each.place.pool or "-",
         f"{gpus(sum(each.held.values()))} of {gpus(each.gpus)}",
         ", ".join(f"{team or 'no team'} {gpus(amount)}" for team, amount in held) or "-",
-        "ready" if each.is_ready else "takes no work",
+        "ready" if each.is_ready else "not schedulable",
     )

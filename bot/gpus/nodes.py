@@ -1,4 +1,4 @@
-"""Nodes with GPUs: how many, of which type, and in which pool."""
+"""Nodes with GPUs: their number of GPUs, GPU type and node pool."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,30 +27,30 @@ _AWS = "aws:///"
 
 
 class Place(NamedTuple):
-    """The type of a node's GPUs and its pool; empty where nothing tells."""
+    """The GPU type and the pool of a node; empty if unknown."""
 
     gpu_type: str = ""
     pool: str = ""
 
 
 class Counting(NamedTuple):
-    """How a cluster counts GPUs; `products` are what drivers call those of each node."""
+    """How a cluster counts GPUs; `products` are the product labels of nodes."""
 
     resource: str
     fractions: Fractions
     products: Mapping[str, str] = MappingProxyType({})
 
     def held(self, resources: Mapping[str, Decimal], node: str = "") -> int:
-        """How much of a node's GPUs an amount of each resource is, in thousandths of one.
+        """The amount of GPUs in a node's resources, in thousandths of a GPU.
 
-        Resources may be called as metrics call them.
+        Resource names may be spelled as in metrics.
         """
         product = self.products.get(node, "")
         return sum(self._held(name, amount, product) for name, amount in resources.items())
 
     @property
     def pattern(self) -> str:
-        """What metrics call resources that stand for GPUs, as a pattern for all of them."""
+        """A pattern for all GPU resources, as spelled in metrics."""
         units = self.fractions.units
         names = {
             self.resource,
@@ -76,13 +76,13 @@ class Counting(NamedTuple):
 
 
 def counting_of(view: View, resource: str, fractions: Fractions) -> Counting:
-    """How a cluster counts the GPUs of the nodes that it has."""
+    """How a cluster counts the GPUs of its nodes."""
     products = {node.name: node.labels.get(_PRODUCT, "") for node in view.all(NODES)}
     return Counting(resource, fractions, products)
 
 
 def _units(product: str, profile: tuple[str, str]) -> int:
-    """How many compute slices a whole GPU has, of which this profile is a part."""
+    """The number of compute slices of a whole GPU with this MIG profile."""
     known = _PRODUCTS.search(product)
     if known is not None:
         return _FEWER_UNITS[known[1]]
@@ -90,7 +90,7 @@ def _units(product: str, profile: tuple[str, str]) -> int:
 
 
 def places(view: View, settings: Gpus) -> dict[str, Place]:
-    """Where each node of a cluster belongs, by its name."""
+    """The GPU type and pool of each node of a cluster, by name."""
     flavors = view.all(RESOURCE_FLAVORS)
     return {
         node.name: Place(_type_of(node, flavors), _pool_of(node, settings.pool_labels))
@@ -99,7 +99,7 @@ def places(view: View, settings: Gpus) -> dict[str, Place]:
 
 
 def instances_of(view: View) -> dict[str, str]:
-    """The nodes of a cluster on AWS by the ids of their instances."""
+    """The nodes of a cluster on AWS, by instance id."""
     machines = {node.spec.provider_id: node.name for node in view.all(NODES)}
     return {
         where.rpartition("/")[2]: node for where, node in machines.items() if where.startswith(_AWS)
@@ -112,12 +112,12 @@ def _in_metrics(name: str) -> str:
 
 
 def is_ready(node: Node) -> bool:
-    """Whether a node takes work."""
+    """Whether a node is ready and schedulable."""
     return has_condition(node.status.conditions, "Ready") and not node.spec.unschedulable
 
 
 def _type_of(node: Node, flavors: Sequence[ResourceFlavor]) -> str:
-    """The flavor that means the node by the most labels, else what its driver calls its GPUs."""
+    """The flavor with the most node labels that match, else the driver's product label."""
     by_labels: dict[int, list[str]] = {}
     for each in flavors:
         if each.spec.node_labels.items() <= node.labels.items():

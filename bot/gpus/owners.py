@@ -1,4 +1,4 @@
-"""Whose GPUs a pod holds: of a run its team and person, of others their namespace and name."""
+"""The owner of a pod's GPUs: team and person of a run, else namespace and name."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -21,13 +21,13 @@ from bot.training.tables import Run
 _REPLICA_SET = "ReplicaSet"
 
 
-# Two looks may meet the same at once.
+# Two processes may insert the same series at once.
 _UPSERT = Upsert(Series, ("key",), lambda new: {"name": new.name})
 
 
 @dataclass(frozen=True)
 class Owner:
-    """What a series is of, before it has an id."""
+    """The owner of a series, before the series has an id."""
 
     what: str
     cluster: str
@@ -42,13 +42,13 @@ class Owner:
 
     @property
     def key(self) -> str:
-        """What tells it from others."""
+        """The unique key of its series."""
         whose = self.run_id or f"{self.team}/{self.namespace}/{self.name}"
         return f"{self.what}|{self.cluster}|{whose}|{self.gpu_type}|{self.pool}"
 
 
 def of_run(run: Run, place: Place) -> Owner:
-    """A run, on GPUs of one type."""
+    """The owner for a run on GPUs of one type."""
     return Owner(
         What.RUN,
         run.cluster,
@@ -66,7 +66,7 @@ def of_run(run: Run, place: Place) -> Owner:
 def of_holder(
     pod: Holder, view: View, cluster: str, teams: Mapping[str, str], place: Place
 ) -> Owner:
-    """What others started: the Job or whatever else the pod belongs to."""
+    """The owner for another workload: the Job, Deployment or other controller of the pod."""
     kind, name = controller_of(pod)
     if kind == _REPLICA_SET:
         name = name.rpartition("-")[0] or name
@@ -97,7 +97,7 @@ def runs(session: Session, ids: Collection[str]) -> dict[str, Run]:
 
 
 def ids_of(session: Session, owners: Collection[Owner]) -> dict[Owner, int]:
-    """The id of the series of each; series that are new are made."""
+    """The id of each owner's series; creates new series."""
     keys = {each.key: each for each in owners}
     found = _known(session, keys)
     new = {key: each for key, each in keys.items() if key not in found}

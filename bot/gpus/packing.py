@@ -1,4 +1,4 @@
-"""Packs the amounts of all series of a cluster in a minute into a few bytes each."""
+"""Packs the amounts of a cluster's series in a minute into a few bytes for each series."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,12 +12,12 @@ from bot.gpus.amounts import Amounts
 _QUICK = 1
 _Row = tuple[int, ...]
 _ENCODER = msgspec.msgpack.Encoder()
-# Column after column is alike, so it packs well; the first tells whose the others are.
+# Values of a column are alike, so columns pack well; the first column holds the series ids.
 _DECODER = msgspec.msgpack.Decoder(tuple[_Row, ...])
 
 
 def pack(entries: Mapping[int, Amounts]) -> bytes:
-    """The entries, by the id of their series, as bytes."""
+    """Packs entries by series id into bytes."""
     ids = sorted(entries)
     columns = zip(*(tuple(entries[each]) for each in ids), strict=True)
     steps = tuple(after - before for before, after in zip([0, *ids], ids, strict=False))
@@ -25,18 +25,18 @@ def pack(entries: Mapping[int, Amounts]) -> bytes:
 
 
 def unpack(packed: bytes) -> dict[int, Amounts]:
-    """What was packed."""
+    """The entries of packed bytes, by series id."""
     return {series: Amounts(*row) for series, row in _rows(packed)}
 
 
 def unpack_one(packed: bytes, wanted: frozenset[int]) -> Amounts:
-    """The amounts of these series together."""
+    """The total amounts of these series in packed bytes."""
     chosen = [row for series, row in _rows(packed) if series in wanted]
     return Amounts(*map(sum, zip(*chosen, strict=True))) if chosen else Amounts()
 
 
 def add_up(packed: Iterable[bytes]) -> dict[int, Amounts]:
-    """All of them together, by the id of their series."""
+    """The totals of several packed samples, by series id."""
     sums: dict[int, _Row] = {}
     for each in packed:
         for series, row in _rows(each):

@@ -1,4 +1,4 @@
-"""The pods that hold, or held, GPUs: kept so that figures about them find their owner."""
+"""Stores pods that hold or held GPUs, so that their figures can be attributed."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,15 +10,15 @@ from bot.database.upsert import Upsert
 from bot.gpus.owners import Owner
 from bot.gpus.tables import GpuPod
 
-# A pod that was met in figures of the past may be there still.
+# A pod found in past figures may still exist.
 _UPSERT = Upsert(GpuPod, ("uid", "cluster"), lambda new: {"last": new.last})
 
 
 class KnownPod(NamedTuple):
-    """Whose a pod is, and how much it holds, in thousandths of a GPU, where and when.
+    """The series of a pod, and how much it holds, in thousandths of a GPU, where and when.
 
-    It held that from the minute `first` on, until `last` where it does not any more; `node` is
-    empty where nobody knows. Those of one `gpu_group` share a GPU.
+    It held that from the minute `first` on, until `last` if it no longer does; `node` is empty if
+    unknown. Pods of one `gpu_group` share a GPU.
     """
 
     uid: str
@@ -31,16 +31,16 @@ class KnownPod(NamedTuple):
 
     @property
     def is_reservation(self) -> bool:
-        """Whether it holds a GPU for those who share it."""
+        """Whether it reserves a GPU for the pods that share it."""
         return bool(self.gpu_group) and not self.amount
 
     def shares(self, reservation: "KnownPod", minute: int) -> bool:
-        """Whether it has a part of the GPU that another pod holds for it, in a minute."""
+        """Whether it shares the GPU of a reservation pod, in a minute."""
         is_one = self.gpu_group == reservation.gpu_group and not self.is_reservation
         return is_one and self.holds(minute)
 
     def holds(self, minute: int) -> bool:
-        """Whether it held them in a minute."""
+        """Whether it held GPUs in a minute."""
         return self.first <= minute and (self.last is None or minute < self.last)
 
 
@@ -57,7 +57,7 @@ class NewPod(NamedTuple):
 
 
 def live_pods(session: Session, cluster: str) -> dict[str, KnownPod]:
-    """The pods that hold GPUs as far as was seen, by their uid."""
+    """The pods that hold GPUs as of the last sample, by their uid."""
     rows = session.connection().execute(
         select(col(GpuPod.uid), col(GpuPod.series), col(GpuPod.amount)).where(
             col(GpuPod.cluster) == cluster, col(GpuPod.last).is_(None)
@@ -67,7 +67,7 @@ def live_pods(session: Session, cluster: str) -> dict[str, KnownPod]:
 
 
 def known_pods(session: Session, cluster: str, since: int) -> dict[tuple[str, str], KnownPod]:
-    """By namespace and name, those that held any in that minute or after; of a name the last."""
+    """Pods that held GPUs since a minute, by namespace and name; the last one of each name."""
     rows = session.connection().execute(
         select(
             col(GpuPod.namespace),
@@ -95,7 +95,7 @@ def keep_pods(
     new: Iterable[tuple[NewPod, int]],
     times: tuple[int, int | None],
 ) -> None:
-    """Keeps pods with the ids of their series, and from when until when they were seen."""
+    """Stores pods with the ids of their series and the minutes in which they were seen."""
     first, last = times
     for pod, series in new:
         row = {
@@ -114,7 +114,7 @@ def keep_pods(
 
 
 def end_pods(session: Session, cluster: str, uids: Sequence[str], minute: int) -> None:
-    """Notes that pods hold nothing any more from a minute on."""
+    """Records that pods no longer hold GPUs from a minute on."""
     if uids:
         session.connection().execute(
             update(GpuPod)
@@ -124,5 +124,5 @@ def end_pods(session: Session, cluster: str, uids: Sequence[str], minute: int) -
 
 
 def forget_pods(session: Session, before: int) -> None:
-    """Lets go of pods that nobody is asked about any more."""
+    """Deletes pods whose last minute is before a minute."""
     session.connection().execute(delete(GpuPod).where(col(GpuPod.last) < before))

@@ -1,4 +1,4 @@
-"""What waits for GPUs, by team: how much, since when the longest, and why."""
+"""Workloads that wait for GPUs: how many GPUs, since when, and why."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from bot.training.tables import WAITING, Run
 
 @dataclass(frozen=True)
 class Waits:
-    """Something that waits for GPUs; `since` and `why` are None and empty where nobody says."""
+    """A workload that waits for GPUs; `since` is None and `why` empty if unknown."""
 
     name: str
     team: str
@@ -30,7 +30,7 @@ class Waits:
 def waiting(
     session: Session, cluster: str, teams: Mapping[str, Team], engine: Engine
 ) -> list[Waits]:
-    """What waits on a cluster, the longest first: as its engine says, else our own runs."""
+    """What waits on a cluster, the longest first: from its engine, else from our own runs."""
     runs = _runs(session, cluster)
     found: dict[tuple[str, str], Waits] = {}
     for name, team in teams.items():
@@ -63,7 +63,7 @@ def _of_item(item: Item, team: str, engine: Engine, run: Run | None) -> Waits:
 
 
 def _runs(session: Session, cluster: str) -> dict[str, Run]:
-    """Our own runs that wait, by the uid of their root, else by their id."""
+    """Our own waiting runs, by the uid of their root object, else by their id."""
     chosen = select(Run).where(
         col(Run.cluster) == cluster, col(Run.ended_at).is_(None), col(Run.phase).in_(WAITING)
     )

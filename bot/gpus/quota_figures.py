@@ -1,4 +1,4 @@
-"""What the teams of a cluster are owed, and what they have beyond that, at this moment."""
+"""The current quotas of the teams of a cluster, and what they borrow."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ _FRESH_SECONDS = 150.0
 
 
 def quota_of_teams(settings: Settings, cluster: str, engine: Engine) -> dict[Owner, int]:
-    """By team and GPU type, in thousandths of a GPU; what the engine has not said is absent.
+    """Quota and borrowing by team and GPU type, in thousandths of a GPU; unknown ones are absent.
 
-    Of a queue that several teams share nobody can say who borrows.
+    Queues shared by several teams are left out: it is unknown which team borrows.
     """
     queues = engine.queues
     if queues.is_absent or queues.age_seconds > _FRESH_SECONDS:

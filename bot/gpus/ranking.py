@@ -1,4 +1,4 @@
-"""Whose GPUs did how much: of all runs in a time, and of those that do nothing at the moment."""
+"""Runs ranked by GPU usage in a time, and runs whose GPUs are idle now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from bot.gpus.sums import Who
 from bot.gpus.tables import Series
 from bot.gpus.usage import latest, use
 
-# What does nothing for less may be loading its data.
+# A run that is idle for less may be loading its data.
 IDLE_FROM = timedelta(minutes=15)
 
 
 class By(StrEnum):
-    """What ranks runs: hours of GPUs held, busy, or with nothing on them."""
+    """What runs are ranked by: GPU-hours allocated, busy or idle."""
 
     HOURS = "hours"
     BUSY = "busy"
@@ -28,7 +28,7 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Ranked:
-    """A run, or what others started, with what it came to."""
+    """A workload with its amounts; not only runs of the bot."""
 
     who: Who
     amounts: Amounts
@@ -36,7 +36,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Idle:
-    """What holds `gpus` (in thousandths) that all do nothing since a while; `wasted` are those."""
+    """A workload with `gpus` (in thousandths) that are all idle; `wasted` is their idle time."""
 
     who: Who
     gpus: int
@@ -45,7 +45,7 @@ class Idle:
 
 
 def top(session: Session, window: Window, team: str | None, by: By) -> list[Ranked]:
-    """Runs and what others started, those of one team or all, the most first."""
+    """All workloads of one team or of all teams, the most first."""
     found: dict[tuple[str, ...], Ranked] = {}
     for part in use(session, window).parts:
         if team is None or part.series.team == team:
@@ -59,7 +59,7 @@ def top(session: Session, window: Window, team: str | None, by: By) -> list[Rank
 
 
 def idle(session: Session, clusters: Sequence[str], team: str | None, now: datetime) -> list[Idle]:
-    """What does nothing for a while, of one team or of all, the most GPU-hours first."""
+    """Workloads idle for a while, of one team or of all, the most GPU-hours first."""
     chosen = select(col(Series.id)).where(col(Series.idle_since).is_not(None))
     ids = set(session.connection().execute(chosen).scalars())
     held = {

@@ -1,4 +1,4 @@
-"""Runs by what their GPUs did, those whose GPUs do nothing, and one of them, as cards. Pure."""
+"""Cards of runs by GPU usage, of idle runs, and of one run. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ _TOP_HEADER = ("Run", "Team", "Type", "GPU-hours", "Busy", "GPU-hours at 0 %")
 
 @dataclass(frozen=True)
 class Life:
-    """What the GPUs of a run did since it began; `parts` are on GPUs of one kind each.
+    """The GPU usage of a run since it began; each of `parts` is on one kind of GPUs.
 
-    `slots` are parts of its life, each with what it held under its id.
+    `slots` divide its lifetime, each with what the run held under its id.
     """
 
     run: Run
@@ -37,31 +37,31 @@ class Life:
 
 
 def hours(amount: Decimal | None) -> str:
-    """GPU-hours as people read them, `unknown` where nobody knows."""
+    """GPU-hours as text, or `unknown`."""
     return UNKNOWN if amount is None else f"{amount:,.2f}"
 
 
 def share(value: float | None) -> str:
-    """A share of 1 in percent, `unknown` where nobody knows."""
+    """A share of 1 as a percentage, or `unknown`."""
     return UNKNOWN if value is None else percent(value)
 
 
 def top_card(found: Sequence[Ranked], title: str, length: timedelta, words: str) -> Card:
-    """Who held, used or wasted the most; `words` is how the whole is had."""
+    """The runs that held, used or wasted the most; `words` is the command that lists all."""
     if not found:
-        return Card(title, lines=(plain("Nobody held a GPU in that time, as far as was seen."),))
+        return Card(title, lines=(plain("No GPU allocation was recorded in that time."),))
     rows = tuple(_top_row(each) for each in found[:_MOST_ROWS])
     rest = len(found) - len(rows)
-    more = (plain(f"And {rest} more; `{words}` has them all."),) if rest else ()
-    said = f"What GPUs did for each in the last {format_duration(length)}."
+    more = (plain(f"And {rest} more; `{words}` lists all of them."),) if rest else ()
+    said = f"GPU usage by run in the last {format_duration(length)}."
     return Card(title, lines=(plain(said), *more), table=Table(_TOP_HEADER, rows))
 
 
 def idle_card(found: Sequence[Idle], hint: str, now: datetime) -> Card:
-    """Since when, whose, and how many GPU-hours at 0 %; with what can be done about it."""
+    """Idle runs: since when, owner, GPU-hours at 0 %, with buttons to act on them."""
     if not found:
         least = format_duration(IDLE_FROM)
-        said = f"No run is known whose GPUs all do nothing for {least} or longer."
+        said = f"No run is known whose GPUs have all been idle for {least} or longer."
         return Card("Idle GPUs", lines=(plain(f"{said} {hint}".strip()),))
     idle_now = sum(each.gpus for each in found)
     rest = len(found) - _MOST_IDLE
@@ -70,17 +70,17 @@ def idle_card(found: Sequence[Idle], hint: str, now: datetime) -> Card:
     buttons = tuple(b for each in found[:_MOST_WITH_BUTTONS] for b in _buttons(each))
     return Card(
         "Idle GPUs",
-        state=f"{gpus(idle_now)} held and doing nothing",
+        state=f"{gpus(idle_now)} allocated and idle",
         lines=(*lines, *more),
         buttons=buttons,
     )
 
 
 def life_card(life: Life) -> Card:
-    """What the GPUs of one run did, over its life."""
+    """The GPU usage of one run over its lifetime."""
     run, whole = life.run, together(life.parts)
     if not life.parts:
-        said = "No sample has seen it hold a GPU."
+        said = "No sample recorded a GPU for this run."
         return Card(f"GPUs of {run.reference}", lines=(plain(said),))
     facts = [("GPU-hours", plain(hours(whole.gpu_hours))), *_did(life, whole)]
     facts.extend(_per_kind(life.parts))
@@ -96,12 +96,12 @@ def life_card(life: Life) -> Card:
 
 
 def _did(life: Life, whole: Amounts) -> Iterator[tuple[str, Markup]]:
-    """What its GPUs did, as far as is known."""
+    """What is known of the usage of its GPUs."""
     if not whole.measured:
-        yield "Busy", plain("unknown: nobody measured its GPUs")
+        yield "Busy", plain("unknown: its GPUs were not measured")
         return
     yield "Busy", plain(share(whole.efficiency))
-    yield "Known", plain(f"of {share(whole.known)} of that")
+    yield "Measured", plain(f"{share(whole.known)} of the GPU-hours")
     yield "At 0 %", plain(f"{hours(whole.idle_gpu_hours)} GPU-hours")
     yield "Memory", plain(_memory(life, whole))
 
@@ -121,14 +121,14 @@ def _top_row(each: Ranked) -> tuple[str, ...]:
 def _idle_line(each: Idle, now: datetime) -> Markup:
     who = each.who
     is_person = who.person.startswith(("U", "W")) and who.person.isalnum()
-    whose = person(who.person) if is_person else plain(who.person or "nobody that is known")
+    whose = person(who.person) if is_person else plain(who.person or "unknown")
     team = f" in {who.team}" if who.team else f" in namespace {who.namespace}"
     lasted = format_duration(now - each.since)
     return join(
         code(who.name),
         plain(f"{team}: {gpus(each.gpus)} GPUs at 0 % since "),
         when(each.since),
-        plain(f" ({lasted}, {hours(hours_of(each.wasted.allocated))} GPU-hours). It is of "),
+        plain(f" ({lasted}, {hours(hours_of(each.wasted.allocated))} GPU-hours). Owner: "),
         whose,
         ".",
     )
@@ -137,17 +137,17 @@ def _idle_line(each: Idle, now: datetime) -> Markup:
 def _buttons(each: Idle) -> Iterator[Button]:
     who = each.who
     unowned = "" if who.run_id or who.person else str(who.id)
-    freed = f"It ends, and its {gpus(each.gpus)} GPUs are free."
+    freed = f"The run ends and frees its {gpus(each.gpus)} GPUs."
     return idle_buttons(who.name, who.run_id, unowned, freed)
 
 
 def idle_buttons(name: str, run_id: str, unowned: str, freed: str) -> Iterator[Button]:
-    """What can be done about a run that is idle, or about what others started and nobody owns.
+    """Buttons to stop or snooze an idle run, or to claim a workload without a known owner.
 
-    `unowned` is the id of its series. Who may click is asked when somebody does.
+    `unowned` is the id of that workload's series. Rights are checked on a click.
     """
     if run_id:
-        lost = f"{freed} What it did not save is lost; it can be started again."
+        lost = f"{freed} Unsaved work is lost. You can start the run again."
         sure = Confirm(f"Stop {name}?"[:100], lost, "Stop it", "Keep it running")
         yield Button(STOP, f"Stop {name}"[:75], run_id, "danger", sure)
         yield Button(SNOOZE, f"Snooze {name[:60]} 4 h", run_id)
@@ -169,11 +169,11 @@ def _memory(life: Life, whole: Amounts) -> str:
     shares = [each.held[life.run.id].memory for each in life.slots if life.run.id in each.held]
     most = max((each for each in shares if each is not None), default=None)
     mean = f"{share(whole.memory)} on average"
-    return mean if most is None else f"{mean}, {share(most)} when it was fullest"
+    return mean if most is None else f"{mean}, {share(most)} at its peak"
 
 
 def _chart(life: Life) -> Bars | None:
-    """How busy they were over its life, in percent; None where nothing is known."""
+    """A chart of usage over the run's lifetime, in percent; None if nothing was measured."""
     held = [(each, each.held.get(life.run.id, Amounts())) for each in life.slots]
     if not any(amounts.measured for _, amounts in held):
         return None

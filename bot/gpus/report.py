@@ -1,4 +1,4 @@
-"""Who held GPUs in a time, what these did, how long work waited, and what it cost."""
+"""Reports: allocated and busy GPU-hours, waits and costs of a time."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from bot.training.tables import Run, reference
 
 
 class By(StrEnum):
-    """What the lines of a report are."""
+    """What the lines of a report are grouped by."""
 
     TEAM = "team"
     PERSON = "person"
@@ -32,12 +32,11 @@ class By(StrEnum):
 
 @dataclass
 class Line:
-    """One line: a team, a person, a run, a type or what runs read.
+    """One line: a team, a person, a run, a GPU type or a dataset.
 
-    `runs` are those that held GPUs or waited, and `waited` is how long they waited in all.
-    `borrowed` are GPU-hours beyond the quota, which is known of teams alone, in the share `quoted`
-    of the time. `cost` is that of all
-    but the `unpriced` GPU-hours, whose price is not known.
+    `runs` are those that held GPUs or waited, and `waited` is their total waiting time.
+    `borrowed` are GPU-hours beyond the quota, known for teams only, in the share `quoted` of the
+    time. `cost` excludes the `unpriced` GPU-hours, whose price is unknown.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Line:
     unpriced: Decimal = Decimal(0)
 
     def add(self, who: Who, amounts: Amounts, price: Decimal | None) -> None:
-        """Takes one series in."""
+        """Adds the amounts of one series."""
         self.amounts += amounts
         if who.run_id:
             self.runs.add(who.run_id)
@@ -61,22 +60,22 @@ class Line:
 
     @property
     def known_cost(self) -> Decimal | None:
-        """What the GPU-hours with a price cost; None where there are others alone."""
+        """The cost of the GPU-hours with a price; None if there are none with one."""
         is_unknown = self.unpriced and self.unpriced == self.amounts.gpu_hours
         return None if is_unknown else self.cost
 
     @property
     def wait(self) -> timedelta | None:
-        """How long a run waited on average, None where there was none."""
+        """The average wait of a run; None without runs."""
         return self.waited / len(self.runs) if self.runs else None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What happened from one day to another; `total` is all lines together.
+    """The figures of a range of days; `total` is the sum of all lines.
 
-    `sampled` is, by cluster, of which share of the time there are samples, `quoted` in which share
-    of that quotas are known. Without a `currency` there are no prices.
+    `sampled` is the share of the time with samples, by cluster, `quoted` the share of that time in
+    which quotas are known. Without a `currency` there are no prices.
     """
 
     by: By
@@ -90,7 +89,7 @@ class Report:
 
 
 class _Waited(NamedTuple):
-    """A run that waited, as far as lines are told apart by it."""
+    """A run that waited, with the values that lines are grouped by."""
 
     id: str
     team: str
@@ -100,12 +99,12 @@ class _Waited(NamedTuple):
     datasets: str
 
 
-# What tells lines apart, and what they are called.
+# The key of a line, and its name.
 _Told = tuple[str, str]
 
 
 def days_of(days: tuple[date, date], zone: str) -> Window:
-    """The time from the beginning of one day to the end of another, in a zone."""
+    """The window from the start of the first day to the end of the last, in a time zone."""
     first, last = days
     begin, end = (
         datetime.combine(each, time(), ZoneInfo(zone)) for each in (first, last + timedelta(days=1))
@@ -115,7 +114,7 @@ def days_of(days: tuple[date, date], zone: str) -> Window:
 
 @dataclass(frozen=True)
 class Question:
-    """What a report is of: a time, one team or all of them, and what its lines are."""
+    """The parameters of a report: a time, one team (None is all), and the grouping of lines."""
 
     window: Window
     team: str | None
@@ -123,7 +122,7 @@ class Question:
 
 
 def report(session: Session, asked: Question, prices: Prices, now: datetime) -> Report:
-    """What happened in the time, as far as it is over."""
+    """The report of the time, up to now."""
     whole, team, by = asked.window, asked.team, asked.by
     window = Window(whole.begun, max(min(whole.ended, now), whole.begun))
     found = use(session, window)
@@ -180,7 +179,7 @@ _KEYS: Mapping[By, Callable[[Any], str]] = {
 }
 _NOBODY = {
     By.TEAM: "no team",
-    By.PERSON: "nobody known",
+    By.PERSON: "unknown",
     By.TYPE: "unknown",
     By.DATASET: "no dataset",
 }
@@ -207,7 +206,7 @@ def _waits(session: Session, asked: Question, now: datetime) -> Iterator[tuple[_
 
 
 def _borrowed(found: Use, by: By, lines: Mapping[str, Line], total: Line) -> None:
-    """What teams had beyond their quota; nobody can say which run or person borrowed."""
+    """Adds what teams borrowed; it is unknown which run or person borrowed."""
     known = found.borrowed_by_team()
     if known:
         total.borrowed = sum(known.values(), Decimal(0))

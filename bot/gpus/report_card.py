@@ -13,19 +13,19 @@ from bot.slack.card import AsFile, Card, Table
 from bot.slack.markup import Markup, plain
 from bot.slack.shortening import cut
 
-_HEADER = ("GPU-hours", "Busy", "At 0 %", "Known", "Borrowed", "Runs", "Wait")
+_HEADER = ("GPU-hours", "Busy", "At 0 %", "Measured", "Borrowed", "Runs", "Wait")
 _COLUMNS = (
     "gpu_hours", "busy_gpu_hours", "idle_gpu_hours", "measured_gpu_hours", "borrowed_gpu_hours",
     "runs", "waited_hours", "cost", "unpriced_gpu_hours", "currency",
 )  # fmt: skip
-# A minute that is under way is none yet.
+# The current minute has no sample yet.
 _ALL, _NEARLY_ALL = 0.9995, 0.95
 _LEAST_SHOWN = Decimal("0.01")
 _MOST_ROWS, _LONGEST_NAME = 40, 60
 
 
 def report_card(report: Report, words: str) -> Card:
-    """A line for each, the total last; `words` is how the whole is had as CSV."""
+    """The report as a table, the total last; `words` is the command that gives all lines as CSV."""
     is_priced = bool(report.currency)
     header = (report.by.value.capitalize(), *_HEADER, *((report.currency,) if is_priced else ()))
     shown = report.lines[:_MOST_ROWS]
@@ -36,7 +36,7 @@ def report_card(report: Report, words: str) -> Card:
         lines=(
             *_honest(report),
             *(
-                (plain(f"{rest} more lines are in the total; `{words}` has them all."),)
+                (plain(f"The total includes {rest} more lines; `{words}` lists all of them."),)
                 if rest
                 else ()
             ),
@@ -46,7 +46,7 @@ def report_card(report: Report, words: str) -> Card:
 
 
 def csv_card(report: Report) -> Card:
-    """The same as CSV, whole."""
+    """The whole report as CSV."""
     first, last = report.days
     name = f"gpu-report-{report.team or 'all'}-by-{report.by.value}-{first}-to-{last}.csv"
     return Card(
@@ -63,26 +63,26 @@ def _title(report: Report) -> str:
 
 
 def _honest(report: Report) -> Iterator[Markup]:
-    """What is not known."""
+    """Notes on what the report does not cover."""
     if not report.lines:
-        yield plain("Nobody held a GPU in that time, as far as was seen.")
+        yield plain("No GPU allocation was recorded in that time.")
     if not report.sampled:
-        yield plain("Of that time there are no samples.")
+        yield plain("There are no samples for that time.")
     for cluster, covered in sorted(report.sampled.items()):
         if covered < _ALL:
             said = f"Samples of {cluster} cover {100 * covered:.1f} % of the time"
-            yield plain(f"{said}; nothing is said of the rest.")
+            yield plain(f"{said}; the figures exclude the rest.")
     known = report.total.amounts.known
     if known is not None and known < 1:
-        yield plain(f"What GPUs did is known of {share(known)} of the GPU-hours.")
+        yield plain(f"GPU activity is known for {share(known)} of the GPU-hours.")
     if report.quoted is not None and report.quoted < _ALL and report.total.borrowed is not None:
         said = f"Quotas are known for {100 * report.quoted:.1f} % of that time"
         is_little = report.quoted < _NEARLY_ALL
-        little, rest = ", too little to say what was", "; what was borrowed in the rest is not told"
-        yield plain(f"{said}{f'{little} borrowed' if is_little else rest}.")
+        little, rest = ", too little to report borrowing", "; borrowing excludes the rest"
+        yield plain(f"{said}{little if is_little else rest}.")
     if report.currency and report.total.unpriced:
-        said = f"No price is known of {_few(report.total.unpriced)} GPU-hours: their GPU type has"
-        yield plain(f"{said} none in `training.prices.per_gpu_hour`, or nothing tells the type.")
+        said = f"No price is known for {_few(report.total.unpriced)} GPU-hours: their GPU type has"
+        yield plain(f"{said} none in `training.prices.per_gpu_hour`, or the type is unknown.")
 
 
 def _row(line: Line, *, is_priced: bool) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def _borrowed(line: Line) -> str:
 
 
 def _is_comparable(line: Line) -> bool:
-    """Whether what it borrowed is of about the same time as what it held."""
+    """Whether borrowing is known for nearly all of the time."""
     return line.quoted is None or line.quoted >= _NEARLY_ALL
 
 
@@ -126,7 +126,7 @@ def _money(line: Line) -> str:
 
 
 def _few(amount: Decimal) -> str:
-    """GPU-hours that are more than none, however few."""
+    """GPU-hours as text, with tiny amounts as `less than`."""
     return hours(amount) if amount >= _LEAST_SHOWN else f"less than {_LEAST_SHOWN}"
 
 
@@ -156,12 +156,12 @@ def _fields(line: Line, report: Report) -> tuple[str, ...]:
 
 
 def _exact(value: Decimal | None) -> str:
-    """Empty where nobody knows."""
+    """A value for CSV; empty if unknown."""
     return "" if value is None else f"{value:.3f}"
 
 
 def _safe(name: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
+    """The name, escaped so that no spreadsheet runs it as a formula."""
     return f"'{name}" if name[:1] in {"=", "+", "-", "@"} else name
 
 

@@ -1,4 +1,4 @@
-"""Writes down every minute who holds the GPUs of a cluster, as the watches see it."""
+"""Records every minute who holds the GPUs of a cluster, from the watch cache."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ KIND = "gpu-sample"
 
 @dataclass
 class _Look:
-    """What one look at a cluster came to; amounts are in thousandths of a GPU."""
+    """The result of one look at a cluster; amounts are in thousandths of a GPU."""
 
     minute: int
     held: dict[int, int] = field(default_factory=lambda: defaultdict(int))
@@ -46,7 +46,7 @@ class _Look:
 
 @dataclass(frozen=True)
 class _Site:
-    """A cluster, and what pods in it are told by."""
+    """A cluster, and what its pods are attributed by."""
 
     cluster: Cluster
     counting: Counting
@@ -55,7 +55,7 @@ class _Site:
 
 
 def sample_all(settings: Settings, session: Session, now: datetime) -> None:
-    """Makes every cluster due: to be looked at, and to be asked about where somebody measures."""
+    """Makes every cluster due for a sample, and for a query of its metrics if it has a source."""
     for name, cluster in settings.clusters.items():
         wake(session, KIND, name, f"cluster:{name}", now)
         if cluster.measures_gpus:
@@ -83,7 +83,7 @@ class SampleController:
         self._without: dict[str, set[str]] = {}
 
     def step(self, row_id: str) -> Step:
-        """Looks at the view; where that does not show the present, this minute stays unknown."""
+        """Samples the view; if the view is stale, this minute stays unknown."""
         cluster, settings = self._clusters.get(row_id), self._settings()
         if cluster is None or row_id not in settings.clusters or not is_fresh(cluster.view):
             return Step(None)
@@ -98,7 +98,7 @@ class SampleController:
         return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """What was not seen stays unknown."""
+        """Does nothing: the minute stays unknown."""
 
     def _look(self, cluster: Cluster, settings: Settings, minute: int) -> _Look:
         fractions = settings.clusters[cluster.name].fractions
@@ -145,7 +145,7 @@ class SampleController:
     def _look_at_reservations(
         self, site: _Site, known: Mapping[str, KnownPod], there: set[str], look: _Look
     ) -> None:
-        """They hold nothing for themselves; figures of shared GPUs come by their names."""
+        """Records reservation pods with amount 0: figures of shared GPUs come under their names."""
         for pod in reservations(site.cluster.view):
             there.add(pod.uid)
             if pod.uid not in known:
@@ -157,7 +157,7 @@ class SampleController:
     def _new_of_runs(
         self, session: Session, site: _Site, pods: Iterable[Pod], known: Mapping[str, KnownPod]
     ) -> list[NewPod]:
-        """Those of them that hold GPUs; of which none does is remembered."""
+        """The new pods of runs that hold GPUs; pods without GPUs are remembered."""
         name = site.cluster.name
         fresh = [pod for pod in pods if pod.uid not in known]
         without = self._without.get(name, set()) & {pod.uid for pod in fresh}

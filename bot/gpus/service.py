@@ -1,4 +1,4 @@
-"""What handlers ask about GPUs, and the little they may change; nothing outside is called."""
+"""What handlers read and change about GPUs; makes no calls outside the database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ _LONGEST_LIFE = timedelta(days=60)
 
 
 class GpuService:
-    """Reads samples; members are shown what is of their team, which handlers see to."""
+    """Reads samples. Handlers restrict members to the figures of their team."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class GpuService:
         self._engine = engine
 
     def status(self, session: Session) -> list[ClusterStatus]:
-        """Each cluster as it was last sampled, and what waits there."""
+        """The latest sample of each cluster, and what waits there."""
         settings = self._settings()
         return [
             ClusterStatus(
@@ -57,7 +57,7 @@ class GpuService:
         ]
 
     def nodes(self, session: Session) -> tuple[list[NodeUse], list[Cluster]]:
-        """The nodes with GPUs of each cluster, and the clusters that were looked at."""
+        """The nodes with GPUs of each cluster, and those clusters."""
         settings = self._settings()
         seen = [each for name, each in self._clusters.items() if name in settings.clusters]
         return [node for each in seen for node in nodes(session, settings, each)], seen
@@ -65,16 +65,16 @@ class GpuService:
     def top(
         self, session: Session, team: str | None, by: ranking.By, times: tuple[datetime, datetime]
     ) -> list[Ranked]:
-        """Runs by what their GPUs did in a time."""
+        """Workloads ranked by GPU usage in a time."""
         return ranking.top(session, Window(*times), team, by)
 
     def idle(self, session: Session, team: str | None, now: datetime) -> list[Idle]:
-        """What holds GPUs that do nothing, without the runs that somebody snoozed."""
+        """Workloads with idle GPUs, without snoozed runs."""
         found = ranking.idle(session, tuple(self._clusters), team, now)
         return [each for each in found if not self._is_snoozed(session, each, now)]
 
     def life(self, session: Session, run: Run, now: datetime) -> Life:
-        """What the GPUs of a run did since it began."""
+        """The GPU usage of a run since it began."""
         series = series_of(session, run.id)
         idle_since = min((each.idle_since for each in series if each.idle_since), default=None)
         begun, ended = run.started_at or run.asked_at, run.ended_at or now
@@ -93,7 +93,7 @@ class GpuService:
         return Life(run, parts, slots, idle_since)
 
     def report(self, session: Session, asked: Question, now: datetime) -> Report:
-        """Who held GPUs in a time, and what came of it."""
+        """The report of a time."""
         settings = self._settings()
         found = report(session, asked, settings.training.prices, now)
         for line in found.lines if asked.by is By.PERSON else ():
@@ -101,18 +101,20 @@ class GpuService:
         return found
 
     def team_of(self, session: Session, series_id: str) -> str | None:
-        """The team of what others started; None where nobody knows it."""
+        """The team of a workload not started by the bot; None if unknown."""
         return _other(session, series_id).team or None
 
     def claim(self, session: Session, caller: Caller, series_id: str, now: datetime) -> Series:
-        """Notes that what others started is of the caller, where nobody knows whose it is."""
+        """Records the caller as the owner of a workload without a known owner."""
         series = _other(session, series_id)
         if series.team not in {"", caller.team}:
             mine = caller.team or "a team that you act for here"
-            raise NotFoundError(f"{series.name} is not of {mine}.", "Use the channel of its team.")
+            raise NotFoundError(
+                f"{series.name} does not belong to {mine}.", "Use its team's channel."
+            )
         if series.person and series.person != caller.person:
             raise ConflictError(
-                f"{series.name} is <@{series.person}>'s already.", "Ask them about it."
+                f"{series.name} already belongs to <@{series.person}>.", "Ask them about it."
             )
         if series.person:
             return series
@@ -132,7 +134,7 @@ def _other(session: Session, series_id: str) -> Series:
     number = whole_number(series_id)
     series = None if number is None else session.get(Series, number)
     if series is None or series.what != What.OTHER:
-        raise NotFoundError("This is not known any more.", "Look at `/gpu idle` again.")
+        raise NotFoundError("This workload is no longer known.", "Run `/gpu idle` again.")
     return series
 
 

@@ -1,4 +1,4 @@
-"""How the GPUs of the clusters stand now, as a card: held of all, and busy of held. Pure."""
+"""The card of the GPUs now: how many are allocated, and how busy those are. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from bot.training.wording import gpus as gpus_words
 UNKNOWN = "unknown"
 _NOBODY = "no team"
 _MOST_KINDS = 20
+_BUSY = "Busy share of allocated GPUs"
 _HEADER = ("Team", "Allocated", "Quota", "Borrowed", "Busy", "Waiting", "Longest wait")
 
 
@@ -24,7 +25,7 @@ _HEADER = ("Team", "Allocated", "Quota", "Borrowed", "Busy", "Waiting", "Longest
 class ClusterStatus:
     """A cluster as it was last sampled; `waits` is what waits in it, the longest first.
 
-    `is_asked` says whether anybody is named who knows what its GPUs do.
+    `is_asked` says whether the cluster has a source of GPU metrics.
     """
 
     now: Now
@@ -33,7 +34,7 @@ class ClusterStatus:
 
 
 def status_card(clusters: Sequence[ClusterStatus], moment: datetime) -> Card:
-    """All of it; allocation and use are two figures, each with its age."""
+    """The card of all clusters; allocation and usage are two figures, each with its age."""
     return Card(
         "GPUs",
         state=_headline(clusters),
@@ -49,10 +50,10 @@ def gpus(amount: int) -> str:
 
 
 def busy(amounts: Amounts) -> str:
-    """How busy what was held is, and of how much of it that is known: `43 % (known of 10)`."""
+    """The busy share, with the number of measured GPUs if not all are: `43 % (10 measured)`."""
     if amounts.efficiency is None:
         return UNKNOWN if amounts.allocated else "-"
-    known = "" if amounts.measured == amounts.allocated else f" (known of {gpus(amounts.measured)})"
+    known = "" if amounts.measured == amounts.allocated else f" ({gpus(amounts.measured)} measured)"
     return f"{percent(amounts.efficiency)}{known}"
 
 
@@ -64,7 +65,7 @@ def kind(part: Part) -> str:
 def _headline(clusters: Sequence[ClusterStatus]) -> str:
     seen = [each.now for each in clusters if each.now.sampled_at is not None]
     if not seen:
-        return "nothing was sampled yet"
+        return "no samples yet"
     held = sum(together(each.parts).allocated for each in seen)
     there = sum(together(each.nodes).allocated for each in seen)
     return f"{gpus(held)} of {gpus(there)} allocated"
@@ -74,13 +75,15 @@ def _lines(status: ClusterStatus, moment: datetime) -> Iterator[Markup]:
     now = status.now
     name = bold(now.cluster)
     if now.sampled_at is None:
-        yield join(name, ": unknown. The first sample comes within a minute or two.")
+        yield join(name, ": unknown. The first sample is taken within a minute or two.")
         return
     there, held = together(now.nodes).allocated, together(now.parts).allocated
     share = f" ({percent(held / there)})" if there else ""
     not_ready = there - together(now.ready).allocated
-    lacking = f", {gpus(not_ready)} on nodes that take no work" if now.ready and not_ready else ""
-    said = f": {gpus(held)} of {gpus(there)} GPUs allocated{share}{lacking}; seen "
+    lacking = (
+        f", {gpus(not_ready)} on nodes that are not schedulable" if now.ready and not_ready else ""
+    )
+    said = f": {gpus(held)} of {gpus(there)} GPUs allocated{share}{lacking}; sampled "
     yield join(name, plain(f"{said}{_age(now.sampled_at, moment)}."))
     yield plain(_use(status, moment))
     yield plain(_queue(status.waits, moment))
@@ -91,24 +94,25 @@ def _use(status: ClusterStatus, moment: datetime) -> str:
     if now.measured_at is not None:
         use = together(now.measured)
         late = f" {now.trouble}" if now.trouble else ""
-        return f"Busy of allocated: {busy(use)}; measured {_age(now.measured_at, moment)}.{late}"
+        return f"{_BUSY}: {busy(use)}, as of {_age(now.measured_at, moment)}.{late}"
     if not status.is_asked:
-        return "Busy of allocated: unknown, as this cluster has no source of GPU metrics."
-    return f"Busy of allocated: unknown. {now.trouble or 'It was not asked yet.'}"
+        return f"{_BUSY}: unknown. This cluster has no source of GPU metrics."
+    return f"{_BUSY}: unknown. {now.trouble or 'The metrics have not been queried yet.'}"
 
 
 def _queue(waits: Sequence[Waits], moment: datetime) -> str:
     if not waits:
-        return "Nothing that is known of waits."
+        return "Nothing is known to be waiting."
     first, wanted = waits[0], gpus_words(sum((each.gpus for each in waits), Decimal(0)))
-    since = f" since {format_duration(moment - first.since)}" if first.since else ""
+    since = f", waiting for {format_duration(moment - first.since)}" if first.since else ""
     why = f": {first.why}" if first.why else "."
-    count = "1 waits" if len(waits) == 1 else f"{len(waits)} wait"
-    return f"{count}, for {wanted}. The longest is {first.name} of {first.team}{since}{why}"
+    count = "1 workload is" if len(waits) == 1 else f"{len(waits)} workloads are"
+    longest = f"The longest wait is {first.name} of {first.team}"
+    return f"{count} waiting for {wanted}. {longest}{since}{why}"
 
 
 def _kinds(status: ClusterStatus) -> Iterator[tuple[str, Markup]]:
-    """By type and pool: held of all, and busy of held."""
+    """Allocation and usage by GPU type and node pool."""
     now = status.now
     there = {kind(each): each.amounts.allocated for each in now.nodes}
     held, measured = _by_kind(now.parts), _by_kind(now.measured)

@@ -1,7 +1,7 @@
-"""Reads what series came to: whole hours from their rows, the rest from samples.
+"""Sums the amounts of series: whole hours from hourly rows, the rest from samples.
 
-A slot (a minute, five or an hour, whichever is kept) belongs to the time in which it begins, so
-times that follow each other add up.
+A slot (one minute, five minutes or an hour, whichever is kept) counts in the time in which it
+begins, so consecutive times add up.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ Sums = dict[int, Amounts]
 
 
 class Who(NamedTuple):
-    """Whose a series is, on GPUs of one type in one pool of nodes: `Series` as it is read."""
+    """The owner of a series, on GPUs of one type in one node pool: `Series` as it is read."""
 
     id: int
     what: str
@@ -36,7 +36,7 @@ class Who(NamedTuple):
     idle_since: datetime | None
 
 
-# As many names as every database takes in one statement.
+# The number of parameters that every database accepts in one statement.
 _AT_ONCE = 1_000
 _COLUMNS = tuple(
     col(getattr(Hour, name))
@@ -46,7 +46,7 @@ _SUMS = tuple(func.sum(each) for each in _COLUMNS)
 
 
 def sums(session: Session, minutes: range) -> Sums:
-    """By the id of each series, what it came to in these minutes."""
+    """The amounts of each series in these minutes, by its id."""
     first, last = -(-minutes.start // PER_HOUR), minutes.stop // PER_HOUR
     if first > last:
         return _edge(session, minutes)
@@ -64,9 +64,9 @@ def sums(session: Session, minutes: range) -> Sums:
 def slots(
     session: Session, state: Sampling, minutes: range, step: int
 ) -> Iterator[tuple[int, Mapping[int, Amounts]]]:
-    """The minute in which each slot of a cluster begins, with what its series came to.
+    """The first minute of each slot of a cluster, with the amounts of its series.
 
-    Slots are as long as `step` minutes at most, unless such ones are kept no longer.
+    Slots are at most `step` minutes long, unless only longer ones are still kept.
     """
     rolled = range(minutes.start, min(minutes.stop, state.rolled * PER_HOUR))
     length = _kept(state, minutes.start, step)
@@ -79,9 +79,9 @@ def slots(
 
 
 def whole_hours(session: Session, cluster: str, minutes: range) -> dict[int, dict[str, int]]:
-    """What the series of each kind held together, by the minute in which an hour begins.
+    """The total of each kind of series, by the first minute of each hour.
 
-    Of hours that are not summed up yet it knows nothing.
+    Hours that are not summed up yet are absent.
     """
     rows = session.connection().execute(
         select(col(Hour.hour), col(Series.what), func.sum(col(Hour.allocated)))
@@ -100,7 +100,7 @@ def whole_hours(session: Session, cluster: str, minutes: range) -> dict[int, dic
 
 
 def series(session: Session, chosen: Collection[int]) -> dict[int, Who]:
-    """Whose the series of these ids are."""
+    """The owners of the series with these ids."""
     ids = sorted(chosen)
     columns = select(*(getattr(Series, each) for each in Who._fields))
     found: dict[int, Who] = {}
@@ -113,12 +113,12 @@ def series(session: Session, chosen: Collection[int]) -> dict[int, Who]:
 
 
 def packed(session: Session, cluster: str, minutes: range, step: int) -> Sequence[bytes]:
-    """The samples of a cluster that begin in these minutes, in their order."""
+    """The packed samples of a cluster that begin in these minutes, in order."""
     return [each.entries for each in _rows(session, cluster, minutes, step)]
 
 
 def samples(session: Session, cluster: str, minutes: range) -> Sequence[tuple[int, bytes, bool]]:
-    """The minutes of a cluster of which there are samples: when, what, and whether measured."""
+    """The samples of a cluster in these minutes: minute, packed entries, whether measured."""
     rows = _rows(session, cluster, minutes, MINUTE)
     return [(each.minute, each.entries, each.is_measured) for each in rows]
 
@@ -177,7 +177,7 @@ def _hourly(session: Session, chosen: range) -> Sums:
 
 
 def _not_rolled(session: Session, chosen: range) -> Iterator[Sums]:
-    """What of these hours is not summed up yet."""
+    """The amounts of the hours among these that are not summed up yet."""
     for state in session.scalars(select(Sampling)).all():
         begun = max(state.rolled, chosen.start)
         if begun < chosen.stop:
@@ -186,7 +186,7 @@ def _not_rolled(session: Session, chosen: range) -> Iterator[Sums]:
 
 
 def _edge(session: Session, minutes: range) -> Sums:
-    """A part of an hour, in each cluster from the finest that is kept of it."""
+    """The amounts of a part of an hour, from the finest samples kept for each cluster."""
     found: Sums = {}
     coarse: set[str] = set()
     for state in session.scalars(select(Sampling)).all() if minutes else ():
@@ -204,7 +204,7 @@ def _edge(session: Session, minutes: range) -> Sums:
 
 
 def _kept(state: Sampling, minute: int, step: int) -> int | None:
-    """How long the shortest slots are that serve for `step` and are kept from a minute on.
+    """The length of the shortest slots that fit `step` and are kept from a minute on.
 
     None means whole hours.
     """

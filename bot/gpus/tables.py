@@ -1,4 +1,4 @@
-"""What GPUs did, as rows: who had them, minute by minute, and summed up by the hour.
+"""The tables of GPU usage: samples by minute, and sums by hour.
 
 Amounts are whole thousandths of a GPU-minute, so that sums are exact; memory is in MiB-minutes.
 """
@@ -18,9 +18,9 @@ MINUTE, FIVE_MINUTES = 1, 5
 class What(StrEnum):
     """What the amounts of a series are.
 
-    GPUs that a run holds, or somebody else's pods; those of nodes in all, and of nodes that take
-    work; a team's quota, and what it borrows beyond it; and whether there is a sample at all, and
-    whether quotas are known in it, for which each minute counts as one.
+    GPUs held by a run, or by other pods; GPUs of all nodes, and of schedulable nodes; a team's
+    quota, and what it borrows beyond it; whether there is a sample, and whether it includes
+    quotas (each minute counts as one).
     """
 
     RUN = "run"
@@ -34,11 +34,11 @@ class What(StrEnum):
 
 
 class Series(SQLModel, table=True):
-    """Whose amounts they are, on GPUs of one type in one pool of nodes.
+    """The owner of amounts, on GPUs of one type in one node pool.
 
-    `run_id` is that of a run; `name` is what people call it, or what it is that others started.
-    `datasets` are what the run reads, as people write them. What nobody told is empty.
-    `idle_since` is since when all its GPUs are known to do nothing.
+    `run_id` is set for a run; `name` is the run's name, or that of another workload. `datasets`
+    are those that the run reads, as people write them. What is unknown is empty. `idle_since` is
+    since when all its GPUs have been measured as idle.
     """
 
     __tablename__: ClassVar[Any] = "gpu_series"
@@ -67,10 +67,10 @@ class Series(SQLModel, table=True):
 
 
 class GpuPod(SQLModel, table=True):
-    """A pod that holds, or held, GPUs; `amount` is in thousandths of a GPU.
+    """A pod that holds or held GPUs; `amount` is in thousandths of a GPU.
 
-    Those of one `gpu_group` share a GPU; the one with an amount of 0 holds it for them.
-    `first` is the minute in which it was first seen with them, `last` the first one without.
+    Pods of one `gpu_group` share a GPU; the pod with an amount of 0 reserves it for them.
+    `first` is the first minute in which it was seen with GPUs, `last` the first minute without.
     """
 
     __tablename__: ClassVar[Any] = "gpu_pods"
@@ -96,7 +96,7 @@ class GpuPod(SQLModel, table=True):
 
 
 class GpuFault(SQLModel, table=True):
-    """Something that was wrong with a GPU: its kind and code, seen from a minute until another."""
+    """A fault of a GPU: its kind and code, and the minutes in which it was first and last seen."""
 
     __tablename__: ClassVar[Any] = "gpu_faults"
 
@@ -112,7 +112,7 @@ class GpuFault(SQLModel, table=True):
 class Sample(SQLModel, table=True):
     """All series of a cluster in one minute or in five, packed; `minute` counts from 1970.
 
-    `is_measured` says that it was asked what the GPUs did, whether or not anybody knew.
+    `is_measured` says that the source was queried for usage, whether or not it had any.
     """
 
     __tablename__: ClassVar[Any] = "gpu_samples"
@@ -125,7 +125,7 @@ class Sample(SQLModel, table=True):
 
 
 class Hour(SQLModel, table=True):
-    """What one series came to in an hour; `hour` counts from 1970."""
+    """The amounts of one series in an hour; `hour` counts from 1970."""
 
     __tablename__: ClassVar[Any] = "gpu_hours"
     __table_args__: ClassVar[Any] = ({"sqlite_with_rowid": False},)
@@ -141,12 +141,12 @@ class Hour(SQLModel, table=True):
 
 
 class Sampling(SQLModel, table=True):
-    """How far the samples of a cluster are.
+    """The progress of sampling in a cluster.
 
-    Hours before `rolled` are summed up, counted from 1970 as minutes are. It was asked what the
-    GPUs did in minutes before `measured`, and once more in those before `settled`, where not all
-    of it was known. Samples of single minutes are kept from `minutes_from`
-    on, of five from `fives_from`. `trouble` says why nobody knows what the GPUs do.
+    Hours before `rolled` are summed up (hours and minutes count from 1970). Usage was queried for
+    minutes before `measured`, and queried once more for those before `settled` if it was
+    incomplete. Samples of single minutes are kept from `minutes_from` on, of five minutes from
+    `fives_from`. `trouble` says why usage is unknown.
     """
 
     __tablename__: ClassVar[Any] = "gpu_sampling"

@@ -1,4 +1,4 @@
-"""What the GPUs did, for whoever asks: sums over a time, a time in slots, and the latest sample.
+"""GPU usage for other areas: sums over a time, a time in slots, and the latest sample.
 
 What is unknown is absent or None, never 0.
 """
@@ -31,7 +31,7 @@ _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Part:
-    """What one series came to."""
+    """The amounts of one series."""
 
     series: Who
     amounts: Amounts
@@ -39,12 +39,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Use:
-    """What happened in a time; `parts` are the GPUs that pods held, each those of one owner.
+    """GPU usage in a time; `parts` are the GPUs that pods held, one part for each series.
 
-    `nodes` are the GPUs that there were, `quota` those that teams were owed and `borrowed` those
-    that they had beyond. `sampled` is, by cluster, of which share of the time there are samples;
-    `quoted` of which share there are such that know quotas, as those filled in later do not: 0
-    where quotas of a cluster were known at another time alone.
+    `nodes` are the GPUs of nodes, `quota` those within teams' quotas and `borrowed` those beyond.
+    `sampled` is the share of the time with samples, by cluster; `quoted` the share with samples
+    that include quotas (samples filled in later do not). It is 0 for a cluster whose quotas are
+    known only at other times.
     """
 
     window: Window
@@ -57,9 +57,9 @@ class Use:
 
     @property
     def quotas_known(self) -> float | None:
-        """Of which share of the sampled time quotas are known; None where no cluster has any.
+        """The share of the sampled time in which quotas are known; None without any quotas.
 
-        Of the clusters in which GPUs were held or owed it is the one of which least is known.
+        It is the lowest share among the clusters in which GPUs were held or within a quota.
         """
         series = (each.series for each in (*self.parts, *self.quota, *self.borrowed))
         clusters = {each.cluster for each in series} & self.quoted.keys() or self.quoted.keys()
@@ -70,30 +70,30 @@ class Use:
 
     @property
     def held(self) -> Amounts:
-        """All that pods held."""
+        """The total that pods held."""
         return together(self.parts)
 
     @property
     def capacity_gpu_hours(self) -> Decimal | None:
-        """GPU-hours that there were in the time that was sampled; None where none was."""
+        """The GPU-hours of all nodes in the sampled time; None without samples."""
         return hours(together(self.nodes).allocated) if self.nodes else None
 
     def by(self, key: Key) -> dict[str, Amounts]:
-        """What was held, by what tells it apart, the most first: `lambda series: series.team`."""
+        """What was held, grouped by a key such as `lambda series: series.team`, the most first."""
         return grouped(self.parts, key)
 
     def borrowed_by_team(self) -> dict[str, Decimal]:
-        """GPU-hours beyond the quota, of the teams of which that is known."""
+        """GPU-hours beyond the quota, for teams where that is known."""
         found = grouped(self.borrowed, lambda each: each.team)
         return {team: hours(amounts.allocated) for team, amounts in found.items()}
 
     def quota_by_team(self) -> dict[str, Decimal]:
-        """GPU-hours that teams were owed, of those of which that is known."""
+        """GPU-hours of the quota, for teams where that is known."""
         found = grouped(self.quota, lambda each: each.team)
         return {team: hours(amounts.allocated) for team, amounts in found.items()}
 
     def of_team(self, team: str) -> "Use":
-        """The same of one team alone; nodes stay those of all."""
+        """The usage of one team; `nodes` stay those of all teams."""
 
         def mine(parts: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(each for each in parts if each.series.team == team)
@@ -105,23 +105,23 @@ class Use:
 
 @dataclass(frozen=True)
 class Slot:
-    """What happened from `at` on, in so many `minutes` of which there are samples."""
+    """Usage from `at` on; `minutes` is the number of minutes with samples."""
 
     at: datetime
     minutes: int
     held: Mapping[str, Amounts]
 
     def gpus(self, name: str) -> float:
-        """How many GPUs somebody held on average."""
+        """The average number of GPUs held under a name."""
         return self.held.get(name, NOTHING).allocated / WHOLE / self.minutes
 
 
 @dataclass(frozen=True)
 class Now:
-    """A cluster as it was last seen, and what its GPUs did when that was last known.
+    """The latest sample of a cluster, and the latest one that was measured.
 
-    Amounts are those of one minute, so 1000 of them are a GPU. `sampled_at` is None where there
-    is no sample, `measured_at` where it never was known; `trouble` says why it is not.
+    Amounts are those of one minute, so 1000 of them are a GPU. `sampled_at` is None without a
+    sample, `measured_at` without a measured one; `trouble` says why usage is unknown.
     """
 
     cluster: str
@@ -137,12 +137,12 @@ class Now:
 
 
 def together(parts: Iterable[Part]) -> Amounts:
-    """What several series came to together."""
+    """The total of several series."""
     return reduce(add, (each.amounts for each in parts), NOTHING)
 
 
 def grouped(parts: Iterable[Part], key: Key) -> dict[str, Amounts]:
-    """What several series came to, by what tells them apart, the most GPU-hours first."""
+    """The totals of several series, grouped by a key, the most GPU-hours first."""
     found: dict[str, Amounts] = {}
     for each in parts:
         name = key(each.series)
@@ -151,7 +151,7 @@ def grouped(parts: Iterable[Part], key: Key) -> dict[str, Amounts]:
 
 
 def use(session: Session, window: Window) -> Use:
-    """What happened in a time, in all clusters."""
+    """GPU usage in a time, in all clusters."""
     parts = _parts(session, sums(session, window.minutes))
     length = max(len(window.minutes), 1) * WHOLE
 
@@ -177,10 +177,10 @@ def timeline(
     step: timedelta,
     key: Callable[[Who], str | None],
 ) -> tuple[Slot, ...]:
-    """A time in slots of `step` from its beginning on, each with what was held, by `key`.
+    """A time in slots of `step`, each with what was held, grouped by `key`.
 
-    Where `key` is None a series does not count. Slots without a sample are left out, and those
-    of a time of which nothing finer is kept are longer.
+    A series whose `key` is None does not count. Slots without a sample are left out. Slots are
+    longer if only coarser samples are kept.
     """
     state = session.get(Sampling, cluster)
     minutes, length = window.minutes, max(int(step / _MINUTE), 1)
@@ -205,7 +205,7 @@ def timeline(
 
 
 def held_by_hour(session: Session, window: Window, cluster: str) -> dict[datetime, float]:
-    """How many GPUs somebody held on average in each hour of which there are samples."""
+    """The average number of GPUs held in each hour with samples."""
     state = session.get(Sampling, cluster)
     if state is None:
         return {}
@@ -223,12 +223,12 @@ def held_by_hour(session: Session, window: Window, cluster: str) -> dict[datetim
 
 
 def series_of(session: Session, run_id: str) -> Sequence[Series]:
-    """The series of a run; there are several where it was on nodes of several kinds."""
+    """The series of a run: several if it ran on several kinds of nodes."""
     return session.scalars(select(Series).where(col(Series.run_id) == run_id)).all()
 
 
 def latest(session: Session, cluster: str) -> Now:
-    """A cluster as it was last seen."""
+    """The latest samples of a cluster."""
     state = session.get(Sampling, cluster)
     newest = _newest(session, cluster, of_any=True) if state else None
     if state is None or newest is None:
@@ -258,7 +258,7 @@ def _newest(session: Session, cluster: str, *, of_any: bool) -> Sample | None:
 
 
 def _with_quotas(session: Session, clusters: Collection[str]) -> Sequence[str]:
-    """Those of these clusters of which quotas were ever known."""
+    """The clusters among these whose quotas were ever known."""
     if not clusters:
         return ()
     is_one = col(Series.what) == What.QUOTED, col(Series.cluster).in_(clusters)

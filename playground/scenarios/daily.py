@@ -71,8 +71,8 @@ async def _is_set(carol: Person) -> None:
     words = "/gpu digest set --at 02:30 --zone Europe/Berlin --weekly mon"
     await carol.types("#gpu-daily", words)
     await carol.is_told(
-        "#gpu-daily is told every day, at 02:30 of Europe/Berlin:",
-        "#gpu-daily is told every Monday, of the week before, at 02:30 of Europe/Berlin:",
+        "#gpu-daily gets a digest every day at 02:30 Europe/Berlin:",
+        "#gpu-daily gets a digest of the previous week every Monday at 02:30 Europe/Berlin:",
     )
 
 
@@ -108,7 +108,7 @@ async def _a_run_idles(story: Story, bob: Person, day: date) -> Card:
     await notice.offers("Leave it alone for 4h", "Stop")
     await bob.types("#team-b", "/gpu idle")
     idle = await bob.is_told(
-        "Idle GPUs · 4 held and doing nothing", "sweep in team-b: 4 GPUs at 0 % since", "of @Bob"
+        "Idle GPUs · 4 allocated and idle", "sweep in team-b: 4 GPUs at 0 % since", "Owner: @Bob"
     )
     if idle is not None:
         await idle.offers("Stop sweep", "Snooze sweep 4 h")
@@ -157,7 +157,9 @@ async def _is_asked(alice: Person, carol: Person, days: list[date]) -> None:
     """What adds up over the week: 149 hours of lane, and 3 of wide with its first try."""
     await alice.types("#team-a", "/gpu status")
     await alice.is_told(
-        "GPUs · 2 of 16 allocated", "Busy of allocated: 90 %", "team-a | 2 | 4 | 0 | 90 % | 0 | -"
+        "GPUs · 2 of 16 allocated",
+        "Busy share of allocated GPUs: 90 %",
+        "team-a | 2 | 4 | 0 | 90 % | 0 | -",
     )
     await alice.types("#team-a", f"/gpu report --from {days[0]} --to {days[6]} --by run")
     await alice.is_told(
@@ -168,5 +170,5 @@ async def _is_asked(alice: Person, carol: Person, days: list[date]) -> None:
         re.compile(r"team-a/nb \| 4\.\d\d \| 0\.00 \(0 %\) \| 4\.\d\d "),
     )
     await carol.types("#gpu-daily", "/gpu digest")
-    await carol.is_told("Adding up what GPUs did…")
+    await carol.is_told("Calculating GPU usage…")
     await carol.is_told(digest_of(days[7]), "Allocated 12 % of 16 GPUs", "46 | ? | 41.4 | 90 %")

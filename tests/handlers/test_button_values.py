@@ -78,4 +78,4 @@ def test_secrets_in_a_button_are_refused(everything: Furnished, action: str) -> 
 def test_series_nobody_can_have_are_unknown(everything: Furnished, series: str) -> None:
     everything.put_back()
     said = everything.office.clicks(ALICE, TEAM_A, "gpu.mine", series)
-    assert said.startswith("This is not known any more.")
+    assert said.startswith("This workload is no longer known.")

@@ -33,9 +33,9 @@ def test_digest_is_shown_to_the_asker(office: Office) -> None:
     day = f"{yesterday:%A} {yesterday.day} {yesterday:%B %Y}"
     assert shown(office, ALICE, TEAM_A, "/gpu digest") == [
         f"GPUs, {day}",
-        "Nobody knows what was allocated: there are no samples of this time.",
-        "Of default there are samples of 0 % of the time; the rest is in no figure.",
-        "GPU-hours; the day of UTC.",
+        "Allocation is unknown: there are no samples for this time.",
+        "Samples of default cover 0 % of the time; the figures exclude the rest.",
+        "Figures are in GPU-hours; the day is in UTC.",
     ]
     assert shown(office, ALICE, TEAM_A, "/gpu digest --week")[0].count(" to ") == 1
     assert shown(office, CAROL, ELSEWHERE, "/gpu digest")[0] == f"GPUs, {day}"
@@ -46,19 +46,19 @@ def test_digest_is_shown_to_the_asker(office: Office) -> None:
     [
         (
             "/gpu digest --day 2126-01-01",
-            "There are no figures of 2126-01-01.",
+            "There are no figures for 2126-01-01.",
         ),
         (
             "/gpu digest --at 09:00",
-            "These options set when a channel is told.",
+            "These options only work with `set`.",
         ),
         (
             "/gpu digest --dm --post",
-            "`--post` and `--dm` are two places.",
+            "`--post` and `--dm` cannot be combined.",
         ),
         (
             "/gpu digest list --week",
-            "`--day`, `--week`, `--post` and `--dm` are for showing a digest.",
+            "`--day`, `--week`, `--post` and `--dm` only work with `show`.",
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_options_that_do_not_fit_are_refused(office: Office, text: str, answer: 
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("/gpu digest set --at 9", "a time of the day such as"),
+        ("/gpu digest set --at 9", "a time of day such as"),
         ("/gpu digest set --zone Mars", "a time zone such as"),
         ("/gpu digest --day yesterday", "a date such as"),
         ("/gpu digest set --sections all,idle", "some of"),
@@ -87,25 +87,23 @@ def test_admins_set_when_a_channel_is_told(office: Office) -> None:
         " --sections idle,teams",
     )  # fmt: skip
     assert said == [
-        "#C0DAILY is told every day, at 08:30 of Europe/Berlin: teams, idle.",
+        "#C0DAILY gets a digest every day at 08:30 Europe/Berlin: teams, idle.",
         (
-            "#C0DAILY is told every Monday, of the week before, at 08:30 of Europe/Berlin:"
+            "#C0DAILY gets a digest of the previous week every Monday at 08:30 Europe/Berlin:"
             " teams, idle."
         ),
-        "Invite me there, where I am not in it yet.",
+        "If I am not in the channel yet, invite me.",
     ]
     again = told(office, CAROL, TEAM_A, "/gpu digest set --channel #C0DAILY --daily off")
-    assert again[0].startswith("#C0DAILY is told every Monday")
+    assert again[0].startswith("#C0DAILY gets a digest of the previous week every Monday")
     assert len(again) == 2
     listed = told(office, ALICE, TEAM_A, "/gpu digest list")
     assert len(listed) == 1
     assert " Next: " in listed[0]
     assert told(office, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY") == [
-        "#C0DAILY has no digest of GPUs any more."
+        "GPU digests for #C0DAILY are off."
     ]
-    assert told(office, ALICE, TEAM_A, "/gpu digest list")[0] == (
-        "No channel is told what GPUs did."
-    )
+    assert told(office, ALICE, TEAM_A, "/gpu digest list")[0] == ("No channel has a GPU digest.")
     assert told(office, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY")[0] == (
         "That channel has no digest."
     )
@@ -119,8 +117,8 @@ def test_admins_set_when_a_channel_is_told(office: Office) -> None:
 
 def test_neither_daily_nor_weekly_is_refused(office: Office) -> None:
     assert told(office, CAROL, TEAM_A, "/gpu digest set --daily off") == [
-        "Then nothing would be told: neither daily nor weekly is on.",
-        "Turn it off by `digest off`, or add for example `--weekly mon`.",
+        "Nothing would be posted: daily and weekly are both off.",
+        "Turn the digest off with `digest off`, or add, for example, `--weekly mon`.",
     ]
 
 
@@ -137,9 +135,9 @@ def test_only_those_allowed_set_and_post(office: Office) -> None:
 
 
 def test_digest_is_posted_once_a_minute(office: Office) -> None:
-    assert told(office, BOB, TEAM_B, "/gpu digest --post") == ["It is posted here in a moment."]
+    assert told(office, BOB, TEAM_B, "/gpu digest --post") == ["Posting the digest here."]
     assert told(office, BOB, TEAM_B, "/gpu digest --post") == [
-        "It was posted there a moment ago.",
+        "This digest was posted there less than a minute ago.",
         "Wait a minute to post it again.",
     ]
     rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
@@ -147,11 +145,11 @@ def test_digest_is_posted_once_a_minute(office: Office) -> None:
 
 
 def test_anybody_gets_their_own_directly(office: Office) -> None:
-    answer = ["It comes as a direct message in a moment."]
+    answer = ["Sending the digest as a direct message."]
     assert told(office, ALICE, TEAM_A, "/gpu digest --dm --week") == answer
     assert told(office, CAROL, ELSEWHERE, "/gpu digest --dm") == answer
     assert told(office, ALICE, TEAM_A, "/gpu digest --dm --week")[0] == (
-        "It was posted there a moment ago."
+        "This digest was posted there less than a minute ago."
     )
     rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
     assert sorted((row.channel, row.team, row.period) for row in rows) == [
@@ -165,5 +163,5 @@ def test_words_for_pictures_say_where_these_are(office: Office) -> None:
     sampled(office, 1500, {series: HELD})
     lines = shown(office, ALICE, TEAM_A, "/gpu digest")
     assert lines[-1] == (
-        "Some charts are told in words here; `/gpu digest --dm` sends you their pictures."
+        "Some charts are shown as text here; `/gpu digest --dm` sends you the images."
     )

@@ -30,13 +30,13 @@ def test_report_adds_up_and_says_gaps(office: Office) -> None:
     title, gaps, *rest = lines(office.says(ALICE, TEAM_A, f"{asked} --by run"))
     assert title == f"GPUs of team-a, {days}"
     assert gaps.startswith("Samples of default cover ")
-    assert gaps.endswith(" % of the time; nothing is said of the rest.")
+    assert gaps.endswith(" % of the time; the figures exclude the rest.")
     assert rest == [
-        "What GPUs did is known of 50 % of the GPU-hours.",
-        "  Run             GPU-hours  Busy         At 0 %   Known  Borrowed  Runs  Wait",
-        "  team-a/by-hand  2.00       unknown      unknown  0 %    -         0     -",
-        "  team-a/lane     2.00       1.50 (75 %)  0.00     100 %  -         1     0s",
-        "  total           4.00       1.50 (75 %)  0.00     50 %   -         1     0s",
+        "GPU activity is known for 50 % of the GPU-hours.",
+        "  Run             GPU-hours  Busy         At 0 %   Measured  Borrowed  Runs  Wait",
+        "  team-a/by-hand  2.00       unknown      unknown  0 %       -         0     -",
+        "  team-a/lane     2.00       1.50 (75 %)  0.00     100 %     -         1     0s",
+        "  total           4.00       1.50 (75 %)  0.00     50 %      -         1     0s",
     ]
     names = ",".join(str(today - timedelta(days=each)) for each in (1, 0))
     assert lines(office.says(CAROL, TEAM_A, f"{asked} --all --csv"))[3:] == [
@@ -56,4 +56,4 @@ def test_people_of_reports_have_names(office: Office) -> None:
     sampled(office, 29, {lane: HELD, stranger: BUSY})
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     told = lines(office.says(ALICE, TEAM_A, f"/gpu report --from {yesterday} --by person"))
-    assert [line.split("  ")[1] for line in told[-3:]] == ["Alice", "nobody known", "total"]
+    assert [line.split("  ")[1] for line in told[-3:]] == ["Alice", "unknown", "total"]

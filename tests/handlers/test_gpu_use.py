@@ -35,8 +35,8 @@ from tests.playground.cluster.served import Served
 
 def test_status_before_any_sample_says_so(office: Office) -> None:
     assert lines(office.says(ALICE, TEAM_A, "/gpu status")) == [
-        "GPUs · nothing was sampled yet",
-        "default: unknown. The first sample comes within a minute or two.",
+        "GPUs · no samples yet",
+        "default: unknown. The first sample is taken within a minute or two.",
     ]
 
 
@@ -48,9 +48,9 @@ def test_status_tells_allocated_and_busy_apart(office: Office, served: Served) -
     sample(office)
     assert lines(office.says(ALICE, TEAM_A, "/gpu status")) == [
         "GPUs · 3 of 16 allocated",
-        "default: 3 of 16 GPUs allocated (19 %); seen this minute.",
-        "Busy of allocated: unknown, as this cluster has no source of GPU metrics.",
-        "Nothing that is known of waits.",
+        "default: 3 of 16 GPUs allocated (19 %); sampled this minute.",
+        "Busy share of allocated GPUs: unknown. This cluster has no source of GPU metrics.",
+        "Nothing is known to be waiting.",
         "  h100  3 of 16 allocated",
         "  Team    Allocated  Quota  Borrowed  Busy     Waiting  Longest wait",
         "  team-a  0          4      0         -        0        -",
@@ -74,9 +74,9 @@ def test_what_gpus_of_a_run_did(office: Office) -> None:
         "GPUs of lane · asked",
         "  GPU-hours  2.00",
         "  Busy       75 %",
-        "  Known      of 100 % of that",
+        "  Measured   100 % of the GPU-hours",
         "  At 0 %     0.00 GPU-hours",
-        "  Memory     75 % on average, 75 % when it was fullest",
+        "  Memory     75 % on average, 75 % at its peak",
     ]
     assert said[-1].startswith("  GPUs of lane, UTC, in %. ")
     assert said[-1].endswith(": busy 75, memory 75.")
@@ -89,7 +89,7 @@ def test_a_run_nobody_measured_is_unknown(office: Office) -> None:
     assert lines(office.says(ALICE, TEAM_A, "/gpu show lane")) == [
         "GPUs of lane · asked",
         "  GPU-hours  2.00",
-        "  Busy       unknown: nobody measured its GPUs",
+        "  Busy       unknown: its GPUs were not measured",
     ]
 
 
@@ -97,13 +97,13 @@ def test_a_run_nobody_sampled_is_said(office: Office) -> None:
     submitted(office, "lane")
     assert lines(office.says(ALICE, TEAM_A, "/gpu show lane")) == [
         "GPUs of lane",
-        "No sample has seen it hold a GPU.",
+        "No sample recorded a GPU for this run.",
     ]
 
 
 def test_top_is_of_the_own_team(office: Office) -> None:
     assert lines(office.says(ALICE, TEAM_A, "/gpu top"))[1:] == [
-        "Nobody held a GPU in that time, as far as was seen."
+        "No GPU allocation was recorded in that time."
     ]
     lane = held(office, "lane", person=ALICE, run_id="1")
     stranger = held(office, "by-hand")
@@ -111,7 +111,7 @@ def test_top_is_of_the_own_team(office: Office) -> None:
     sampled(office, 29, {lane: BUSY, stranger: IDLE, other: HELD})
     assert lines(office.says(ALICE, TEAM_A, "/gpu top --for 1d")) == [
         "GPU-hours of team-a",
-        "What GPUs did for each in the last 1d.",
+        "GPU usage by run in the last 1d.",
         "  Run      Team    Type  GPU-hours  Busy  GPU-hours at 0 %",
         "  lane     team-a  h100  2.00       75 %  0.00",
         "  by-hand  team-a  h100  1.00       0 %   1.00",
@@ -122,7 +122,7 @@ def test_top_is_of_the_own_team(office: Office) -> None:
         "  other    team-b  h100  2.00       unknown  unknown",
     ]
     assert office.says(ALICE, TEAM_A, "/gpu top --all").splitlines()[0] == (
-        "Admins alone see the runs of every team."
+        "Only admins can see the runs of every team."
     )
 
 
@@ -133,29 +133,31 @@ def test_idle_runs_are_told_with_what_helps(office: Office) -> None:
     stranger = held(office, "by-hand", idle_since=since + timedelta(hours=1))
     sampled(office, 5, {lane: IDLE, stranger: IDLE})
     assert lines(office.says(ALICE, TEAM_A, "/gpu idle")) == [
-        "Idle GPUs · 4 held and doing nothing",
+        "Idle GPUs · 4 allocated and idle",
         (
             f"`lane` in team-a: 2 GPUs at 0 % since {since:%Y-%m-%d %H:%M} UTC"
-            " (2h, 4.00 GPU-hours). It is of @U0ALICE."
+            " (2h, 4.00 GPU-hours). Owner: @U0ALICE."
         ),
         (
             f"`by-hand` in team-a: 2 GPUs at 0 % since {since + 60 * MINUTE:%Y-%m-%d %H:%M} UTC"
-            " (1h, 2.00 GPU-hours). It is of nobody that is known."
+            " (1h, 2.00 GPU-hours). Owner: unknown."
         ),
         "  [Stop lane] [Snooze lane 4 h] [by-hand is mine]",
     ]
     assert office.clicks(ERIN, TEAM_A, "gpu.snooze", run_id).startswith(
-        "`lane` is left alone, and not listed as idle, until "
+        "Snoozed `lane`. It is left alone and not listed as idle until "
     )
-    assert office.clicks(ALICE, TEAM_A, "gpu.mine", str(stranger)) == "`by-hand` is noted as yours."
+    assert office.clicks(ALICE, TEAM_A, "gpu.mine", str(stranger)) == (
+        "Recorded you as the owner of `by-hand`."
+    )
     assert office.clicks(ERIN, TEAM_A, "gpu.mine", str(stranger)).splitlines() == [
-        "by-hand is @U0ALICE's already.",
+        "by-hand already belongs to @U0ALICE.",
         "Ask them about it.",
     ]
     [title, left, *_] = lines(office.says(ALICE, TEAM_A, "/gpu idle"))
-    assert title == "Idle GPUs · 2 held and doing nothing"
+    assert title == "Idle GPUs · 2 allocated and idle"
     assert left.startswith("`by-hand` in team-a")
-    assert left.endswith("It is of @U0ALICE.")
+    assert left.endswith("Owner: @U0ALICE.")
 
 
 def test_buttons_of_digests_work_in_any_channel(office: Office) -> None:
@@ -166,12 +168,14 @@ def test_buttons_of_digests_work_in_any_channel(office: Office) -> None:
             "You are not a member of team-a."
         )
         assert office.clicks(DAN, ELSEWHERE, action, run_id).startswith("Guests and people of")
-    assert office.clicks(ERIN, ELSEWHERE, "gpu.snooze", run_id).startswith("`lane` is left alone")
+    assert office.clicks(ERIN, ELSEWHERE, "gpu.snooze", run_id).startswith("Snoozed `lane`.")
     stranger = str(held(office, "by-hand", idle_since=datetime.now(UTC)))
     assert office.clicks(BOB, ELSEWHERE, "gpu.mine", stranger).splitlines()[0] == (
         "You are not a member of team-a."
     )
-    assert office.clicks(ERIN, ELSEWHERE, "gpu.mine", stranger) == "`by-hand` is noted as yours."
+    assert office.clicks(ERIN, ELSEWHERE, "gpu.mine", stranger) == (
+        "Recorded you as the owner of `by-hand`."
+    )
     assert office.clicks(ALICE, ELSEWHERE, "train.logs", run_id).splitlines()[0] == (
         "This channel belongs to no team, so this cannot be used here."
     )
@@ -190,7 +194,7 @@ def test_others_change_nothing_about_idle_runs(office: Office) -> None:
         "You are not a member of team-a."
     )
     assert office.clicks(ALICE, TEAM_A, "gpu.mine", "999").splitlines()[0] == (
-        "This is not known any more."
+        "This workload is no longer known."
     )
 
 
@@ -200,7 +204,7 @@ def test_others_change_nothing_about_idle_runs(office: Office) -> None:
         ("report --from 2026-13-01", "`--from` takes"),
         ("report --from 01.11.2026", "`--from` takes"),
         ("report --from 2026-11-10 --to 2026-11-01", "2026-11-10 is after 2026-11-01."),
-        ("report --from 2999-01-01 --to 2999-01-02", "2999-01-01 has not come yet."),
+        ("report --from 2999-01-01 --to 2999-01-02", "2999-01-01 is in the future."),
         ("report --from 2020-01-01 --to 2026-11-01", "From 2020-01-01 to 2026-11-01 is longer"),
         ("report --by colour", "`--by` takes"),
         ("top --by colour", "`--by` takes"),

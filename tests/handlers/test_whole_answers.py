@@ -53,7 +53,7 @@ def test_every_line_of_a_report_comes(office: Office) -> None:
     today = datetime.now(UTC).date()
     asked = f"/gpu report --from {today - timedelta(days=1)} --to {today} --by run"
     shown = says(office, ALICE, TEAM_A, asked)
-    assert shown[3] == (f"110 more lines are in the total; `{asked} --csv` has them all.")
+    assert shown[3] == (f"The total includes 110 more lines; `{asked} --csv` lists all of them.")
     *_, last = says(office, ALICE, TEAM_A, f"{asked} --csv")
     name = f"gpu-report-team-a-by-run-{today - timedelta(days=1)}-to-{today}.csv"
     [(person, file, content)] = files(office)
@@ -84,8 +84,9 @@ def test_hint_of_the_top_asks_for_the_same(office: Office) -> None:
     asked = "/gpu top --for 2d --all"
     first = datetime.now(UTC).date() - timedelta(days=2)
     whole = f"/gpu report --by run --from {first} --all --csv"
-    assert says(office, CAROL, TEAM_A, asked)[2] == f"And 5 more; `{whole}` has them all."
-    assert "Of that time" not in says(office, CAROL, TEAM_A, whole)[0]
+    said = says(office, CAROL, TEAM_A, asked)[2]
+    assert said == f"And 5 more; `{whole}` lists all of them."
+    assert "There are no samples" not in says(office, CAROL, TEAM_A, whole)[0]
 
 
 def test_all_of_a_record_comes(office: Office) -> None:

@@ -1,4 +1,4 @@
-"""Figures of a digest as its card: two shares first, then what is to be done, then the tables."""
+"""Renders a digest as a card: the two shares first, then what needs action, then the tables."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -22,12 +22,12 @@ _MOST_FAULTY = 8
 
 
 def skipped_card(day: str, note: str) -> Card:
-    """What stands where a digest would, that nobody was there to post."""
-    return Card(f"GPUs, {day}", "skipped", Tone.QUIET, lines=(sentence(note),))
+    """The card posted instead of a digest that was skipped because no bot was available."""
+    return Card(f"GPUs, {day}", "Skipped", Tone.QUIET, lines=(sentence(note),))
 
 
 def digest_card(figures: Figures, times: tuple[datetime, datetime, str], note: str = "") -> Card:
-    """The digest of a time in a zone."""
+    """The card of a digest; `times` are its begin, its end and its time zone."""
     lines = [*([sentence(note)] if note else []), *_header(figures), *_sections(figures)]
     return Card(
         title=f"GPUs, {day_words(*times)}",
@@ -40,7 +40,7 @@ def digest_card(figures: Figures, times: tuple[datetime, datetime, str], note: s
 
 
 def day_words(begun: datetime, ended: datetime, time_zone: str) -> str:
-    """A day, or the first and the last of several, on the clocks of a zone."""
+    """The day of a digest, or its first and last day, in a time zone."""
     zone = ZoneInfo(time_zone)
     first = begun.astimezone(zone).date()
     last = (ended - timedelta(seconds=1)).astimezone(zone).date()
@@ -54,25 +54,25 @@ def _day(day: date) -> str:
 def _header(figures: Figures) -> Iterator[Markup]:
     share, gpus = figures.share, figures.gpus
     if share.allocated is None or gpus is None:
-        yield plain("Nobody knows what was allocated: there are no samples of this time.")
+        yield plain("Allocation is unknown: there are no samples for this time.")
         return
     change = _change(figures, "allocated")
     yield join(bold("Allocated"), plain(f" {percent(share.allocated)} of {_gpus(gpus)}{change}"))
     if share.busy is None:
-        yield join(bold("Busy"), " unknown: nobody knows what the allocated GPUs did")
+        yield join(bold("Busy"), " unknown: the allocated GPUs were not measured")
     else:
-        said = f" {percent(share.busy)} of what was allocated{_change(figures, 'busy')}"
+        said = f" {percent(share.busy)} of the allocated GPUs{_change(figures, 'busy')}"
         yield join(bold("Busy"), plain(said))
     if figures.free is not None:
         yield plain(f"{_gpus(figures.free)} free when this was written.")
 
 
 def _change(figures: Figures, which: str) -> str:
-    """How many points more or less it is than before."""
+    """The change in percentage points from the time before, and from the 7-day mean."""
     now = getattr(figures.share, which)
     before = "the week before" if figures.is_whole else "the day before"
     told = [
-        f"{_points(now - then)} against {words}"
+        f"{_points(now - then)} from {words}"
         for words, then in ((before, _of(figures.before, which)), (_MEAN, _of(figures.mean, which)))
         if then is not None and not (figures.is_whole and words == _MEAN)
     ]
@@ -89,7 +89,7 @@ def _of(share: Share, which: str) -> float | None:
 
 def _points(change: float) -> str:
     points = round(100 * change)
-    return "as much" if not points else f"{points:+d} points".replace("-", "\u2212")
+    return "unchanged" if not points else f"{points:+d} points".replace("-", "\u2212")
 
 
 def _sections(figures: Figures) -> Iterator[Markup]:
@@ -107,12 +107,12 @@ def _idle(figures: Figures) -> Iterator[Markup]:
     if not figures.idle:
         return
     hours = figures.idle_hours
-    total = f" {_at_least(hours, figures.known)} GPU-hours in all" if hours else ""
+    total = f" {_at_least(hours, figures.known)} GPU-hours in total" if hours else ""
     yield join(bold("Idle"), plain(total))
     for each in figures.idle:
         owner = f", {each.owner}" if each.owner else ""
         whose = f"• {each.name} of {each.team or 'no team'}{owner}"
-        now = join(", and since ", when(each.since)) if each.since else ""
+        now = join(", idle since ", when(each.since)) if each.since else ""
         said = f"{_at_least(each.hours, each.known)} of its {figure(each.held)} GPU-hours"
         yield join(plain(f"{whose}: {said}"), now)
 
@@ -124,13 +124,13 @@ def _queue(figures: Figures) -> Iterator[Markup]:
     parts = []
     if queue.median is not None and queue.p90 is not None:
         runs = "1 run" if queue.count == 1 else f"{queue.count} runs"
-        parts.append(f"{runs} waited {_time(queue.median)} in the median, 90 % of them at most"
+        parts.append(f"{runs} waited: median {_time(queue.median)}, 90th percentile"
                      f" {_time(queue.p90)}.")  # fmt: skip
     if queue.longest:
-        count = "1 waits" if queue.waiting == 1 else f"{queue.waiting} wait"
+        count = "1 run is waiting" if queue.waiting == 1 else f"{queue.waiting} runs are waiting"
         why = f": {queue.longest_why}" if queue.longest_why else "."
-        parts.append(f"{count} now, {queue.longest} longest, for"
-                     f" {_time(queue.longest_seconds)}{why}")  # fmt: skip
+        parts.append(f"{count} now. The longest wait is {_time(queue.longest_seconds)}, for"
+                     f" {queue.longest}{why}")  # fmt: skip
     yield join(bold("Queue"), " ", sentence(" ".join(parts)))
 
 
@@ -143,7 +143,7 @@ def _counts(name: str, found: tuple[tuple[str, int], ...]) -> Iterator[Markup]:
 
 
 def _hardware(figures: Figures) -> Iterator[Markup]:
-    """Which GPUs have something wrong."""
+    """One line for each GPU with a fault."""
     if figures.hardware:
         yield bold("Hardware")
     for each in figures.hardware[:_MOST_FAULTY]:
@@ -168,7 +168,7 @@ def _caches(figures: Figures) -> Iterator[Markup]:
     count = "1 dataset is" if kept.count == 1 else f"{kept.count} datasets are"
     goes = ""
     if kept.next_at is not None:
-        goes = join(plain(f"; next goes {kept.next_name}, "), when(kept.next_at))
+        goes = join(plain(f"; next eviction: {kept.next_name}, "), when(kept.next_at))
     yield join(bold("Caches"), plain(f" {count} cached, {_size(kept.size_bytes)}"), goes)
 
 
@@ -184,12 +184,12 @@ def _raised(figures: Figures) -> Iterator[Markup]:
 
 def _until(each: Raised) -> Markup:
     if each.is_returning:
-        return plain(", being put back")
+        return plain(", being reverted")
     if each.is_kept:
-        return plain(", as long as it is used")
+        return plain(", while in use")
     moment = each.ended or each.until
     if moment is None:
-        return plain(", for good")
+        return plain(", permanent")
     return join(", ended " if each.ended else ", until ", when(moment))
 
 
@@ -219,7 +219,7 @@ def _team(each: TeamFigures, *, has_cost: bool) -> tuple[str, ...]:
 
 
 def _within(value: float | None, known: float | None) -> str:
-    """GPU-hours of the share of a time of which they are known, beside those of all of it."""
+    """GPU-hours known for a share of the time; unknown if the share is too small to compare."""
     is_comparable = known is None or known >= _NEARLY_ALL
     return _at_least(value, known) if is_comparable else UNKNOWN
 
@@ -237,41 +237,42 @@ def _cost(each: TeamFigures) -> str:
 
 
 def _unpriced(each: TeamFigures) -> float:
-    """GPU-hours without a price; what is less than a minute of a GPU's hundredth is rounding."""
+    """GPU-hours without a known price; tiny amounts are rounding and count as none."""
     rest = each.used - each.priced
     return rest if rest > _ROUNDING else 0.0
 
 
 def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
-    """For what still does nothing, as in the list of what is idle now."""
+    """The buttons of `/gpu idle`, for everything that is still idle."""
     for each in idle:
         if each.since is not None:
-            freed = "Its GPUs will be free again."
+            freed = "The run ends and frees its GPUs."
             yield from idle_buttons(each.name, each.run_id, each.unowned, freed)
 
 
 def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterator[Markup]:
     for cluster, share in figures.sampled.items():
         if share < _ALL:
-            yield plain(f"Of {cluster} there are samples of {_part(share)} of the time;"
-                        " the rest is in no figure.")  # fmt: skip
+            yield plain(f"Samples of {cluster} cover {_part(share)} of the time;"
+                        " the figures exclude the rest.")  # fmt: skip
     if figures.known is not None and figures.known < _ALL:
-        yield plain(f"What allocated GPUs did is known of {percent(figures.known)} of their time.")
+        yield plain(f"GPU activity is known for {percent(figures.known)} of the allocated time.")
     if _has_cost(figures) and (unpriced := sum(map(_unpriced, figures.teams))):
         amount = figure(unpriced) if unpriced >= _LEAST_SHOWN else f"less than {_LEAST_SHOWN}"
-        yield plain(f'No price is known of {amount} GPU-hours; a cost that says "at least" is'
-                    " without them.")  # fmt: skip
+        yield plain(f'No price is known for {amount} GPU-hours; a cost marked "at least"'
+                    " excludes them.")  # fmt: skip
     if figures.quoted is not None and figures.quoted < _ALL:
         yield plain(f"Quotas are known for {_part(figures.quoted)} of that time{_rest(figures)}")
     for trouble in figures.troubles:
         yield plain(trouble)
-    yield plain(f"GPU-hours; {'days' if figures.is_whole else 'the day'} of {times[2]}.")
+    days = "days are" if figures.is_whole else "the day is"
+    yield plain(f"Figures are in GPU-hours; {days} in {times[2]}.")
 
 
 def _rest(figures: Figures) -> str:
     if figures.quoted is not None and figures.quoted >= _NEARLY_ALL:
-        return "; quota and borrowed GPU-hours of the rest are in no figure."
-    return ", too little to set quota and borrowed GPU-hours beside those used."
+        return "; figures for quota and borrowed GPU-hours exclude the rest."
+    return ", too little to compare quota and borrowed GPU-hours with those used."
 
 
 def _part(share: float) -> str:

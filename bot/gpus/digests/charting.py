@@ -1,4 +1,4 @@
-"""Figures of digests by day and by hour, and the charts of them."""
+"""Figures of digests by day and by hour, and their charts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -19,7 +19,7 @@ _DAY_HOURS = 24
 
 
 def day_figures(session: Session, day: date, time_zone: str, teams: frozenset[str]) -> Days:
-    """GPU-hours of these teams, on each of the 14 days before a date."""
+    """GPU-hours of these teams on each of the 14 days before a date."""
     windows = [_day_before(day, back, time_zone) for back in range(_DAYS - 1, -1, -1)]
     uses = [(window, use(session, window)) for window in windows]
     names = {each.series.team for _, found in uses for each in found.parts} & teams
@@ -39,7 +39,7 @@ def day_figures(session: Session, day: date, time_zone: str, teams: frozenset[st
 
 
 def hour_figures(session: Session, day: date, time_zone: str) -> Hours:
-    """The allocated share of the GPUs, by hour, on each of the 7 days before a date."""
+    """The allocated share of the GPUs by hour, on each of the 7 days before a date."""
     windows = [_day_before(day, back, time_zone) for back in range(_HEAT_DAYS - 1, -1, -1)]
     gpus = [_gpus_by_cluster(use(session, window)) for window in windows]
     whole = Window(windows[0].begun, windows[-1].ended)
@@ -54,7 +54,7 @@ def hour_figures(session: Session, day: date, time_zone: str) -> Hours:
 
 
 def charts_of(figures: Figures) -> tuple[Chart, ...]:
-    """The charts of a digest, those that would show nothing left out."""
+    """The charts of a digest, without those that would be empty."""
     found: list[Chart] = []
     if len(figures.teams) > 1 and any(each.used for each in figures.teams):
         found.append(_by_team(figures.teams))
@@ -77,7 +77,7 @@ def _by_team(teams: tuple[TeamFigures, ...]) -> Bars:
 
 
 def _busy(team: TeamFigures) -> float | None:
-    """Who held nothing was not busy, whatever is known."""
+    """Busy GPU-hours; 0 for a team that held none, None if unknown."""
     if not team.used:
         return 0.0
     return None if team.busy is None else round(team.busy, 1)
@@ -108,9 +108,9 @@ def _label(window: Window, time_zone: str, shape: str) -> str:
 def _hours_of(
     window: Window, time_zone: str, gpus: float, held: Sequence[Mapping[datetime, float]]
 ) -> tuple[float | None, ...]:
-    """Shares by the hour on the clock: that which comes twice a year is the mean of both.
+    """Shares by hour of the day; the hour repeated when clocks change is the mean of both.
 
-    The hour that clocks leave out is as the one before it.
+    The hour skipped when clocks change repeats the hour before it.
     """
     together: dict[datetime, float] = {}
     for of_cluster in held:
@@ -131,7 +131,7 @@ def _hours_of(
 
 
 def _gpus_by_cluster(found: Use) -> dict[str, float]:
-    """How many GPUs there were, on average over the time of which there are samples."""
+    """The average number of GPUs of each cluster, over the time with samples."""
     length = len(found.window.minutes) / PER_HOUR
     amounts = grouped(found.nodes, lambda series: series.cluster)
     return {

@@ -1,4 +1,4 @@
-"""Gathers what a digest tells, and has it shown."""
+"""Gathers the figures of a digest, and posts it."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ from bot.slack.messages import show_card
 
 
 class DigestController:
-    """Gathers the figures of a digest once, so that it stays as it was posted."""
+    """Gathers the figures of a digest once, so that the posted digest does not change."""
 
     kind = DIGEST
 
@@ -27,7 +27,7 @@ class DigestController:
         self._gathering = gathering
 
     def step(self, row_id: str) -> Step:
-        """Reads what is known, and keeps it with the digest."""
+        """Reads the figures and stores them with the digest."""
         now = self._clock.now()
         figures = self._database.read(partial(self._figures, row_id=row_id))
 
@@ -42,7 +42,7 @@ class DigestController:
         return Step(None, save)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """Says nothing: it is tried again, and comes late."""
+        """Does nothing: the step is retried, and the digest is late."""
 
     def _figures(self, session: Session, row_id: str) -> Figures | None:
         row = session.get(Digest, row_id)
@@ -52,7 +52,7 @@ class DigestController:
 
 
 class DigestRenderer:
-    """Renders digests from the figures that they were posted with."""
+    """Renders digests from their stored figures."""
 
     kind = DIGEST
 
@@ -69,6 +69,6 @@ class DigestRenderer:
 
 
 def wish_of(row: Digest) -> Wish:
-    """What a digest is to tell."""
+    """The contents of a digest, from its row."""
     window = Window(row.begun, row.ended)
     return Wish(window, Period(row.period), row.time_zone, row.team, frozenset(row.sections))

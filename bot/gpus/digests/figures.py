@@ -1,4 +1,4 @@
-"""What a digest tells, as values that a row keeps; what nobody knows is None or not there."""
+"""The figures of a digest, as stored in its row; what is unknown is None or absent."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Share(msgspec.Struct, frozen=True):
-    """Which share of the GPUs was allocated, and which share of those was busy, in 0..1."""
+    """The allocated share of all GPUs, and the busy share of the allocated ones, in 0..1."""
 
     allocated: float | None = None
     busy: float | None = None
@@ -31,10 +31,10 @@ class TeamFigures(msgspec.Struct, frozen=True):
 
 
 class Idle(msgspec.Struct, frozen=True):
-    """What `held` GPUs and left them idle, in GPU-hours; `since` is set while they are.
+    """A workload that `held` GPUs and left them idle, in GPU-hours; `since` is set while idle.
 
-    `known` is the share of what it held of which it is known what the GPUs did. `unowned` is the
-    id of its series where others started it and nobody is known to own it.
+    `known` is the measured share of what it held. `unowned` is the id of its series if it was not
+    started by the bot and has no known owner.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Idle(msgspec.Struct, frozen=True):
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """How long runs waited in seconds, and who waits longest now."""
+    """How long runs waited, in seconds, and which run is waiting longest now."""
 
     count: int = 0
     median: float | None = None
@@ -61,7 +61,7 @@ class Queue(msgspec.Struct, frozen=True):
 
 
 class Faulty(msgspec.Struct, frozen=True):
-    """A GPU with something wrong: where it is, and since when it is known."""
+    """A GPU with a fault: where it is, what is wrong, and since when it is known."""
 
     where: str
     what: str
@@ -69,7 +69,7 @@ class Faulty(msgspec.Struct, frozen=True):
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """An override of a quota: what it changes, until when, or when it ended."""
+    """A quota override: what it changes, and until when, or when it ended."""
 
     what: str
     reason: str
@@ -78,7 +78,7 @@ class Changed(msgspec.Struct, frozen=True):
 
 
 class Caches(msgspec.Struct, frozen=True):
-    """What caches hold, and what goes next."""
+    """The number and size of caches, and the next one to be evicted."""
 
     count: int
     size_bytes: int
@@ -87,10 +87,10 @@ class Caches(msgspec.Struct, frozen=True):
 
 
 class Raised(msgspec.Struct, frozen=True):
-    """A volume of Azure NetApp Files that can do more; `cost` is what it adds a month.
+    """A volume of Azure NetApp Files with a raised level; `cost` is the added cost per month.
 
-    It ends at `until`, has `ended`, is put back just now, or stays for who uses it; else it is for
-    good.
+    The raise ends at `until`, has `ended`, is being reverted (`is_returning`) or lasts while in
+    use (`is_kept`); otherwise it is permanent.
     """
 
     what: str
@@ -103,7 +103,7 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Days(msgspec.Struct, frozen=True):
-    """GPU-hours by team and day, None on days of which there is no sample."""
+    """GPU-hours by team and day, None on days without samples."""
 
     labels: tuple[str, ...] = ()
     teams: dict[str, tuple[float | None, ...]] = {}
@@ -111,17 +111,17 @@ class Days(msgspec.Struct, frozen=True):
 
 
 class Hours(msgspec.Struct, frozen=True):
-    """Which share of the GPUs was allocated, by day and hour."""
+    """The allocated share of the GPUs, by day and hour."""
 
     days: tuple[str, ...] = ()
     cells: tuple[tuple[float | None, ...], ...] = ()
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """All of a digest; `sampled` is the share of the time with samples, by cluster.
+    """All figures of a digest; `sampled` is the share of the time with samples, by cluster.
 
-    `known` is the share of the allocated GPU-hours of which it is known what they did, and
-    `quoted` that of the sampled time in which quotas are known.
+    `known` is the measured share of the allocated GPU-hours, `quoted` the share of the sampled
+    time in which quotas are known.
     """
 
     is_whole: bool
@@ -156,11 +156,11 @@ msgspec.json.Decoder(Figures)
 
 
 def kept(figures: Figures) -> dict[str, object]:
-    """The figures as a row keeps them."""
+    """The figures as plain values, for storing in a row."""
     found: dict[str, object] = msgspec.to_builtins(figures)
     return found
 
 
 def read(found: dict[str, object]) -> Figures:
-    """The figures that a row kept."""
+    """The figures from the plain values of a row."""
     return msgspec.convert(found, Figures)

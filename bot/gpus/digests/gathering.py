@@ -1,4 +1,4 @@
-"""Looks up what a digest tells: sums of samples, and what other areas know of their own."""
+"""Gathers the figures of a digest: sums of samples, and figures from other areas."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ _DAYS = {Period.DAY: 1, Period.WEEK: 7}
 
 @dataclass(frozen=True)
 class Wish:
-    """What a digest is to tell: of which time, of one team or of all, and which sections."""
+    """The contents of a digest: its time, its team (None is all teams) and its sections."""
 
     window: Window
     period: Period
@@ -55,14 +55,14 @@ class Wish:
 
 
 class Gathering:
-    """Gathers figures in one read; nothing outside is asked."""
+    """Gathers the figures in one read of the database; makes no other calls."""
 
     def __init__(self, settings: Callable[[], Settings], caches: UsageService) -> None:
         self._settings = settings
         self._caches = caches
 
     def figures(self, session: Session, wish: Wish, now: datetime) -> Figures:
-        """What is known of that time now."""
+        """The figures of that time, as far as they are known now."""
         settings = self._settings()
         teams = frozenset([wish.team] if wish.team else settings.teams)
         day = _day_after(wish)
@@ -98,7 +98,7 @@ class Gathering:
         )
 
     def _idle(self, session: Session, found: Use, teams: frozenset[str]) -> tuple[Idle, ...]:
-        """What left most GPU-hours idle, the most first."""
+        """The workloads with the most idle GPU-hours, the most first."""
         by_owner: dict[tuple[str, ...], list[Part]] = {}
         for part in found.parts:
             if part.series.team in teams:
@@ -136,7 +136,7 @@ class Gathering:
         return name_of(session, self._settings().workspace, person)
 
     def _raised(self, session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Raised, ...]:
-        """Volumes that can do more now, or could until a moment of that time."""
+        """Volumes whose level or throughput is raised, or was raised during that time."""
         rows = raises_during(session, teams, (wish.window.begun, wish.window.ended))
         return tuple(
             Raised(
@@ -168,19 +168,19 @@ class Gathering:
 
 
 def _owner_key(who: Who) -> tuple[str, ...]:
-    """The run, or what others started: on nodes of several kinds it is still one."""
+    """What identifies a workload: its series on different types of nodes have the same key."""
     return (who.run_id,) if who.run_id else (who.cluster, who.namespace, who.name)
 
 
 def _share(found: Use) -> Share:
-    """Held of all there were, and busy of what is known of; never one for the other."""
+    """The allocated share of all GPUs, and the busy share of the measured ones."""
     held, there = found.held, together(found.nodes)
     allocated = held.allocated / there.allocated if there.allocated else None
     return Share(allocated, held.efficiency)
 
 
 def gpus_on_average(found: Use) -> float | None:
-    """How many there were on average: of each cluster in the time of which it has samples."""
+    """The average number of GPUs; each cluster counts over the time that it was sampled."""
     by_cluster = grouped(found.nodes, lambda each: each.cluster)
     counts = [
         amounts.allocated / WHOLE / (found.sampled[cluster] * len(found.window.minutes))
@@ -201,7 +201,7 @@ def _troubles(session: Session, settings: Settings) -> tuple[str, ...]:
 
 
 def _free(session: Session, settings: Settings) -> float | None:
-    """GPUs of nodes that take work and that nobody holds; None where a cluster was not seen."""
+    """Free GPUs on schedulable nodes; None if a cluster has no sample."""
     now = [latest(session, name) for name in settings.clusters]
     if any(each.sampled_at is None for each in now):
         return None
@@ -244,7 +244,7 @@ def _team(
 
 
 def _cost(parts: Iterable[Part], prices: Mapping[str, Decimal]) -> dict[str, float | None]:
-    """What GPU-hours cost, as far as they have a price, and how many of them have one."""
+    """The cost of the GPU-hours with a known price, and their number."""
     money = priced = Decimal(0)
     for gpu_type, amounts in grouped(parts, lambda series: series.gpu_type).items():
         if gpu_type in prices:
@@ -276,20 +276,20 @@ def _overrides(session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Cha
 
 
 def _since(parts: Iterable[Part]) -> datetime | None:
-    """Since when all of them do nothing."""
+    """Since when all of them are idle; None if any is not."""
     moments = [each.series.idle_since for each in parts]
     known = [moment for moment in moments if moment is not None]
     return max(known) if known and len(known) == len(moments) else None
 
 
 def _day_after(wish: Wish) -> date:
-    """The date after its last day, which may not be over yet."""
+    """The date after the last day of the digest, which may not have ended yet."""
     last = wish.window.ended - timedelta(microseconds=1)
     return local_date(last, wish.time_zone) + timedelta(days=1)
 
 
 def _before(wish: Wish, count: int) -> Window:
-    """So many days before the digest's own."""
+    """The window of `count` days before the digest's own."""
     return days_until(local_date(wish.window.begun, wish.time_zone), count, wish.time_zone)
 
 

@@ -1,4 +1,4 @@
-"""What was wrong with GPUs themselves, in words for a digest."""
+"""Faults of GPUs, in words for a digest."""
 
 from sqlmodel import Session
 
@@ -8,25 +8,25 @@ from bot.gpus.minutes import Window, moment_of
 from bot.gpus.sources.source import FaultKind
 from bot.gpus.tables import GpuFault
 
-# What NVIDIA says of those that are met most; the first four are often the program's own doing.
+# The most common XIDs, as NVIDIA describes them; the application often causes the first four.
 _XIDS = {
-    13: "a program's error",
-    31: "a program's access to memory that is not its own",
-    43: "a program was stopped",
-    45: "a program was ended",
-    48: "an error in memory that could not be corrected",
-    63: "a row of memory is remapped",
-    64: "a row of memory could not be remapped",
-    74: "an error of NVLink",
-    79: "it has fallen off the bus",
-    94: "an error in memory, contained",
-    95: "an error in memory, not contained",
-    119: "its firmware does not answer",
+    13: "application error",
+    31: "invalid memory access by an application",
+    43: "an application was stopped",
+    45: "an application was terminated",
+    48: "uncorrectable memory error",
+    63: "a memory row is remapped",
+    64: "a memory row could not be remapped",
+    74: "NVLink error",
+    79: "the GPU has fallen off the bus",
+    94: "contained memory error",
+    95: "uncontained memory error",
+    119: "the GPU firmware does not respond",
 }
 
 
 def hardware(session: Session, window: Window) -> tuple[Faulty, ...]:
-    """What began in a time, and what is still broken."""
+    """The faults that began in a time, and those that still last."""
     return tuple(
         Faulty(_where(each), _words(each), moment_of(each.first))
         for each in faults_in(session, window)
@@ -39,8 +39,8 @@ def _where(fault: GpuFault) -> str:
 
 def _words(fault: GpuFault) -> str:
     if fault.kind == FaultKind.REMAP_FAILED:
-        return "rows of its memory could not be remapped; it should be replaced"
+        return "memory rows could not be remapped; replace the GPU"
     if fault.kind == FaultKind.REMAPPED:
-        return f"{fault.code} {'row' if fault.code == 1 else 'rows'} of its memory remapped"
+        return f"{fault.code} memory {'row' if fault.code == 1 else 'rows'} remapped"
     meaning = f" ({_XIDS[fault.code]})" if fault.code in _XIDS else ""
     return f"XID {fault.code}{meaning}"

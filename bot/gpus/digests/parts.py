@@ -1,4 +1,4 @@
-"""Everything about digests, put together."""
+"""Builds the parts of digests."""
 
 from collections.abc import Callable
 

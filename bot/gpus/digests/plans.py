@@ -1,4 +1,4 @@
-"""Which channels are told what GPUs did, and when: the file, and what admins chose in Slack."""
+"""Which channels get digests, and when: from the file, and as set by admins in Slack."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _ENTRY = "digest:"
 
 @dataclass(frozen=True)
 class Plan:
-    """What one channel is told of one period; `by` is who chose it in Slack, None is the file."""
+    """One channel's daily or weekly digest; `by` set it in Slack, None means the file."""
 
     channel: str
     period: Period
@@ -30,18 +30,18 @@ class Plan:
 
     @property
     def entry(self) -> str:
-        """Its name in the timetable."""
+        """The name of its entry in the timetable."""
         return f"{_ENTRY}{self.period}:{self.channel}"
 
     @property
     def pattern(self) -> tuple[str, str]:
-        """When it comes, as the timetable takes it."""
+        """When it is posted, as a cron expression and its time zone."""
         hour, minute = map(int, self.at.split(":"))
         return f"{minute} {hour} * * {self.weekday or '*'}", self.time_zone
 
 
 def plans_in_force(session: Session, settings: Settings) -> list[Plan]:
-    """Everything that is to be told, by channel; what was chosen in Slack wins."""
+    """All schedules in force, by channel; those set in Slack override the file."""
     chosen = {
         row.channel: row
         for row in session.scalars(
@@ -68,17 +68,17 @@ def _plans(channel: str, settings: Settings, chosen: DigestChoice | None) -> Ite
 
 
 def window_before(day: date, period: Period, time_zone: str) -> Window:
-    """The whole days before a date, as clocks there count them; one of them may have 23 hours."""
+    """The days of a period before a date in a time zone; a day can have 23 or 25 hours."""
     return days_until(day, _DAYS[period], time_zone)
 
 
 def days_until(day: date, count: int, time_zone: str) -> Window:
-    """So many whole days before a date."""
+    """The window of `count` whole days before a date."""
     return Window(_midnight(day - timedelta(days=count), time_zone), _midnight(day, time_zone))
 
 
 def local_date(moment: datetime, time_zone: str) -> date:
-    """The date on the clocks of a zone."""
+    """The local date in a time zone."""
     return moment.astimezone(ZoneInfo(time_zone)).date()
 
 

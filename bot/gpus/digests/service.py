@@ -1,4 +1,4 @@
-"""The verbs of digests: shown to one person, posted, and set for a channel."""
+"""What handlers call to show, post and schedule digests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _AGAIN = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which digest somebody asks for: of that day, or of its week, maybe as a direct message."""
+    """The requested digest: its day, whether it covers a week, and whether it is sent directly."""
 
     day: date | None = None
     is_week: bool = False
@@ -37,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Change:
-    """What somebody sets for a channel; what is None stays as it is."""
+    """Changes to the digest of a channel; None leaves a value unchanged."""
 
     at: str | None = None
     time_zone: str | None = None
@@ -47,7 +47,7 @@ class Change:
 
 
 class DigestService:
-    """What handlers call; nothing outside is called."""
+    """Shows, posts and schedules digests; makes no calls outside the database."""
 
     def __init__(
         self, settings: Callable[[], Settings], database: Database, gathering: Gathering
@@ -59,12 +59,12 @@ class DigestService:
     def show(
         self, session: Session, caller: Caller, wanted: Wanted, now: datetime
     ) -> Callable[[], Card]:
-        """What reads the digest as it would be posted now; that may take a moment."""
+        """A function that builds the digest as it would be posted now; it can take a moment."""
         row = self._row(session, caller, wanted, now)
         return lambda: self._card(row, now)
 
     def post(self, session: Session, caller: Caller, wanted: Wanted, now: datetime) -> Digest:
-        """Has the digest posted in the caller's channel, or sent to them directly."""
+        """Enqueues the digest for the caller's channel, or as a direct message to the caller."""
         row = self._row(session, caller, wanted, now)
         row.channel = caller.person if wanted.is_direct else row.channel
         _refuse_twice(session, row)
@@ -75,14 +75,14 @@ class DigestService:
         return row
 
     def plans(self, session: Session, now: datetime) -> list[tuple[Plan, datetime]]:
-        """Everything that is to be told, and when that is next."""
+        """Every scheduled digest, with its next time."""
         settings = self._settings()
         return [(plan, next_slot(*plan.pattern, now)) for plan in plans_in_force(session, settings)]
 
     def choose(
         self, session: Session, caller: Caller, channel: str, change: Change, now: datetime
     ) -> list[Plan]:
-        """Sets when a channel is told, and of what; what it is told from now on."""
+        """Changes the digest of a channel; returns the plans that are now in force for it."""
         row = self._chosen(session, caller, channel, now)
         row.at = change.at or row.at
         row.time_zone = change.time_zone or row.time_zone
@@ -92,8 +92,8 @@ class DigestService:
         row.sections = list(change.sections or row.sections)
         if not row.daily and not row.weekly:
             raise UsageError(
-                "Then nothing would be told: neither daily nor weekly is on.",
-                "Turn it off by `digest off`, or add for example `--weekly mon`.",
+                "Nothing would be posted: daily and weekly are both off.",
+                "Turn the digest off with `digest off`, or add, for example, `--weekly mon`.",
             )
         row.is_on, row.person, row.chosen_at = True, caller.person, now
         session.merge(row)
@@ -104,10 +104,10 @@ class DigestService:
         return [p for p in plans_in_force(session, self._settings()) if p.channel == channel]
 
     def turn_off(self, session: Session, caller: Caller, channel: str, now: datetime) -> None:
-        """Has a channel told nothing any more, whatever the file says."""
+        """Turns the digests of a channel off, even if the configuration file has some."""
         told = {plan.channel for plan in plans_in_force(session, self._settings())}
         if channel not in told:
-            raise ConflictError("That channel has no digest.", "`digest set` gives it one.")
+            raise ConflictError("That channel has no digest.", "`digest set` adds one.")
         row = self._chosen(session, caller, channel, now)
         row.is_on, row.person, row.chosen_at = False, caller.person, now
         session.merge(row)
@@ -116,7 +116,7 @@ class DigestService:
     def _chosen(
         self, session: Session, caller: Caller, channel: str, now: datetime
     ) -> DigestChoice:
-        """What was chosen for the channel, or else what the file says, or what is usual."""
+        """The channel's settings: chosen in Slack, else from the file, else the defaults."""
         found = session.get(DigestChoice, (caller.workspace_id, channel))
         if found is not None:
             return found
@@ -135,7 +135,7 @@ class DigestService:
         return row
 
     def _row(self, session: Session, caller: Caller, wanted: Wanted, now: datetime) -> Digest:
-        """A digest that somebody asks for: of the team that they act for, or of all."""
+        """A new row for a requested digest, of the caller's team or of all teams."""
         plans = plans_in_force(session, self._settings())
         mine = next((plan for plan in plans if plan.channel == caller.channel), None)
         zone = mine.time_zone if mine else self._zone(caller.channel, caller.team)
@@ -144,8 +144,8 @@ class DigestService:
         day = min((wanted.day + timedelta(days=1)) if wanted.day else today, today + timedelta(1))
         if today - day > _LONGEST_AGO or (wanted.day and wanted.day > today):
             raise UsageError(
-                f"There are no figures of {wanted.day}.",
-                f"Name a day up to today, for example `--day {today - timedelta(days=1)}`.",
+                f"There are no figures for {wanted.day}.",
+                f"Choose a day up to today, for example `--day {today - timedelta(days=1)}`.",
             )
         window = window_before(day, period, zone)
         return Digest(
@@ -177,7 +177,7 @@ class DigestService:
 
 
 def _refuse_twice(session: Session, row: Digest) -> None:
-    """The same digest is not posted again within a minute: that is a second click."""
+    """ConflictError if the same digest was posted within a minute: a repeated click."""
     newest = session.scalar(
         select(func.max(col(Digest.asked_at), type_=Moment())).where(
             col(Digest.channel) == row.channel,
@@ -186,7 +186,10 @@ def _refuse_twice(session: Session, row: Digest) -> None:
         )
     )
     if newest is not None and row.asked_at - newest < _AGAIN:
-        raise ConflictError("It was posted there a moment ago.", "Wait a minute to post it again.")
+        raise ConflictError(
+            "This digest was posted there less than a minute ago.",
+            "Wait a minute to post it again.",
+        )
 
 
 def _record(

@@ -1,4 +1,4 @@
-"""The times of digests: each is claimed once, however many bots look, and whenever they do."""
+"""The scheduled times of digests: each is claimed once, however many bots are running."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ _TOO_LATE = timedelta(hours=6)
 
 
 class DigestSlots:
-    """What the timetable looks at; `team_of` says which team a channel belongs to."""
+    """The digest schedules for the timetable; `team_of` gives the team of a channel."""
 
     name = "digests"
 
@@ -31,7 +31,7 @@ class DigestSlots:
         self._team_of = team_of
 
     def is_due(self, session: Session, now: datetime) -> bool:
-        """Whether a digest is due, or the times of digests have changed."""
+        """Whether a digest is due, or a schedule has changed."""
         entries = entered(session, _BEGINNING)
         plans = {plan.entry: plan for plan in plans_in_force(session, self._settings())}
         if entries.keys() != plans.keys():
@@ -42,7 +42,7 @@ class DigestSlots:
         )
 
     def work(self, session: Session, now: datetime) -> None:
-        """Enters what is new, takes what is due, and forgets what is off."""
+        """Adds new schedules, claims due times, and deletes schedules that are off."""
         plans = {plan.entry: plan for plan in plans_in_force(session, self._settings())}
         for name in entered(session, _BEGINNING).keys() - plans.keys():
             session.connection().execute(
@@ -55,7 +55,7 @@ class DigestSlots:
                 self._tell(session, plan, slots_until(plan.pattern, slot, now), now)
 
     def _tell(self, session: Session, plan: Plan, slots: list[datetime], now: datetime) -> None:
-        """Has the last of these slots told; of those before only that they were missed."""
+        """Creates the digest of the last of these slots, with a note about missed ones."""
         slot = slots[-1]
         day = local_date(slot, plan.time_zone)
         window = window_before(day, plan.period, plan.time_zone)
@@ -85,7 +85,7 @@ class DigestSlots:
 
 
 def _is_told(session: Session, digest: Digest) -> bool:
-    """Whether that channel has that day's already: its time may have been moved."""
+    """Whether the channel has this digest already, for example because its time was moved."""
     same = (
         col(Digest.workspace_id) == digest.workspace_id,
         col(Digest.channel) == digest.channel,
@@ -98,12 +98,16 @@ def _is_told(session: Session, digest: Digest) -> bool:
 
 def _note(slot: datetime, missed: int, now: datetime) -> str:
     late = now - slot
-    before = f" {missed} before it {'was' if missed == 1 else 'were'} missed too." if missed else ""
+    earlier = "1 earlier digest was" if missed == 1 else f"{missed} earlier digests were"
+    before = f" {earlier} missed." if missed else ""
     if late > _TOO_LATE:
         return (
-            f"Nobody was there to post it, until {format_duration(late)} after its time,"
-            f" and after {format_duration(_TOO_LATE)} it is skipped.{before}"
+            f"No bot was available to post this digest until {format_duration(late)} after its"
+            f" scheduled time. Digests more than {format_duration(_TOO_LATE)} late are skipped."
+            f"{before}"
         )
     if late > _LATE:
-        return f"This comes {format_duration(late)} late: nobody was there to post it.{before}"
+        return (
+            f"This digest is {format_duration(late)} late: no bot was available to post it.{before}"
+        )
     return before.strip()

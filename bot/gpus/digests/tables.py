@@ -1,4 +1,4 @@
-"""Digests as rows: what channels want to be told and when, and what each of them was told."""
+"""The tables of digests: the schedule chosen for each channel, and the digests posted."""
 
 from datetime import date, datetime
 from enum import StrEnum
@@ -14,14 +14,14 @@ DIGEST = "gpu-digest"
 
 
 class Period(StrEnum):
-    """Of what a digest is."""
+    """The time that a digest covers."""
 
     DAY = "day"
     WEEK = "week"
 
 
 class DigestChoice(SQLModel, table=True):
-    """What somebody chose in Slack for a channel; it beats the file. Off where `is_on` is not."""
+    """A channel's digest as set in Slack, which overrides the file; off if not `is_on`."""
 
     __tablename__: ClassVar[Any] = "digest_choices"
 
@@ -38,11 +38,11 @@ class DigestChoice(SQLModel, table=True):
 
 
 class Digest(SQLModel, table=True):
-    """One digest in one channel: `day` is the local date of its slot, at most one a period.
+    """One digest in one channel: `day` is the local date of its slot, at most one per period.
 
-    One that somebody asked for has its `number`, those of the schedule have 0. `figures` are what
-    it tells, None until they are gathered, and of one that was skipped; `note` says why that was,
-    or why it is late.
+    A requested digest has its own `number`, scheduled ones have 0. `figures` are its contents:
+    None until they are gathered, and None if it was skipped. `note` says why it was skipped or is
+    late.
     """
 
     __tablename__: ClassVar[Any] = "digests"

@@ -1,4 +1,4 @@
-"""Who is asked what the GPUs of a cluster did, as its settings have it."""
+"""Chooses the source of GPU metrics of a cluster, from its settings."""
 
 from collections.abc import Mapping
 
@@ -10,14 +10,14 @@ from bot.gpus.sources.identities import Identities
 from bot.gpus.sources.prometheus import Prometheus
 from bot.gpus.sources.source import Pace, Source
 
-# Agents send to these what they scraped, which takes a moment longer.
+# Agents push what they scraped to these, which takes a little longer.
 _MANAGED = Pace(late=3)
-# It lists a metric that is new after a quarter of an hour, and each one that is asked for costs.
+# It lists new metrics after 15 minutes, and charges for each metric that is queried.
 _CLOUDWATCH = Pace(late=15, together=5, again=45, again_together=60)
 
 
 class Sources:
-    """Opens sources, each for one look; who the bot is at clouds is found out once."""
+    """Opens sources, each for one query; the bot's cloud identities are looked up once."""
 
     def __init__(self) -> None:
         self._identities = Identities()
@@ -25,10 +25,10 @@ class Sources:
     def open(
         self, cluster: str, at: ClusterSettings, instances: Mapping[str, str] | None = None
     ) -> Source | None:
-        """The source of a cluster, to be closed; None where Kubernetes alone knows of its GPUs.
+        """The source of a cluster, to be closed by the caller; None if the cluster has none.
 
-        Then it is known who holds them, and not what they do. `instances` are its nodes by the ids
-        of their instances; without them those of all clusters count.
+        Without a source it is known who holds GPUs, but not how busy they are. `instances` are
+        the nodes of the cluster by instance id; without them, all instances count.
         """
         if at.prometheus is not None:
             name = f"The Prometheus of {cluster}"
@@ -41,7 +41,7 @@ class Sources:
 
 
 def pace_of(at: ClusterSettings) -> Pace:
-    """How the source of a cluster is asked."""
+    """The query intervals of the source of a cluster."""
     if at.cloudwatch is not None:
         return _CLOUDWATCH
     is_far = at.prometheus is not None and (at.prometheus.entra or at.prometheus.sigv4)

@@ -1,4 +1,4 @@
-"""What Container Insights and the CloudWatch agent said of GPUs, as Amazon CloudWatch keeps it."""
+"""GPU metrics of Container Insights and the CloudWatch agent, from Amazon CloudWatch."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -20,10 +20,10 @@ _Owner = tuple[str, ...]
 
 
 class _Family(NamedTuple):
-    """Metrics that are alike: of whom they are is in `owner`, and of which GPU in `device`.
+    """Similar metrics; the dimensions `owner` name their owner, and `device` the GPU.
 
-    `names` are those of utilization in percent, and of memory used and in all, in units of which
-    a MiB has `per_mib`.
+    `names` are the metrics of utilization in percent, memory used and total memory. Memory is in
+    units of which a MiB has `per_mib`.
     """
 
     namespace: str
@@ -40,7 +40,7 @@ _OF_PODS = _Family(
     ("Namespace", "FullPodName"),
     "GpuDevice",
     _MIB,
-    "that pods use (Container Insights)",
+    "used by pods (Container Insights)",
 )
 _OF_NODES = _Family(
     _INSIGHTS,
@@ -48,7 +48,7 @@ _OF_NODES = _Family(
     ("NodeName",),
     "GpuDevice",
     _MIB,
-    "of nodes, and not which pod uses which (Container Insights)",
+    "on nodes, but not which pod uses which (Container Insights)",
 )
 _OF_INSTANCES = _Family(
     _AGENT,
@@ -56,15 +56,15 @@ _OF_INSTANCES = _Family(
     ("InstanceId",),
     "index",
     1,
-    "of instances, and not which pod uses which (CloudWatch agent)",
+    "on instances, but not which pod uses which (CloudWatch agent)",
 )
 _Gpus = dict[tuple[_Owner, str], tuple[Metric, Metric, Metric]]
 
 
 class CloudWatch:
-    """One look at it for one of EKS's clusters.
+    """GPU metrics of one EKS cluster.
 
-    `instances` are the nodes of the cluster by the id of their instance; None where nobody knows.
+    `instances` are the nodes of the cluster by instance id; None if unknown.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class CloudWatch:
         self._instances = instances
 
     def figures(self, minutes: range) -> Mapping[int, Told]:
-        """What GPUs did, by pod; by node where nobody says what those of pods did."""
+        """The usage of GPUs by pod, or by node if there are no metrics by pod."""
         family, gpus = self._found(minutes)
         values = self._client.averages(
             [each for of_gpu in gpus.values() for each in of_gpu], minutes
@@ -91,7 +91,7 @@ class CloudWatch:
         return found
 
     def requests(self, minutes: range, counting: Counting) -> Mapping[int, Requests]:  # noqa: ARG002 - it knows of whole GPUs alone
-        """Who held GPUs, as Container Insights says it; on which node it does not say."""
+        """The pods that held GPUs, from Container Insights, which does not report their nodes."""
         found: dict[int, Requests] = {}
         for (node,), minute, value in self._of_each(_LIMIT, _OF_NODES.owner, minutes):
             found.setdefault(minute, Requests()).nodes[node] = round(value * WHOLE)
@@ -102,30 +102,30 @@ class CloudWatch:
         return found
 
     def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:  # noqa: ARG002 - as it says
-        """Nothing: neither of its agents tells."""
+        """Empty: neither of its agents reports faults."""
         return {}
 
     def check(self, now: datetime) -> str:
-        """How many GPUs are known now, and of whom."""
+        """The number of GPUs with current metrics, and whether these are by pod."""
         last = minute_of(now)
         minutes = range(last - _LOOK_BACK, last)
         family, gpus = self._found(minutes)
         values = self._client.averages([metrics[0] for metrics in gpus.values()], minutes)
         count = sum(1 for each in values.values() if each)
         can_fill = any(True for _ in self._of_each(_LIMIT, _OF_NODES.owner, minutes))
-        gaps = "; minutes when the bot is away stay unknown: no node_gpu_limit"
-        return f"CloudWatch knows {count} {family.words}{'' if can_fill else gaps}"
+        gaps = "; minutes while the bot is down stay unknown: no node_gpu_limit"
+        return f"CloudWatch reports {count} {family.words}{'' if can_fill else gaps}"
 
     def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:  # noqa: ARG002
-        """Nothing: its metrics are asked for by the name of the cluster."""
+        """Empty: its metrics are queried by the name of the cluster."""
         return ""
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         self._client.close()
 
     def _found(self, minutes: range) -> tuple[_Family, _Gpus]:
-        """The metrics of each GPU, of the first family of which there are any."""
+        """The metrics of each GPU, from the first family that has any."""
         for family in (_OF_PODS, _OF_NODES, _OF_INSTANCES):
             gpus: _Gpus = {}
             for metric in self._listed(family.namespace, family.names[0], family.device, minutes):
@@ -137,13 +137,13 @@ class CloudWatch:
             if gpus:
                 return family, gpus
         raise NoGpusError(
-            f"CloudWatch knows nothing of GPUs of {self._cluster}.",
-            "It needs Container Insights with enhanced observability there, or on its nodes the"
-            " CloudWatch agent with nvidia_gpu and the dimension InstanceId.",
+            f"CloudWatch has no GPU metrics for {self._cluster}.",
+            "Enable Container Insights with enhanced observability there, or run the CloudWatch"
+            " agent on its nodes with nvidia_gpu and the dimension InstanceId.",
         )
 
     def _is_ours(self, family: _Family, owner: _Owner) -> bool:
-        """The agent of any machine in the account tells of it."""
+        """Whether a metric is of this cluster: agents of all instances of the account report."""
         return family is not _OF_INSTANCES or self._instances is None or owner[0] in self._instances
 
     def _add(self, told: Told, owner: _Owner, figures: Figures) -> None:
@@ -164,7 +164,7 @@ class CloudWatch:
     def _of_each(
         self, name: str, owner: Sequence[str], minutes: range
     ) -> Iterator[tuple[_Owner, int, float]]:
-        """Whose each value of a metric is of which there is one for each owner."""
+        """The values of a metric that has one series per owner: owner, minute and value."""
         metrics = {
             whose: metric
             for metric in self._listed(_INSIGHTS, name, owner[-1], minutes)
@@ -177,7 +177,7 @@ class CloudWatch:
 
 
 def _owner(metric: Metric, names: Sequence[str]) -> _Owner | None:
-    """Whose a metric is; None where it is of several, as their average."""
+    """The owner of a metric; None for averages over several owners."""
     dimensions = dict(metric.dimensions)
     return tuple(dimensions[each] for each in names) if dimensions.keys() >= set(names) else None
 

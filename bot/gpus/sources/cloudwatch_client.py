@@ -1,4 +1,4 @@
-"""The edge to Amazon CloudWatch: each request ends in seconds, and is made once."""
+"""The client of Amazon CloudWatch: each request ends within seconds, without retries."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient as Client
 
 _CONNECT_SECONDS, _READ_SECONDS = 3, 10
-# All requests of one question; then it is given up.
+# For all requests of one query together.
 _PATIENCE_SECONDS = 25.0
 _MOST_AT_ONCE = 500
 _LATELY = timedelta(hours=2)
@@ -39,7 +39,7 @@ _REFUSED = {
 
 
 class Metric(NamedTuple):
-    """One metric of one thing, which its dimensions name."""
+    """One metric, identified by its dimensions."""
 
     namespace: str
     name: str
@@ -50,7 +50,7 @@ Values = dict[int, float]
 
 
 class CloudWatchClient:
-    """CloudWatch in one region; `name` is what sentences call it."""
+    """CloudWatch in one region; `name` is its name in messages."""
 
     def __init__(self, name: str, settings: CloudWatchSettings, identities: Identities) -> None:
         self._name = name
@@ -62,7 +62,7 @@ class CloudWatchClient:
     def metrics(
         self, namespace: str, name: str, dimensions: Mapping[str, str], since: datetime
     ) -> Iterator[Metric]:
-        """Those that reported since then and have these dimensions; of any value where it is ''."""
+        """Metrics that reported since then and have these dimensions; '' matches any value."""
         filters: list[Any] = [
             {"Name": each, **({"Value": value} if value else {})}
             for each, value in dimensions.items()
@@ -82,7 +82,7 @@ class CloudWatchClient:
             more = {"NextToken": told["NextToken"]}
 
     def averages(self, metrics: Sequence[Metric], minutes: range) -> dict[Metric, Values]:
-        """The average of each metric in each of these minutes in which it reported."""
+        """The average of each metric in each of these minutes with a value."""
         found: dict[Metric, Values] = {each: {} for each in metrics}
         wanted = list(found)
         for first in range(0, len(wanted), _MOST_AT_ONCE):
@@ -93,14 +93,14 @@ class CloudWatchClient:
         return found
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         if self._client is not None:
             self._client.close()
 
     def _values(
         self, metrics: Sequence[Metric], minutes: range
     ) -> Iterator[tuple[int, int, float]]:
-        """The place of a metric, a minute, and its value in it."""
+        """The index of a metric, a minute, and the value in it."""
         queries = [_query(place, each) for place, each in enumerate(metrics)]
         more: dict[str, Any] = {}
         while True:
@@ -114,7 +114,7 @@ class CloudWatchClient:
                 )
             for each in told["MetricDataResults"]:
                 if each.get("StatusCode") in {"InternalError", "Forbidden"}:
-                    raise MetricsError(f"{self._name} answers {each['StatusCode']}.")
+                    raise MetricsError(f"{self._name} returned {each['StatusCode']}.")
                 for moment, value in zip(each["Timestamps"], each["Values"], strict=True):
                     yield int(each["Id"][1:]), minute_of(moment), value
             if not told.get("NextToken"):
@@ -143,13 +143,13 @@ class CloudWatchClient:
 
     @contextmanager
     def _asking(self) -> "Iterator[Client]":
-        """The client; what the library raises becomes sentences, which hold no key."""
+        """The client; errors of the library become MetricsErrors without secrets."""
         from botocore import exceptions  # noqa: PLC0415 - as in Identities
 
         if time.monotonic() > self._until:
             raise MetricsError(
-                f"{self._name} did not tell everything within {_PATIENCE_SECONDS:.0f} s.",
-                "It is asked again.",
+                f"{self._name} did not return all data within {_PATIENCE_SECONDS:.0f} s.",
+                "Retrying.",
             )
         try:
             if self._client is None:
@@ -159,13 +159,13 @@ class CloudWatchClient:
             raise self._refusal(error) from error
         except exceptions.NoCredentialsError as error:
             raise MetricsError(
-                "The bot has no keys for AWS, and no identity of its own there.",
-                f"A platform admin gives its service account a role, or sets {_SETTING}.",
+                "The bot has no AWS keys and no AWS identity of its own.",
+                f"A platform admin can give its service account a role or set {_SETTING}.",
             ) from error
         except exceptions.BotoCoreError as error:
             raise MetricsError(
-                f"{self._name} does not answer: {type(error).__name__}.",
-                "Look at cloudwatch.region and cloudwatch.endpoint; it is asked again.",
+                f"{self._name} does not respond: {type(error).__name__}.",
+                "Check cloudwatch.region and cloudwatch.endpoint. Retrying.",
             ) from error
 
     def _refusal(self, error: "ClientError") -> MetricsError:
@@ -173,18 +173,16 @@ class CloudWatchClient:
         code = str(told.get("Code", "unknown"))
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         if code in _BUSY or status == HTTPStatus.TOO_MANY_REQUESTS:
-            words = f"{self._name} asks the bot to be slower ({code})."
-            return MetricsError(
-                words, "It is asked again later.", retry_after_seconds=_THROTTLED_SECONDS
-            )
+            words = f"{self._name} rate-limited the bot ({code})."
+            return MetricsError(words, "Retrying later.", retry_after_seconds=_THROTTLED_SECONDS)
         if code in _REFUSED or status == HTTPStatus.FORBIDDEN:
             return MetricsError(
-                f"{self._name} refuses us: {code}.",
-                "The bot's identity at AWS needs cloudwatch:ListMetrics and"
+                f"{self._name} denied access: {code}.",
+                "The bot's AWS identity needs cloudwatch:ListMetrics and"
                 " cloudwatch:GetMetricData; docs/gpus.md says how.",
             )
         said = hide_secrets(" ".join(str(told.get("Message", "")).split()))[:_LONGEST_QUOTE]
-        return MetricsError(f"{self._name} answers {code}. {said}".rstrip())
+        return MetricsError(f"{self._name} returned {code}. {said}".rstrip())
 
 
 def _query(place: int, metric: Metric) -> Any:

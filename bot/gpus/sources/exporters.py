@@ -1,4 +1,4 @@
-"""What DCGM's exporter and kube-state-metrics said, minute by minute, as a Prometheus keeps it."""
+"""GPU metrics of the DCGM exporter and kube-state-metrics by minute, from a Prometheus."""
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ from bot.gpus.sources.source import (
     Told,
 )
 
-# Exporters are scraped once a minute at the least.
+# Exporters are scraped at least once a minute.
 _SPAN, _EDGE_MINUTES = "[90s]", 2
 _LOOK_BACK_MINUTES, _FEW = 15, 3
 _LOOK_BACK = f"[{_LOOK_BACK_MINUTES}m]"
@@ -41,19 +41,19 @@ _ALLOCATABLE = "kube_node_status_allocatable"
 # The exporter's own pod is in `pod` where Prometheus keeps the labels that it sets itself.
 _LABELS = (("exported_namespace", "exported_pod"), ("namespace", "pod"))
 
-# Makes the selector of a metric's series.
+# Builds the selector of a metric's series.
 _Select = Callable[..., str]
 
 
 class Exporters:
-    """One look at them; which labels they have is asked once."""
+    """GPU metrics of the exporters; the names of their labels are queried once."""
 
     def __init__(self, prometheus: Prometheus) -> None:
         self._prometheus = prometheus
         self._names: tuple[str, str] | None = None
 
     def figures(self, minutes: range) -> Mapping[int, Told]:
-        """By pod what GPUs did, as DCGM's exporter said it."""
+        """The usage of GPUs by pod, from the DCGM exporter."""
         namespace, pod = self._labels(moment_of(minutes.stop), _reach(minutes))
         found: dict[int, dict[PodName, dict[str, float]]] = {}
         query = _all_figures(self._prometheus.of, namespace, pod)
@@ -67,7 +67,7 @@ class Exporters:
         }
 
     def requests(self, minutes: range, counting: Counting) -> Mapping[int, Requests]:
-        """Who held GPUs; a minute that kube-state-metrics does not know of is absent."""
+        """The pods that held GPUs; minutes without kube-state-metrics are absent."""
         chosen = f'resource=~"{counting.pattern}"'
         there = self._prometheus.of(_ALLOCATABLE, chosen)
         nodes = f"max by (node, resource) (last_over_time({there}{_SPAN}))"
@@ -88,7 +88,7 @@ class Exporters:
         return found
 
     def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:
-        """The driver's errors and the rows of memory that broke, as DCGM's exporter said it."""
+        """Driver errors (XID) and remapped memory rows, from the DCGM exporter."""
         found: dict[int, set[Fault]] = {}
         query = " or ".join(
             _faulty(kind, self._prometheus.of(each)) for kind, each in _FAULTS.items()
@@ -101,15 +101,15 @@ class Exporters:
         return found
 
     def check(self, now: datetime) -> str:
-        """How many GPUs of pods are known now, and what is not."""
+        """The number of GPUs with current metrics, and what is missing."""
         query = f"count({_busy(self._prometheus.of, *self._labels(now), _LOOK_BACK)})"
         count = sum(value for _, value in self._prometheus.values(query, now))
         can_fill = self._prometheus.has(_REQUESTS, "pod", now, _LOOK_BACK_MINUTES)
-        gaps = "; minutes when the bot is away stay unknown: no kube-state-metrics"
-        return f"Prometheus knows {count:.0f} that pods use{'' if can_fill else gaps}"
+        gaps = "; minutes while the bot is down stay unknown: no kube-state-metrics"
+        return f"Prometheus reports {count:.0f} used by pods{'' if can_fill else gaps}"
 
     def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:
-        """What says that series of other clusters count as this one's; empty where nothing does.
+        """Evidence that series of other clusters count as this one's; empty if there is none.
 
         `nodes` are those of the cluster.
         """
@@ -125,13 +125,14 @@ class Exporters:
         strangers = sorted(names - set(nodes))
         if strangers:
             more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
-            return f"it has GPUs of node {strangers[0]}{more}, which this cluster does not have"
-        # Each by itself: a label that one exporter's series have and the other's do not is usual.
+            named = f"node {strangers[0]}{more}"
+            return f"it has GPU metrics for {named}, which this cluster does not have"
+        # Each by itself: the exporters' series often have different labels.
         told = next((each for each in map(_clusters, whole) if each), "")
-        return f"its series are of several clusters: {told}" if told else ""
+        return f"its series come from several clusters: {told}" if told else ""
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         self._prometheus.close()
 
     def _labels(self, at: datetime, minutes: int = _LOOK_BACK_MINUTES) -> tuple[str, str]:
@@ -139,7 +140,7 @@ class Exporters:
         return self._names
 
     def _look_for_labels(self, at: datetime, minutes: int) -> tuple[str, str]:
-        """The labels that name namespace and pod; by one query, as there is more at any moment."""
+        """The labels that name namespace and pod, found by one query."""
         query = " or ".join(_labelled(self._prometheus.of, pod, minutes) for _, pod in _LABELS)
         found = {labels.get("figure") for labels, _ in self._prometheus.values(query, at)}
         for namespace, pod in _LABELS:
@@ -147,13 +148,13 @@ class Exporters:
                 return namespace, pod
         self._refuse_slips(at, minutes)
         raise NoGpusError(
-            f"{self._prometheus.name} knows nothing of GPUs that pods use.",
-            "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
+            f"{self._prometheus.name} has no metrics for GPUs used by pods.",
+            "It needs the DCGM exporter with DCGM_EXPORTER_KUBERNETES=true and"
             f" {_ACTIVE} or {_UTILIZATION}.",
         )
 
     def _refuse_slips(self, at: datetime, minutes: int) -> None:
-        """Says so where there are GPUs, and none has the labels of this cluster."""
+        """NoGpusError if there are GPU metrics, but none with the labels of this cluster."""
         mine = self._prometheus.matchers
         if not mine:
             return
@@ -163,13 +164,14 @@ class Exporters:
         if others and _spelled(mine) not in others:
             more = f" and {len(others) - _FEW} more" if len(others) > _FEW else ""
             raise NoGpusError(
-                f"{self._prometheus.name} knows nothing of GPUs of {_spelled(mine)}.",
-                f"Look at prometheus.matchers. It knows GPUs of {'; '.join(others[:_FEW])}{more}.",
+                f"{self._prometheus.name} has no GPU metrics for {_spelled(mine)}.",
+                "Check prometheus.matchers. It has GPU metrics for"
+                f" {'; '.join(others[:_FEW])}{more}.",
             )
 
 
 def _clusters(found: Collection[Mapping[str, str]]) -> str:
-    """The label that names several clusters in these series, with some of them."""
+    """The label with several clusters in these series, and some of its values."""
     for name in sorted({name for labels in found for name in labels if "cluster" in name}):
         values = sorted({labels.get(name) or "missing" for labels in found})
         if len(values) > 1:
@@ -197,7 +199,7 @@ def _amount(labels: Mapping[str, str], value: float, counting: Counting) -> int:
 
 
 def _all_figures(of: _Select, namespace: str, pod: str) -> str:
-    """All figures of all pods by one query, told apart by a label."""
+    """One query for all figures of all pods; a label distinguishes the figures."""
     busy = _busy(of, namespace, pod, _SPAN)
     one_gpu = _one_gpu(namespace, pod)
     used, free = (f"avg_over_time({of(each, present(pod))}{_SPAN})" for each in (_USED, _FREE))
@@ -215,7 +217,7 @@ def _all_figures(of: _Select, namespace: str, pod: str) -> str:
 
 
 def _reach(minutes: range) -> int:
-    """How many minutes before their end a look at these minutes goes back."""
+    """The look-back of a query for these minutes, in minutes before their end."""
     return max(len(minutes) + _EDGE_MINUTES, _LOOK_BACK_MINUTES)
 
 
@@ -225,7 +227,7 @@ def _labelled(of: _Select, pod: str, minutes: int) -> str:
 
 
 def _faulty(kind: FaultKind, metric: str) -> str:
-    """The highest value of each GPU; newer exporters spell the node's label small."""
+    """The highest value of each GPU; newer exporters have the node's label in lower case."""
     one = f"max by (Hostname, hostname, gpu) (max_over_time({metric}{_SPAN}))"
     return f'label_replace({one}, "figure", "{kind}", "", "")'
 
@@ -244,7 +246,7 @@ def _one_gpu(namespace: str, pod: str) -> str:
 
 
 def _all_requests(of: _Select, prefix: str, chosen: str) -> str:
-    """What pods that have a node and have not ended request, whatever they do there."""
+    """The requests of pods that are assigned to a node and have not ended."""
     pod = f"{prefix}namespace, {prefix}pod"
     each = f"{pod}, uid, node, resource"
     asked = f"last_over_time({of(_REQUESTS, chosen, present('node'))}{_SPAN})"

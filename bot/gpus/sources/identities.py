@@ -1,4 +1,4 @@
-"""Who the bot is at clouds that know what GPUs do."""
+"""The bot's identities at clouds with GPU metrics."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,14 +14,14 @@ _CONNECT_SECONDS, _READ_SECONDS = 3, 5
 
 
 class Identities:
-    """Found out once, on first use: what clouds tell of it is good for a while."""
+    """Cloud identities, looked up once on first use and cached by the libraries."""
 
     def __init__(self) -> None:
         self._entra: Callable[[str], str] | None = None
         self._amazon: Session | None = None
 
     def entra_token(self, scope: str) -> str:
-        """A token for that scope; MetricsError where there is none."""
+        """A token for that scope; MetricsError if there is none."""
         # Importing it takes half a second: only who asks Azure pays.
         from bot.identities import entra_tokens  # noqa: PLC0415 - see above
 
@@ -33,14 +33,14 @@ class Identities:
             raise MetricsError(error.message, error.hint) from error
 
     def amazon(self) -> "Session":
-        """What makes clients for AWS, and knows who the bot is there."""
+        """The AWS session, which creates clients with the bot's AWS identity."""
         # Importing it takes a third of a second: only who asks AWS pays.
         import botocore.session  # noqa: PLC0415 - see above
         from botocore.config import Config  # noqa: PLC0415 - as above
 
         if self._amazon is None:
             self._amazon = botocore.session.Session()
-            # For those that it asks who it is.
+            # For the clients that look up its identity.
             config = Config(
                 connect_timeout=_CONNECT_SECONDS,
                 read_timeout=_READ_SECONDS,
@@ -58,21 +58,21 @@ class Identities:
             found = amazon_keys(folder, setting)
             key, secret = found["aws_access_key_id"], found["aws_secret_access_key"]
             return Credentials(key, secret, found.get("aws_session_token"))
-        hint = f"A platform admin gives its service account a role, or sets {setting}."
+        hint = f"A platform admin can give its service account a role or set {setting}."
         try:
             own = self.amazon().get_credentials()
             keys = own.get_frozen_credentials() if own is not None else None
         except BotoCoreError as error:
-            words = f"AWS does not say who the bot is ({type(error).__name__})."
+            words = f"AWS did not return the bot's identity ({type(error).__name__})."
             raise MetricsError(words, hint) from error
         if keys is None or keys.access_key is None or keys.secret_key is None:
-            words = "The bot has no keys for AWS, and no identity of its own there."
+            words = "The bot has no AWS keys and no AWS identity of its own."
             raise MetricsError(words, hint)
         return Credentials(keys.access_key, keys.secret_key, keys.token)
 
 
 def amazon_keys(folder: str | None, setting: str) -> dict[str, str]:
-    """What boto3 calls the keys in a folder; nothing without one. MetricsError."""
+    """The keys in a folder as boto3 arguments; empty without a folder. MetricsError."""
     try:
         return read_keys(folder, "AWS", setting)
     except StorageError as error:

@@ -1,4 +1,4 @@
-"""How a Prometheus is told who asks: by a token, a password, or the bot's identity at a cloud."""
+"""Authentication at a Prometheus: by token, password, or the bot's cloud identity."""
 
 import re
 from base64 import b64encode
@@ -10,20 +10,20 @@ from bot.config import BasicLogin, PrometheusSettings, SigV4
 from bot.errors import MetricsError
 from bot.gpus.sources.identities import Identities
 
-# It is given the address and the body of a request, and gives the headers that say who asks.
+# Returns the headers that authenticate a request, from its URL and body.
 Login = Callable[[str, bytes], Mapping[str, str]]
 
 CONTENT = {"Content-Type": "application/x-www-form-urlencoded"}
 _PLAIN_WORD = re.compile(rb"[!-~]+")
 _ONE_LINE = re.compile(r"[^\r\n\0]+")
-# Clouds of governments have other endings.
+# Sovereign clouds have other endings.
 _AZURE = re.compile(r"prometheus\.monitor\.azure\.[a-z]+$")
 _AZURE_ITSELF = "prometheus.monitor.azure.com"
 _AMAZON = "aps"
 
 
 def login_of(name: str, settings: PrometheusSettings, identities: Identities) -> Login:
-    """Who asks, as the settings have it; what they name is read anew for each request."""
+    """The login from the settings; files are read again for each request."""
     token_file, basic, sigv4 = settings.token_file, settings.basic, settings.sigv4
     if token_file is not None:
         return lambda _url, _body: _bearer(_token(token_file, name))
@@ -41,21 +41,21 @@ def _bearer(token: str) -> dict[str, str]:
 
 
 def _token(file: str, name: str) -> str:
-    token = content_of(file, f"The token for {name}", "prometheus.token_file").strip()
+    token = content_of(file, f"{name}: the token", "prometheus.token_file").strip()
     if not _PLAIN_WORD.fullmatch(token):  # the library would quote it in its error
         raise MetricsError(
-            f"The token for {name} is not one word of plain characters.",
-            "Look at prometheus.token_file.",
+            f"{name}: the token must be one word of printable ASCII characters.",
+            "Check prometheus.token_file.",
         )
     return token.decode()
 
 
 def _basic(login: BasicLogin, name: str) -> dict[str, str]:
     setting = "prometheus.basic.password_file"
-    told = content_of(login.password_file, f"The password for {name}", setting)
+    told = content_of(login.password_file, f"{name}: the password", setting)
     password = told.decode(errors="replace").rstrip("\r\n")
     if not _ONE_LINE.fullmatch(password):
-        raise MetricsError(f"The password for {name} is not one line.", f"Look at {setting}.")
+        raise MetricsError(f"{name}: the password must be a single line.", f"Check {setting}.")
     encoded = b64encode(f"{login.username}:{password}".encode()).decode()
     return {"Authorization": f"Basic {encoded}"}
 
@@ -66,7 +66,7 @@ def _scope(url: str) -> str:
 
 
 def _signed(login: SigV4, identities: Identities, url: str, body: bytes) -> dict[str, str]:
-    # Importing it takes a while: only who asks AWS pays.
+    # Slow to import, so only for AWS.
     from botocore.auth import SigV4Auth  # noqa: PLC0415 - see above
     from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - as above
 
@@ -77,10 +77,10 @@ def _signed(login: SigV4, identities: Identities, url: str, body: bytes) -> dict
 
 
 def content_of(file: str, what: str, setting: str) -> bytes:
-    """What a file holds that a setting names; MetricsError where it cannot be read."""
+    """The content of a file named by a setting; MetricsError if it cannot be read."""
     try:
         return Path(file).read_bytes()
     except OSError as error:
         raise MetricsError(
-            f"{what} cannot be read: {error.strerror}.", f"Look at {setting}."
+            f"{what} cannot be read: {error.strerror}.", f"Check {setting}."
         ) from error

@@ -1,4 +1,4 @@
-"""The HTTP API of a Prometheus, or of what speaks like one; each request ends in seconds."""
+"""The HTTP API of a Prometheus or a compatible server; each request ends within seconds."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ from bot.gpus.sources.login import CONTENT, content_of, login_of
 from bot.masking import hide_secrets
 
 TIME_OUT_SECONDS = 10.0
-# It gives a query up before we do, so that it still says so.
+# The server times out before the client, so that it still reports the error.
 _QUERY_SECONDS = 8
 _LONGEST_QUOTE = 200
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
@@ -27,8 +27,8 @@ _LEAST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 30.0, 3_600.0
 _LOGINS = {
     "token_file": "prometheus.token_file",
     "basic": "prometheus.basic",
-    "entra": "the role of the bot's Azure identity; docs/gpus.md says which",
-    "sigv4": "the bot's rights at AWS; docs/gpus.md says which",
+    "entra": "the role of the bot's Azure identity (see docs/gpus.md)",
+    "sigv4": "the bot's AWS permissions (see docs/gpus.md)",
     "client_certificate": "prometheus.client_certificate",
 }
 
@@ -54,7 +54,7 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 
 class Prometheus:
-    """One Prometheus; `name` is what sentences call it. MetricsError where files are missing."""
+    """One Prometheus; `name` is its name in messages. MetricsError if files are missing."""
 
     def __init__(self, name: str, settings: PrometheusSettings, identities: Identities) -> None:
         self.name = name
@@ -64,13 +64,13 @@ class Prometheus:
 
     @property
     def matchers(self) -> Mapping[str, str]:
-        """The labels of this cluster's series."""
+        """The labels that select this cluster's series."""
         return self._settings.matchers
 
     def of(self, metric: str, *conditions: str) -> str:
-        """The selector of a metric's series of this cluster that meet the conditions.
+        """The selector of this cluster's series of a metric that meet the conditions.
 
-        Without a name of its own the metric is one of the conditions.
+        With an empty `metric`, a condition selects the metric.
         """
         mine = (f"{name}={_quoted(value)}" for name, value in self.matchers.items())
         return f"{metric}{{{','.join((*mine, *conditions))}}}"
@@ -98,7 +98,7 @@ class Prometheus:
                     yield series.metric, round(at / 60) - 1, value
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         self._pool.clear()
 
     def _ask(self, what: str, fields: Mapping[str, str]) -> _Data:
@@ -114,16 +114,16 @@ class Prometheus:
                 timeout=urllib3.Timeout(total=TIME_OUT_SECONDS),
                 redirect=False,
             )
-        except (HTTPError, OSError) as error:  # the latter where a file for TLS is none
+        except (HTTPError, OSError) as error:  # OSError for an unreadable TLS file
             raise MetricsError(
-                f"{self.name} does not answer: {type(error).__name__}.", self._unreached(error)
+                f"{self.name} does not respond: {type(error).__name__}.", self._unreached(error)
             ) from error
         return self._read(answer)
 
     def _unreached(self, error: Exception) -> str:
         if isinstance(error, OSError) or "SSL" in type(error).__name__:
-            return "Look at prometheus.ca_file and prometheus.client_certificate."
-        return "Look at prometheus.url, and whether the bot may reach it; it is asked again."
+            return "Check prometheus.ca_file and prometheus.client_certificate."
+        return "Check prometheus.url and whether the bot can reach it. Retrying."
 
     def _read(self, answer: urllib3.BaseHTTPResponse) -> _Data:
         status = answer.status
@@ -135,16 +135,16 @@ class Prometheus:
             return said.data
         if status in _REFUSED:
             ways = [words for key, words in _LOGINS.items() if getattr(self._settings, key)]
-            hint = f"Look at {' and '.join(ways)}." if ways else "Look at prometheus.token_file."
-            raise MetricsError(f"{self.name} refuses us: {status}.", hint)
+            hint = f"Check {' and '.join(ways)}." if ways else "Check prometheus.token_file."
+            raise MetricsError(f"{self.name} denied access: {status}.", hint)
         told = hide_secrets(" ".join((said.error or said.message).split()))[:_LONGEST_QUOTE]
-        told = f": {told}" if told else ", and not as a Prometheus does"
+        told = f": {told}" if told else ", not a Prometheus API response"
         is_busy = status in _BUSY
         raise MetricsError(
-            f"{self.name} answered {status}{told}.",
-            "It is asked again later."
+            f"{self.name} returned {status}{told}.",
+            "Retrying later."
             if is_busy
-            else "Look whether prometheus.url is the address of a Prometheus.",
+            else "Check that prometheus.url is the address of a Prometheus.",
             retry_after_seconds=wait_of(answer.headers) if is_busy else 0.0,
         )
 
@@ -160,7 +160,7 @@ def _quoted(value: str) -> str:
 
 
 def wait_of(headers: Mapping[str, str]) -> float:
-    """For how long a server that is asked too much wants to be let be."""
+    """How many seconds to wait before the next request to a rate-limiting server."""
     told = headers.get("Retry-After", "")
     asked = float(told) if told.isdecimal() else 0.0
     return min(max(asked, _LEAST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
@@ -173,14 +173,14 @@ class _Files(TypedDict, total=False):
 
 
 def _files(name: str, settings: PrometheusSettings) -> _Files:
-    """The files for TLS; the library would not say which of them it cannot read."""
+    """The files for TLS, checked here: the library does not say which it cannot read."""
     found, shown = _Files(), settings.client_certificate
     if settings.ca_file is not None:
         found["ca_certs"] = settings.ca_file
     if shown is not None:
         found["cert_file"] = shown.certificate_file
-        # Without a name for it the library asks for the passphrase of a key on the terminal.
+        # Without a key file, the library asks for a passphrase on the terminal.
         found["key_file"] = shown.key_file or shown.certificate_file
     for file in found.values():
-        content_of(str(file), f"{file} for {name}", "prometheus.ca_file and .client_certificate")
+        content_of(str(file), f"{name}: {file}", "prometheus.ca_file and .client_certificate")
     return found

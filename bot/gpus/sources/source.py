@@ -1,4 +1,4 @@
-"""What knows what GPUs did: the one way in which all of them are asked."""
+"""The interface of all sources of GPU metrics."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ from bot.errors import MetricsError
 from bot.gpus.nodes import Counting
 
 PodName = tuple[str, str]
-# Below this nothing ran: a driver that answers whoever measures is seen now and then.
+# A GPU below this is idle: measuring itself makes the driver slightly busy now and then.
 IDLE_BELOW = 0.01
 
 
 class NoGpusError(MetricsError):
-    """It answers, and knows nothing of GPUs."""
+    """The source responds, but has no GPU metrics."""
 
 
 class Figures(NamedTuple):
-    """What some GPUs did in a minute: those of a pod, or of a node.
+    """The usage of some GPUs in a minute: those of a pod, or of a node.
 
-    `gpus` is of how many it is known; `busy` how many of them would have been busy all the time,
-    `idle` on how many nothing ran. Memory is in MiB.
+    `gpus` is the number of measured GPUs, `busy` the sum of their busy shares, `idle` the number
+    of those on which nothing ran. Memory is in MiB.
     """
 
     gpus: float = 0
@@ -34,9 +34,9 @@ class Figures(NamedTuple):
 
 @dataclass
 class Told:
-    """What the GPUs of pods did in a minute, and those of nodes, by the node's name or instance.
+    """Figures of a minute by pod, and by node (name or instance id).
 
-    A source tells one or both; what it does not know is absent.
+    A source reports one or both; what it does not know is absent.
     """
 
     pods: dict[PodName, Figures] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Told:
 
 
 class Request(NamedTuple):
-    """A pod that held GPUs, and on which node; `amount` is in thousandths of one."""
+    """A pod that held GPUs, and its node; `amount` is in thousandths of a GPU."""
 
     uid: str
     namespace: str
@@ -55,14 +55,14 @@ class Request(NamedTuple):
 
 @dataclass
 class Requests:
-    """What was held in a minute, and what nodes had, in thousandths of a GPU."""
+    """GPUs requested by pods in a minute, and GPUs of nodes, in thousandths of a GPU."""
 
     pods: list[Request] = field(default_factory=list)
     nodes: dict[str, int] = field(default_factory=dict)
 
 
 class FaultKind(StrEnum):
-    """What is wrong with a GPU: an error of the driver, rows that broke, or could not be mended."""
+    """The kind of a GPU fault: a driver error, remapped memory rows, or a failed remap."""
 
     XID = "xid"
     REMAPPED = "remapped"
@@ -70,7 +70,7 @@ class FaultKind(StrEnum):
 
 
 class Fault(NamedTuple):
-    """Something wrong with a GPU of a node; `code` is the XID, or how many rows."""
+    """A fault of a GPU of a node; `code` is the XID, or the number of memory rows."""
 
     node: str
     gpu: str
@@ -79,10 +79,9 @@ class Fault(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How a source is asked: `late` minutes after a minute has ended, `together` at a time.
+    """When a source is queried: `late` minutes after a minute has ended, `together` at a time.
 
-    What it did not know then it is asked once more, after `again` minutes, `again_together` at a
-    time.
+    Incomplete minutes are queried once more after `again` minutes, `again_together` at a time.
     """
 
     late: int = 1
@@ -92,34 +91,34 @@ class Pace(NamedTuple):
 
 
 class Source(Protocol):
-    """One look at what knows what GPUs did; its requests end in seconds, or raise MetricsError.
+    """A source of GPU metrics; its requests end within seconds, or raise MetricsError.
 
-    Minutes are counted from 1970. One of which nothing is known is absent.
+    Minutes are counted from 1970. Minutes without figures are absent.
     """
 
     def figures(self, minutes: range) -> Mapping[int, Told]:
-        """What GPUs did; NoGpusError where it knows of none at all."""
+        """The usage of GPUs; NoGpusError if the source has no GPU metrics."""
         ...
 
     def requests(self, minutes: range, counting: Counting) -> Mapping[int, Requests]:
-        """Who held GPUs."""
+        """The pods that held GPUs, and the GPUs of nodes."""
         ...
 
     def faults(self, minutes: range) -> Mapping[int, Collection[Fault]]:
-        """What was wrong with GPUs themselves, as far as it knows of such."""
+        """The faults of GPUs, if the source reports them."""
         ...
 
     def check(self, now: datetime) -> str:
-        """What it knows now, in a few words for an admin; MetricsError says what is wrong."""
+        """A short summary of its current figures, for admins; MetricsError if it fails."""
         ...
 
     def mixture(self, nodes: Collection[str], resource: str, now: datetime) -> str:
-        """What says that it counts other clusters' GPUs as this one's; empty where nothing does.
+        """Evidence that it counts GPUs of other clusters as this one's; empty if there is none.
 
-        `nodes` are those of the cluster, `resource` a pattern for what metrics call GPUs.
+        `nodes` are those of the cluster, `resource` a pattern for GPU resources in metrics.
         """
         ...
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         ...

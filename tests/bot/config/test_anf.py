@@ -37,12 +37,12 @@ def test_without_it_nothing_is_asked(tmp_path: Path) -> None:
             "  endpoint: http://management.azure.com\n",
             (
                 'anf.endpoint is "http://management.azure.com"; it must be the address of Resource'
-                " Manager like https://management.azure.com."
+                " Manager, like https://management.azure.com."
             ),
         ),
         (
             "  endpoint: http://127.0.0.1:9000\n",
-            "Resource Manager without TLS is for the playground only; take https://.",
+            "Resource Manager without TLS is for the playground only; use https://.",
         ),
         (
             "  price_per_gib_month: {Gold: 1}\n",
@@ -59,8 +59,8 @@ def test_wrong_values_are_named_with_right_ones(tmp_path: Path, line: str, messa
 
 def test_a_subscription_has_an_id(tmp_path: Path) -> None:
     assert refusal(tmp_path, GOOD + "anf: {subscription: mine}\n") == (
-        'quartermaster.yaml line 9: anf.subscription is "mine"; it must be the id of a'
-        " subscription like 01234567-89ab-cdef-0123-456789abcdef."
+        'quartermaster.yaml line 9: anf.subscription is "mine"; it must be a'
+        " subscription id like 01234567-89ab-cdef-0123-456789abcdef."
     )
 
 

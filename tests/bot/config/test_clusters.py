@@ -18,8 +18,8 @@ def test_a_prometheus_needs_only_an_address(tmp_path: Path) -> None:
 def test_a_password_in_its_address_is_refused(tmp_path: Path) -> None:
     lines = GOOD.count("\n") + 3
     assert refusal(tmp_path, GOOD + PROMETHEUS.replace("http://", "http://me:word@")) == (
-        f"quartermaster.yaml line {lines}: this address has a password;"
-        " name a file with it in basic.password_file, or with a token in token_file."
+        f"quartermaster.yaml line {lines}: this address contains a password;"
+        " put it into a file and set basic.password_file, or set token_file to a file with a token."
     )
 
 
@@ -28,19 +28,19 @@ def test_a_password_in_its_address_is_refused(tmp_path: Path) -> None:
     [
         (
             "token_file: /t, basic: {username: bot, password_file: /p}",
-            "token_file and basic both say who asks; keep one of them.",
+            "token_file and basic are different ways to authenticate; keep one of them.",
         ),
         (
             "client_certificate: {certificate_file: /c}",
-            "client_certificate is shown in TLS alone; url must begin with https://.",
+            "client_certificate is only used with TLS; url must begin with https://.",
         ),
         (
             "entra: true",
-            "entra must not go over the network in the open; url must begin with https://.",
+            "entra must not be sent unencrypted; url must begin with https://.",
         ),
         (
             "sigv4: {region: eu-central-1}",
-            "sigv4 must not go over the network in the open; url must begin with https://.",
+            "sigv4 must not be sent unencrypted; url must begin with https://.",
         ),
     ],
 )
@@ -73,8 +73,8 @@ def test_matchers_are_labels_with_their_values(
     assert cluster.prometheus.matchers == found
 
 
-LABEL = "it must be the name of a label in Prometheus, like cluster."
-VALUE = "it must be the value of a label, like prod, in one line."
+LABEL = "it must be a Prometheus label name like cluster."
+VALUE = "it must be a label value on one line, like prod."
 TEXT = "it must be a valid string."
 
 
@@ -111,6 +111,6 @@ def test_matchers_that_cannot_be_are_refused(tmp_path: Path, written: str, words
 )
 def test_matchers_within_a_cluster_are_refused(tmp_path: Path, label: str) -> None:
     assert refusal(tmp_path, with_matchers(f"{{{label}: x}}")) == (
-        f"quartermaster.yaml line {GOOD.count(chr(10)) + 3}: {label} tells things of one cluster"
-        " apart; name a label like cluster."
+        f"quartermaster.yaml line {GOOD.count(chr(10)) + 3}: {label} differs within one"
+        " cluster; use a label like cluster."
     )

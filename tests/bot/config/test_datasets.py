@@ -72,14 +72,14 @@ def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
         (
             "  namespace: datasets",
             "  namespace: datasets\n  cluster: lab",
-            "quartermaster.yaml line 15: lab is not in clusters; it may be: default.",
+            "quartermaster.yaml line 15: lab is not in clusters; choose one of: default.",
         ),
         (
             "namespace: datasets",
             "namespace: team-a",
             (
                 "quartermaster.yaml line 14: team-a is the namespace of team-a, whose runs could"
-                " read the keys of stores; take one for nothing else."
+                " read the keys of stores; use a namespace for nothing else."
             ),
         ),
         (
@@ -87,15 +87,15 @@ def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
             "state: qm-state",
             (
                 'quartermaster.yaml line 16: datasets.state is "qm-state"; it must be a bucket,'
-                " with a folder in it where that is wanted, like s3://quartermaster-state/datasets."
+                " optionally with a folder in it, like s3://quartermaster-state/datasets."
             ),
         ),
         (
             "secret: lake-keys",
             "endpoint: https://me:secret@grid.example.com",
             (
-                "quartermaster.yaml line 11: this address has a password;"
-                " keys of stores belong into a Secret."
+                "quartermaster.yaml line 11: this address contains a password;"
+                " put the keys of stores into a Secret."
             ),
         ),
         (
@@ -117,13 +117,13 @@ def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
         (
             "  state_store: lake\n",
             "  state_store: lake\n  default_class: slow\n  classes: {fast: {}}\n",
-            "quartermaster.yaml line 18: slow is no class of it; it may be: fast.",
+            "quartermaster.yaml line 18: slow is not in datasets.classes; choose one of: fast.",
         ),
         (
             "  state_store: lake\n",
             f"  state_store: lake\n  classes: {{lustre: {{fsx: {FOLDER}}}}}\n",
             (
-                "quartermaster.yaml line 18: datasets.fsx is missing; say where FSx is: fsx:"
+                "quartermaster.yaml line 18: datasets.fsx is missing; set the region: fsx:"
                 " {region: eu-central-1}"
             ),
         ),
@@ -134,8 +134,8 @@ def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
                 f"  classes: {{lustre: {{least_size: 1Ti, fsx: {FOLDER}}}}}\n"
             ),
             (
-                "quartermaster.yaml line 19: least_size is for classes that make a volume for each"
-                " cache; leave it out with fsx."
+                "quartermaster.yaml line 19: least_size is for classes that create a volume for"
+                " each cache; remove it with fsx."
             ),
         ),
         (

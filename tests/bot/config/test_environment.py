@@ -17,14 +17,14 @@ from tests.bot.config.files import GOOD, load, refusal
             "slack: {api_url: xoxb-1234}",
             (
                 "quartermaster.yaml line 9: this is a Slack token;"
-                " tokens come from the environment or a secrets folder."
+                " set tokens in the environment or a secrets folder."
             ),
         ),
         (
             "database: {url: 'postgresql://bot:hunter2@db/q'}",
             (
-                "quartermaster.yaml line 9: this URL has a password;"
-                " put it into QUARTERMASTER_DATABASE_URL instead."
+                "quartermaster.yaml line 9: this URL contains a password;"
+                " set it in QUARTERMASTER_DATABASE_URL instead."
             ),
         ),
     ],
@@ -61,8 +61,8 @@ def test_secrets_come_from_the_environment_first(
 @pytest.mark.parametrize(
     ("transport", "message"),
     [
-        ("socket", "SLACK_BOT_TOKEN and SLACK_APP_TOKEN missing."),
-        ("http", "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET missing."),
+        ("socket", "Not set: SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
+        ("http", "Not set: SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET."),
     ],
 )
 def test_missing_secrets_are_named_by_variable(transport: str, message: str) -> None:
@@ -77,7 +77,7 @@ def test_swapped_tokens_are_told_without_showing_them(monkeypatch: pytest.Monkey
     with pytest.raises(ConfigurationError) as caught:
         read_secrets("socket")
     assert caught.value.message == (
-        "SLACK_BOT_TOKEN holds another kind of token: a bot token starts with xoxb-."
+        "SLACK_BOT_TOKEN holds the wrong kind of token: a bot token starts with xoxb-."
     )
 
 
@@ -85,4 +85,4 @@ def test_a_missing_secrets_folder_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("QUARTERMASTER_SECRETS_DIR", "/nowhere")
     with pytest.raises(ConfigurationError) as caught:
         read_secrets("socket")
-    assert caught.value.message == ("QUARTERMASTER_SECRETS_DIR names /nowhere, which is no folder.")
+    assert caught.value.message == "QUARTERMASTER_SECRETS_DIR is /nowhere, which is not a folder."

@@ -18,8 +18,8 @@ class Committee(Circle):
 
 def test_fields_are_explained_by_their_docstrings() -> None:
     assert explanations(Committee) == {
-        "people": "People by their Slack user id.",
-        "groups": "Slack user groups whose members all count; read again in the background.",
+        "people": "Slack user ids of people.",
+        "groups": "Slack user groups; all their members count. Refreshed in the background.",
         "quorum": "How many of them\nmust agree.",
         "channel": "Where they meet.",
     }

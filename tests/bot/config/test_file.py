@@ -33,20 +33,20 @@ def test_a_short_file_gets_every_default(tmp_path: Path) -> None:
         (
             f"{GOOD}workspace: T0OTHER\n",
             (
-                "quartermaster.yaml line 9: workspace stands here a second time (first on line 1);"
+                "quartermaster.yaml line 9: workspace is set a second time (first on line 1);"
                 " keep one of them."
             ),
         ),
         (
             "workspace: [T0QM\n",
             (
-                "quartermaster.yaml line 2: this cannot be read: expected ',' or ']', but got"
+                "quartermaster.yaml line 2: invalid YAML: expected ',' or ']', but got"
                 " '<stream end>'."
             ),
         ),
         (
             "teams: &teams {again: *teams}\n",
-            "quartermaster.yaml line 1: this cannot be read: this alias is inside what it repeats.",
+            "quartermaster.yaml line 1: invalid YAML: this alias is inside the value it refers to.",
         ),
         ("- T0QM\n", "quartermaster.yaml: the file must be a mapping of keys to values."),
     ],
@@ -61,7 +61,7 @@ def test_a_missing_file_says_where_to_start(tmp_path: Path) -> None:
         ConfigurationFile(path).load()
     assert caught.value.message == f"{path} cannot be read: No such file or directory."
     assert caught.value.hint == (
-        "Start from quartermaster.example.yaml, and name yours with --config."
+        "Start from quartermaster.example.yaml, and pass your file with --config."
     )
 
 

@@ -23,7 +23,7 @@ from tests.bot.config.files import GOOD, refusal
         (
             "workspace: T0QM",
             "workspace: T0QM\nhttp: {port: 8080}",
-            "quartermaster.yaml line 2: http has no key port; it may be: listen, ops_listen.",
+            "quartermaster.yaml line 2: http has no key port; choose one of: listen, ops_listen.",
         ),
         (
             "    namespace: team-a\n",
@@ -51,7 +51,8 @@ from tests.bot.config.files import GOOD, refusal
             "  Team A:",
             (
                 'quartermaster.yaml line 3: teams.Team A is named "Team A";'
-                " it must be a name of small letters, digits and dashes, at most 63 characters."
+                " it must be a name of lower-case letters, digits and hyphens, at most 63"
+                " characters."
             ),
         ),
         (
@@ -70,7 +71,7 @@ from tests.bot.config.files import GOOD, refusal
             "workspace: T0QM\nclusters: {default: {fractions: {sizes: {1.5: a/b}}}}",
             (
                 'quartermaster.yaml line 2: clusters.default.fractions.sizes.1.5 is named "1.5";'
-                " it must be a part of a GPU like 0.5."
+                " it must be a fraction of a GPU like 0.5."
             ),
         ),
         (
@@ -78,8 +79,8 @@ from tests.bot.config.files import GOOD, refusal
             "workspace: T0QM\nclusters: {default: {ingress: {host: 'https://ml.example.com'}}}",
             (
                 "quartermaster.yaml line 2: clusters.default.ingress.host is"
-                ' "https://ml.example.com"; it must be the name of a host like ml.example.com,'
-                " or *.ml.example.com for one of each session."
+                ' "https://ml.example.com"; it must be a host name like ml.example.com, or'
+                " *.ml.example.com for one host per session."
             ),
         ),
         (
@@ -173,22 +174,22 @@ def test_a_wrong_line_says_what_is_right(tmp_path: Path, old: str, new: str, mes
             "    queue: team-a\n    clusters: [default, lab]",
             (
                 "quartermaster.yaml line 7: teams.team-a is on cluster lab,"
-                " which is not in clusters; it may be: default."
+                " which is not in clusters; choose one of: default."
             ),
         ),
         (
             "    local_queue: team-a",
             "    queue: team-a\n    cluster: default\n    clusters: [default]",
             (
-                "quartermaster.yaml line 7: teams.team-a has cluster and clusters;"
-                " name them all in clusters."
+                "quartermaster.yaml line 7: teams.team-a has both cluster and clusters;"
+                " list all of them in clusters."
             ),
         ),
         (
             "admins:",
             "  b:\n    channels: [C0B, C0TEAMA]\n    namespace: b\n    local_queue: b\nadmins:",
             (
-                "quartermaster.yaml line 8: C0TEAMA belongs to team-a already;"
+                "quartermaster.yaml line 8: C0TEAMA already belongs to team-a;"
                 " a channel belongs to one team."
             ),
         ),
@@ -199,8 +200,8 @@ def test_a_wrong_line_says_what_is_right(tmp_path: Path, old: str, new: str, mes
                 "    approvers: {people: [U0BOB, U0BOB]}"
             ),
             (
-                "quartermaster.yaml line 4: 2 must approve, but approvers names 1;"
-                " name more people, or a user group."
+                "quartermaster.yaml line 4: 2 must approve, but approvers lists 1;"
+                " add more people or a user group."
             ),
         ),
         (
@@ -215,7 +216,7 @@ def test_a_wrong_line_says_what_is_right(tmp_path: Path, old: str, new: str, mes
             "admins:\n  people: [U0CAROL]\n",
             "",
             (
-                "quartermaster.yaml: there is no admin; name at least one,"
+                "quartermaster.yaml: there is no admin; add at least one,"
                 " like admins: {people: [U012ABCDEF]}."
             ),
         ),

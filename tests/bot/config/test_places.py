@@ -70,7 +70,7 @@ def test_places_are_kept_with_a_slash(tmp_path: Path) -> None:
             "    places: {team-a: [s3://lake/]}",
             "    teams: [team-a, team-b]",
             (
-                f"{TOP} 12: stores.lake.teams is not enough any more: say which places each team"
+                f"{TOP} 12: stores.lake.teams is no longer supported: list the places each team"
                 " may use, as places: {team-a: [s3://BUCKET/FOLDER/], team-b: [s3://BUCKET/FOLDER/]}."
             ),
         ),
@@ -78,7 +78,7 @@ def test_places_are_kept_with_a_slash(tmp_path: Path) -> None:
             "[s3://lake/]",
             "[s3://lake/x/../]",
             (
-                f'{TOP} 12: stores.lake.places.team-a[0] is "s3://lake/x/../"; it must be a bucket,'
+                f'{TOP} 12: stores.lake.places.team-a[0] is "s3://lake/x/../"; it must be a bucket'
                 " and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`."
             ),
         ),
@@ -87,15 +87,15 @@ def test_places_are_kept_with_a_slash(tmp_path: Path) -> None:
             "[s3://qm-state/datasets/manifests]",
             (
                 f"{TOP} 12: s3://qm-state/datasets/manifests/ is in datasets.state"
-                " (s3://qm-state/datasets/), which is for the bot alone; name another place."
+                " (s3://qm-state/datasets/), which is for the bot alone; use another place."
             ),
         ),
         (
             "state: s3://qm-state/datasets",
             "state: s3://qm-state/../lake",
             (
-                f'{TOP} 16: datasets.state is "s3://qm-state/../lake"; it must be a bucket, with a'
-                " folder in it where that is wanted, like s3://quartermaster-state/datasets."
+                f'{TOP} 16: datasets.state is "s3://qm-state/../lake"; it must be a bucket,'
+                " optionally with a folder in it, like s3://quartermaster-state/datasets."
             ),
         ),
     ],

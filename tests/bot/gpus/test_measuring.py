@@ -28,7 +28,7 @@ def test_a_busy_source_is_let_be(sampled: Sampled, tmp_path: Path) -> None:
         sampled.run()
         assert len(gate.asked) == asked + 1
         now = sampled.do(lambda session: latest(session, "default"))
-        assert now.trouble == "The Prometheus of default answered 429: Too many requests."
+        assert now.trouble == "The Prometheus of default returned 429: Too many requests."
         sampled.sample(4)
     assert share(sampled, 5).efficiency == 1
     assert sampled.do(lambda session: latest(session, "default")).trouble == ""

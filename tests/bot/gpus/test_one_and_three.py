@@ -81,11 +81,11 @@ def test_one_gpu_and_three_stand_side_by_side(sampled: Sampled, tmp_path: Path) 
         assert (amounts.known, amounts.idle) == (1, 0)
     assert as_text(report_card(found, "")).splitlines() == [
         "GPUs of team-a, 2026-11-21 to 2026-11-21",
-        "Samples of default cover 6.7 % of the time; nothing is said of the rest.",
-        "  Run           GPU-hours  Busy         At 0 %  Known  Borrowed  Runs  Wait",
-        "  team-a/three  0.95       0.81 (85 %)  0.00    100 %  -         1     0s",
-        "  team-a/one    0.82       0.78 (95 %)  0.00    100 %  -         1     0s",
-        "  total         1.77       1.58 (90 %)  0.00    100 %  0.00      2     0s",
+        "Samples of default cover 6.7 % of the time; the figures exclude the rest.",
+        "  Run           GPU-hours  Busy         At 0 %  Measured  Borrowed  Runs  Wait",
+        "  team-a/three  0.95       0.81 (85 %)  0.00    100 %     -         1     0s",
+        "  team-a/one    0.82       0.78 (95 %)  0.00    100 %     -         1     0s",
+        "  total         1.77       1.58 (90 %)  0.00    100 %     0.00      2     0s",
     ]
     # The last line of each is its chart.
     assert {name: life(sampled, run_id)[:-1] for name, run_id in runs.items()} == {
@@ -93,9 +93,9 @@ def test_one_gpu_and_three_stand_side_by_side(sampled: Sampled, tmp_path: Path) 
             f"GPUs of {name} · stopped",
             f"  GPU-hours  {hours}",
             f"  Busy       {busy}",
-            "  Known      of 100 % of that",
+            "  Measured   100 % of the GPU-hours",
             "  At 0 %     0.00 GPU-hours",
-            "  Memory     38 % on average, 38 % when it was fullest",
+            "  Memory     38 % on average, 38 % at its peak",
         ]
         for name, hours, busy in (("one", "0.82", "95 %"), ("three", "0.95", "85 %"))
     }

@@ -60,7 +60,7 @@ def ask_all(url: str) -> None:
     """Everything that the bot asks of a Prometheus."""
     minutes = range(minute_of(START), minute_of(START + HOUR))
     with closing(opened(url)) as source:
-        assert source.check(START + HOUR) == "Prometheus knows 6 that pods use"
+        assert source.check(START + HOUR) == "Prometheus reports 6 used by pods"
         assert source.figures(minutes)
         faults = source.faults(minutes)
         assert (min(faults), faults[min(faults)]) == (minutes.start + 52, {FELL_OFF})

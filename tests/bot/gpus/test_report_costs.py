@@ -52,8 +52,8 @@ def test_known_costs_stay_beside_unknown_prices(database: Database) -> None:
         "total": "at least 180.00; 0.20 GPU-hours of unknown price",
     }
     assert (
-        "No price is known of 0.20 GPU-hours: their GPU type has none in"
-        " `training.prices.per_gpu_hour`, or nothing tells the type." in told
+        "No price is known for 0.20 GPU-hours: their GPU type has none in"
+        " `training.prices.per_gpu_hour`, or the type is unknown." in told
     )
 
 

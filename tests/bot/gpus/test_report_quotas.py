@@ -26,13 +26,13 @@ ENDED = BEGUN + timedelta(days=1)
             23,
             "at least 23.00",
             "23.000",
-            "Quotas are known for 95.8 % of that time; what was borrowed in the rest is not told.",
+            "Quotas are known for 95.8 % of that time; borrowing excludes the rest.",
         ),
         (
             1,
             "unknown",
             "",
-            "Quotas are known for 4.2 % of that time, too little to say what was borrowed.",
+            "Quotas are known for 4.2 % of that time, too little to report borrowing.",
         ),
     ],
 )

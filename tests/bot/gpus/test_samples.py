@@ -124,7 +124,7 @@ def test_figures_come_later_when_nobody_answered(sampled: Sampled, tmp_path: Pat
     sampled.measured_at("http://127.0.0.1:9")
     sampled.sample(10)
     now = sampled.do(lambda session: latest(session, "default"))
-    assert now.trouble == "The Prometheus of default does not answer: NewConnectionError."
+    assert now.trouble == "The Prometheus of default does not respond: NewConnectionError."
     assert now.measured_at is None
     assert share(sampled, 5).efficiency is None
     with sampled.measured(tmp_path, scraped):

@@ -87,36 +87,36 @@ def test_whole_day_of_two_teams(told: Telling) -> None:
     assert as_text(_without_charts(card)).splitlines() == [
         "GPUs, Friday 20 November 2026",
         (
-            "Allocated 75 % of 8 GPUs (+50 points against the day before, +50 points against the"
-            " 7-day mean)"
+            "Allocated 75 % of 8 GPUs (+50 points from the day before, +50 points from the 7-day"
+            " mean)"
         ),
         (
-            "Busy 50 % of what was allocated (as much against the day before, as much against the"
+            "Busy 50 % of the allocated GPUs (unchanged from the day before, unchanged from the"
             " 7-day mean)"
         ),
-        "Idle at least 24 GPU-hours in all",
+        "Idle at least 24 GPU-hours in total",
         "• notebook of team-a, Erin: 24 of its 24 GPU-hours",
         (
-            "Queue 5 runs waited 9m in the median, 90 % of them at most 1h. 1 waits now, sweep of"
-            " team-b longest, for 11h: team-a took its own GPUs back."
+            "Queue 5 runs waited: median 9m, 90th percentile 1h. 1 run is waiting now. The longest"
+            " wait is 11h, for sweep of team-b: team-a took its own GPUs back."
         ),
         "Preempted 2: 2 x team-b",
         "Failed 3: 2 x It ran out of memory; 1 x Its image is not there",
         "Overrides Quota override for team-a: +2 h100 (paper), until 2026-11-21 02:00 UTC",
         "• Quota override for team-a: +2 h100 (paper), ended 2026-11-20 03:00 UTC",
         "ANF levels raised",
-        "• team-a/scratch from Standard to Premium, Erin, being put back",
+        "• team-a/scratch from Standard to Premium, Erin, being reverted",
         (
             "• team-a/lane-data from Standard to Premium, Erin, until 2026-11-21 12:00 UTC, 143.36"
             " more a month"
         ),
-        "• team-a/results from Standard to Premium, Erin, for good",
+        "• team-a/results from Standard to Premium, Erin, permanent",
         "• team-a/done from Standard to Premium, Erin, ended 2026-11-20 03:00 UTC",
         "  Team    Quota  Used  Borrowed  Busy         Efficiency  Cost (USD)",
         "  team-a  96     72    0         36           50 %        180.00",
         "  team-b  48     72    24        at least 18  50 %        180.00",
-        "What allocated GPUs did is known of 75 % of their time.",
-        "GPU-hours; the day of UTC.",
+        "GPU activity is known for 75 % of the allocated time.",
+        "Figures are in GPU-hours; the day is in UTC.",
     ]
 
 
@@ -129,18 +129,18 @@ def test_days_of_one_team_and_their_holes(told: Telling) -> None:
         session.add(state)
 
     told.database.transaction(half_a_day)
-    card = told.card(team="team-a", channel="C0TEAMA", note="This comes 20m late.")
+    card = told.card(team="team-a", channel="C0TEAMA", note="This digest is 20m late.")
     assert as_text(_without_charts(card)).splitlines() == [
         "GPUs, Friday 20 November 2026",
-        "This comes 20m late.",
+        "This digest is 20m late.",
         "Allocated 25 % of 8 GPUs",
-        "Busy unknown: nobody knows what the allocated GPUs did",
+        "Busy unknown: the allocated GPUs were not measured",
         "  Team    Quota  Used  Borrowed  Busy  Efficiency  Cost (USD)",
         "  team-a  48     24    0         ?     ?           60.00",
-        "Of default there are samples of 50 % of the time; the rest is in no figure.",
-        "What allocated GPUs did is known of 0 % of their time.",
+        "Samples of default cover 50 % of the time; the figures exclude the rest.",
+        "GPU activity is known for 0 % of the allocated time.",
         "The Prometheus of default did not answer.",
-        "GPU-hours; the day of UTC.",
+        "Figures are in GPU-hours; the day is in UTC.",
     ]
     assert [chart.title for chart in card.charts] == [
         "GPU-hours by team and day",
@@ -152,9 +152,9 @@ def test_nothing_known_is_said_to_be(told: Telling) -> None:
     told.database.transaction(lambda _session: None)
     assert as_text(told.card(sections=["teams", "idle"])).splitlines() == [
         "GPUs, Friday 20 November 2026",
-        "Nobody knows what was allocated: there are no samples of this time.",
-        "Of default there are samples of 0 % of the time; the rest is in no figure.",
-        "GPU-hours; the day of UTC.",
+        "Allocation is unknown: there are no samples for this time.",
+        "Samples of default cover 0 % of the time; the figures exclude the rest.",
+        "Figures are in GPU-hours; the day is in UTC.",
     ]
 
 
@@ -207,10 +207,10 @@ def test_what_idles_has_the_buttons_of_its_list(told: Telling) -> None:
 
 
 def test_skipped_digest_says_only_that(told: Telling) -> None:
-    card = told.card(is_skipped=True, note="Nobody was there to post it.")
+    card = told.card(is_skipped=True, note="No bot was available to post it.")
     assert as_text(card).splitlines() == [
-        "GPUs, Friday 20 November 2026 · skipped",
-        "Nobody was there to post it.",
+        "GPUs, Friday 20 November 2026 · Skipped",
+        "No bot was available to post it.",
     ]
 
 
@@ -231,11 +231,11 @@ def test_capacity_is_that_of_whole_days(told: Telling) -> None:
     assert isinstance(by_day, Bars)
     assert (by_day.line, by_day.series[0].values[-1]) == (192.0, 2.0)
     footer = [str(line) for line in told.card(number="1").footer]
-    assert footer[0].startswith("Of default there are samples of 4 % of the time")
+    assert footer[0].startswith("Samples of default cover 4 % of the time")
 
 
-FEW = ", too little to set quota and borrowed GPU-hours beside those used."
-SOME = "; quota and borrowed GPU-hours of the rest are in no figure."
+FEW = ", too little to compare quota and borrowed GPU-hours with those used."
+SOME = "; figures for quota and borrowed GPU-hours exclude the rest."
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,10 @@ def test_quotas_stand_beside_the_same_span(
     card = told.card()
     assert card.table is not None
     assert card.table.rows[0][:4] == ("team-b", quota, "72", borrowed)
-    assert [str(line) for line in card.footer] == [*said, "GPU-hours; the day of UTC."]
+    assert [str(line) for line in card.footer] == [
+        *said,
+        "Figures are in GPU-hours; the day is in UTC.",
+    ]
 
 
 def test_few_hours_without_a_price_are_said(told: Telling) -> None:
@@ -281,7 +284,7 @@ def test_few_hours_without_a_price_are_said(told: Telling) -> None:
     assert card.table is not None
     assert [row[-1] for row in card.table.rows] == ["at least 120.00", "0"]
     assert str(card.footer[0]) == (
-        'No price is known of 0.2 GPU-hours; a cost that says "at least" is without them.'
+        'No price is known for 0.2 GPU-hours; a cost marked "at least" excludes them.'
     )
 
 

@@ -43,18 +43,18 @@ def test_what_began_is_told_on_its_day(database: Database) -> None:
 
     database.transaction(work)
     # Nobody has mended it by the next day, but it was not seen for hours, so it has begun anew.
-    broken = "rows of its memory could not be remapped; it should be replaced, since "
+    broken = "memory rows could not be remapped; replace the GPU, since "
     assert told(database, -1) == []
     assert told(database, 0) == [
         "Hardware",
-        "• GPU 3 of gpu-1: XID 79 (it has fallen off the bus), since 2026-11-20 10:15 UTC",
+        "• GPU 3 of gpu-1: XID 79 (the GPU has fallen off the bus), since 2026-11-20 10:15 UTC",
         f"• GPU 0 of gpu-2: {broken}2026-11-20 10:00 UTC",
-        "• GPU 0 of gpu-2: 2 rows of its memory remapped, since 2026-11-20 10:00 UTC",
+        "• GPU 0 of gpu-2: 2 memory rows remapped, since 2026-11-20 10:00 UTC",
     ]
     assert told(database, 1) == [
         "Hardware",
         f"• GPU 0 of gpu-2: {broken}2026-11-21 06:00 UTC",
-        "• GPU 0 of gpu-2: 2 rows of its memory remapped, since 2026-11-21 06:00 UTC",
+        "• GPU 0 of gpu-2: 2 memory rows remapped, since 2026-11-21 06:00 UTC",
     ]
     assert told(database, 2) == []
 

@@ -106,7 +106,7 @@ def test_missed_by_hours_comes_late(database: Database) -> None:
     [late] = bots.digests()
     assert (late.day, late.is_skipped) == (date(2026, 11, 22), False)
     assert late.note == (
-        "This comes 5h 59m late: nobody was there to post it. 1 before it was missed too."
+        "This digest is 5h 59m late: no bot was available to post it. 1 earlier digest was missed."
     )
     assert woken(database) == [late.id]
 
@@ -119,8 +119,8 @@ def test_missed_by_longer_is_skipped_with_note(database: Database) -> None:
     [skipped] = bots.digests()
     assert (skipped.day, skipped.is_skipped) == (date(2026, 11, 24), True)
     assert skipped.note == (
-        "Nobody was there to post it, until 6h 1m after its time, and after 6h it is skipped."
-        " 3 before it were missed too."
+        "No bot was available to post this digest until 6h 1m after its scheduled time. Digests"
+        " more than 6h late are skipped. 3 earlier digests were missed."
     )
     assert woken(database) == []
     message = database.read(lambda session: session.exec(select(Message)).one())

@@ -56,8 +56,8 @@ def test_gpus_of_pods_are_told_apart(played: CloudWatchPlayed) -> None:
     # Of the minutes after that nobody told anything: a gap, no zero.
     assert found == {FIRST: Told(lane), FIRST + 1: Told(lane | notebook), FIRST + 2: Told(lane)}
     assert said == (
-        "CloudWatch knows 3 that pods use (Container Insights);"
-        " minutes when the bot is away stay unknown: no node_gpu_limit"
+        "CloudWatch reports 3 used by pods (Container Insights);"
+        " minutes while the bot is down stay unknown: no node_gpu_limit"
     )
 
 
@@ -82,8 +82,8 @@ def test_instances_are_those_of_the_cluster(played: CloudWatchPlayed) -> None:
     assert found == {FIRST: Told(nodes={"gpu-1": Figures(2, 1, 1, 2_000, 160_000)})}
     with closing(opened(played)) as source:
         assert source.check(START + 3 * MINUTE) == (
-            "CloudWatch knows 3 of instances, and not which pod uses which (CloudWatch agent);"
-            " minutes when the bot is away stay unknown: no node_gpu_limit"
+            "CloudWatch reports 3 on instances, but not which pod uses which (CloudWatch agent);"
+            " minutes while the bot is down stay unknown: no node_gpu_limit"
         )
 
 
@@ -101,17 +101,17 @@ def test_many_gpus_take_several_pages(played: CloudWatchPlayed) -> None:
 def test_nothing_of_gpus_is_said(played: CloudWatchPlayed) -> None:
     with closing(opened(played)) as source, pytest.raises(MetricsError) as failed:
         source.check(START)
-    assert failed.value.message == "CloudWatch knows nothing of GPUs of ml-prod."
-    assert failed.value.hint.startswith("It needs Container Insights")
+    assert failed.value.message == "CloudWatch has no GPU metrics for ml-prod."
+    assert failed.value.hint.startswith("Enable Container Insights")
 
 
 def test_who_has_no_rights_hears_which(played: CloudWatchPlayed) -> None:
     played.ask_for_rights()
     with closing(opened(played)) as source, pytest.raises(MetricsError) as failed:
         source.check(START)
-    assert failed.value.message == "CloudWatch of eu-central-1 refuses us: 403."
+    assert failed.value.message == "CloudWatch of eu-central-1 denied access: 403."
     assert failed.value.hint == (
-        "The bot's identity at AWS needs cloudwatch:ListMetrics and cloudwatch:GetMetricData;"
+        "The bot's AWS identity needs cloudwatch:ListMetrics and cloudwatch:GetMetricData;"
         " docs/gpus.md says how."
     )
 
@@ -123,7 +123,7 @@ def test_a_cloud_that_is_away_is_said(played: CloudWatchPlayed) -> None:
     with closing(source), pytest.raises(MetricsError) as failed:
         source.check(START)
     assert failed.value.message == (
-        "CloudWatch of eu-central-1 does not answer: EndpointConnectionError."
+        "CloudWatch of eu-central-1 does not respond: EndpointConnectionError."
     )
 
 
@@ -156,7 +156,5 @@ def test_a_cloud_that_is_busy_is_let_be(played: CloudWatchPlayed) -> None:
             source.check(START)
         server.shutdown()
         thread.join()
-    assert failed.value.message == (
-        "CloudWatch of eu-central-1 asks the bot to be slower (Throttling)."
-    )
+    assert failed.value.message == "CloudWatch of eu-central-1 rate-limited the bot (Throttling)."
     assert failed.value.retry_after_seconds == 60

@@ -15,7 +15,7 @@ __all__ = ["cluster", "terminal"]
 
 MINUTE = timedelta(minutes=1)
 HINT = "\n         -> Set clusters.{0}.prometheus.matchers, like {{cluster: {0}}}."
-NO_PODS = "; minutes when the bot is away stay unknown: no kube-state-metrics"
+NO_PODS = "; minutes while the bot is down stay unknown: no kube-state-metrics"
 
 
 def tell(scraped: Scraped, span: Span, node: str, **labels: str) -> None:
@@ -44,8 +44,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-KNOWS = "Prometheus knows {} that pods use"
-MIXED = "its figures are wrong: its series are of several clusters: cluster is {}"
+KNOWS = "Prometheus reports {} used by pods"
+MIXED = "its figures are wrong: its series come from several clusters: cluster is {}"
 MATCHERS = {
     "default": "{}",
     "labelled": "{site: west}",
@@ -54,7 +54,7 @@ MATCHERS = {
     "prod": "{cluster: prod}",
     "local": "{cluster: '', site: home}",
 }
-STRANGER = "it has GPUs of node gpu-9, which this cluster does not have"
+STRANGER = "it has GPU metrics for node gpu-9, which this cluster does not have"
 FOUND = [
     ("default", "ok", KNOWS.format(7)),
     ("default", "FAILED", f"its figures are wrong: {STRANGER}"),
@@ -84,14 +84,14 @@ def test_the_doctor_says_which_matchers_miss(
     matchers = {"default": "{cluster: prdo}", "other": "{site: west, cluster: edge}"}
     assert examined(terminal, cluster, url, matchers) == [
         (
-            "FAILED   cluster default GPUs: The Prometheus of default knows nothing of GPUs of"
-            " cluster=prdo.\n         -> Look at prometheus.matchers. It knows GPUs of"
+            "FAILED   cluster default GPUs: The Prometheus of default has no GPU metrics for"
+            " cluster=prdo.\n         -> Check prometheus.matchers. It has GPU metrics for"
             ' cluster=""; cluster=ci; cluster=dev and 4 more.'
         ),
         (
-            "FAILED   cluster other GPUs: The Prometheus of other knows nothing of GPUs of"
-            " site=west, cluster=edge.\n         -> Look at prometheus.matchers. It knows GPUs of"
-            ' site=far, cluster=edge; site=home, cluster=""; site=home, cluster=ci and 4 more.'
+            "FAILED   cluster other GPUs: The Prometheus of other has no GPU metrics for"
+            " site=west, cluster=edge.\n         -> Check prometheus.matchers. It has GPU metrics"
+            ' for site=far, cluster=edge; site=home, cluster=""; site=home, cluster=ci and 4 more.'
         ),
     ]
 

@@ -51,7 +51,7 @@ def test_every_label_and_metric_reads_alike(
     known = Figures(gpus=2, busy=0.25, idle=1)
     assert list(mine.values()) == [known, known, known, known, None, None]
     assert said == (
-        "Prometheus knows 3 that pods use; minutes when the bot is away stay unknown:"
+        "Prometheus reports 3 used by pods; minutes while the bot is down stay unknown:"
         " no kube-state-metrics"
     )
 
@@ -93,7 +93,7 @@ def test_who_held_gpus_is_told(tmp_path: Path) -> None:
         FIRST + each: held for each in (1, 2, 3)
     }
     assert beyond == {}
-    assert said == "Prometheus knows 1 that pods use"
+    assert said == "Prometheus reports 1 used by pods"
 
 
 class Labelled(Scraped):
@@ -143,7 +143,7 @@ def test_matchers_keep_clusters_of_one_prometheus_apart(
         assert told.pods == {("team-a", "lane-x"): Figures(gpus, busy, gpus - busy)}
         assert [each.amount for each in held.pods] == [gpus * 1000]
         assert source.faults(minute) == {FIRST: {Fault("gpu-1", "0", FaultKind.XID, code)}}
-        assert source.check(now).startswith(f"Prometheus knows {gpus} that pods use")
+        assert source.check(now).startswith(f"Prometheus reports {gpus} used by pods")
         assert source.mixture({"gpu-1"}, COUNTING.pattern, now) == ""
 
 
@@ -155,7 +155,7 @@ def test_matchers_stay_values_whatever_they_say(shared: str, value: str) -> None
         assert source.requests(range(FIRST, FIRST + 1), COUNTING) == {}
         assert source.faults(range(FIRST, FIRST + 1)) == {}
     assert failed.value.message == (
-        f"The Prometheus of default knows nothing of GPUs of cluster={value}."
+        f"The Prometheus of default has no GPU metrics for cluster={value}."
     )
 
 
@@ -163,10 +163,10 @@ def test_a_mixture_of_clusters_is_found(shared: str) -> None:
     pattern, at = COUNTING.pattern, START + MINUTE
     with closing(opened(shared)) as source:
         assert source.mixture({"gpu-1"}, pattern, at) == (
-            'its series are of several clusters: cluster is dev"\\1 and prod'
+            'its series come from several clusters: cluster is dev"\\1 and prod'
         )
         assert source.mixture({"gpu-7"}, pattern, at) == (
-            "it has GPUs of node gpu-1, which this cluster does not have"
+            "it has GPU metrics for node gpu-1, which this cluster does not have"
         )
 
 
@@ -178,9 +178,9 @@ def test_a_prometheus_without_gpus_says_so(tmp_path: Path) -> None:
             source.check(START + 3 * MINUTE)
         with pytest.raises(MetricsError):
             source.figures(range(FIRST, FIRST + 4))
-    assert failed.value.message == "The Prometheus of default knows nothing of GPUs that pods use."
+    assert failed.value.message == "The Prometheus of default has no metrics for GPUs used by pods."
     assert failed.value.hint == (
-        "It needs DCGM's exporter, with DCGM_EXPORTER_KUBERNETES=true, and"
+        "It needs the DCGM exporter with DCGM_EXPORTER_KUBERNETES=true and"
         " DCGM_FI_PROF_GR_ENGINE_ACTIVE or DCGM_FI_DEV_GPU_UTIL."
     )
 

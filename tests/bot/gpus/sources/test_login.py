@@ -26,7 +26,7 @@ from tests.prometheus import Scraped, prometheus
 WORD = "a-word-of-twenty-signs"
 # Of that word, by bcrypt with the least cost.
 HASH = "$2b$04$abcdefghijklmnopqrstuu28.k1f.qph9MN/OLdBO0jjcSAcOpef2"
-KNOWS = "Prometheus knows 1 that pods use; minutes when the bot is away stay unknown:"
+KNOWS = "Prometheus reports 1 used by pods; minutes while the bot is down stay unknown:"
 KNOWS += " no kube-state-metrics"
 
 
@@ -66,13 +66,13 @@ def test_a_password_opens_a_real_prometheus(tmp_path: Path) -> None:
         assert check(PrometheusSettings(url=url, basic=basic)) == KNOWS
         another = BasicLogin(username="another", password_file=str(password))
         assert refusal(PrometheusSettings(url=url, basic=another)) == (
-            "The Prometheus of default refuses us: 401.",
-            "Look at prometheus.basic.",
+            "The Prometheus of default denied access: 401.",
+            "Check prometheus.basic.",
         )
         password.write_text("one\ntwo\n")
         assert refusal(PrometheusSettings(url=url, basic=basic)) == (
-            "The password for The Prometheus of default is not one line.",
-            "Look at prometheus.basic.password_file.",
+            "The Prometheus of default: the password must be a single line.",
+            "Check prometheus.basic.password_file.",
         )
 
 
@@ -104,17 +104,17 @@ def test_a_certificate_opens_a_real_prometheus(tmp_path: Path) -> None:
             PrometheusSettings(url=url, client_certificate=shown),
         ):
             message, hint = refusal(stranger)
-            assert message.startswith("The Prometheus of default does not answer: ")
-            assert hint == "Look at prometheus.ca_file and prometheus.client_certificate."
+            assert message.startswith("The Prometheus of default does not respond: ")
+            assert hint == "Check prometheus.ca_file and prometheus.client_certificate."
         encrypt = "openssl pkcs8 -topk8 -in bot.key -out locked.key -passout pass:word"
         subprocess.run(encrypt.split(), cwd=tmp_path, check=True, capture_output=True)
         locked = shown.model_copy(update={"key_file": str(tmp_path / "locked.key")})
         asked = known.model_copy(update={"client_certificate": locked})
-        assert refusal(asked)[0] == "The Prometheus of default does not answer: SSLError."
+        assert refusal(asked)[0] == "The Prometheus of default does not respond: SSLError."
         both.unlink()
         assert refusal(known) == (
-            f"{both} for The Prometheus of default cannot be read: No such file or directory.",
-            "Look at prometheus.ca_file and .client_certificate.",
+            f"The Prometheus of default: {both} cannot be read: No such file or directory.",
+            "Check prometheus.ca_file and .client_certificate.",
         )
 
 
@@ -130,10 +130,8 @@ def test_azure_lets_in_by_a_token(gate: Gate, monkeypatch: pytest.MonkeyPatch) -
     gate.tokens.clear()
     with pytest.raises(MetricsError) as refused:
         check(settings, sources)
-    assert refused.value.message == "The Prometheus of default refuses us: 403."
-    assert refused.value.hint == (
-        "Look at the role of the bot's Azure identity; docs/gpus.md says which."
-    )
+    assert refused.value.message == "The Prometheus of default denied access: 403."
+    assert refused.value.hint == "Check the role of the bot's Azure identity (see docs/gpus.md)."
     monkeypatch.setenv("IDENTITY_HEADER", "another")
     assert refusal(settings)[0] == "The bot has no Azure identity that works."
 
@@ -147,18 +145,18 @@ def test_amazon_lets_in_by_a_signature(gate: Gate, tmp_path: Path) -> None:
     settings = PrometheusSettings(url=f"{gate.url}/workspaces/ws-1", sigv4=sigv4)
     gate.guard = is_signed("eu-central-1")
     # The gate has no such path behind it, which is said by Prometheus itself.
-    assert refusal(settings)[0] == "The Prometheus of default answered 404: Not Found."
+    assert refusal(settings)[0] == "The Prometheus of default returned 404: Not Found."
     plain = PrometheusSettings(url=gate.url, sigv4=sigv4)
     assert check(plain) == KNOWS
     (keys / "session-token").write_text("of-a-session")
     assert refusal(plain) == (
-        "The Prometheus of default refuses us: 403.",
-        "Look at the bot's rights at AWS; docs/gpus.md says which.",
+        "The Prometheus of default denied access: 403.",
+        "Check the bot's AWS permissions (see docs/gpus.md).",
     )
     gate.guard = is_signed("eu-central-1", "of-a-session")
     assert check(plain) == KNOWS
     gate.guard = is_signed("us-east-1", "of-a-session")
-    assert refusal(plain)[0] == "The Prometheus of default refuses us: 403."
+    assert refusal(plain)[0] == "The Prometheus of default denied access: 403."
 
 
 def test_keys_that_are_missing_are_said(gate: Gate, tmp_path: Path) -> None:
@@ -174,7 +172,7 @@ def test_who_asks_too_much_is_told_when(gate: Gate) -> None:
     gate.busy = 1
     with pytest.raises(MetricsError) as failed:
         check(PrometheusSettings(url=gate.url))
-    assert failed.value.message == "The Prometheus of default answered 429: Too many requests."
+    assert failed.value.message == "The Prometheus of default returned 429: Too many requests."
     assert failed.value.retry_after_seconds == 90
 
 
@@ -183,13 +181,13 @@ def test_a_token_is_read_anew_each_time(gate: Gate, tmp_path: Path) -> None:
     settings = PrometheusSettings(url=gate.url, token_file=str(token))
     gate.guard = lambda headers, _url, _body: headers.get("Authorization") == f"Bearer {WORD}"
     assert refusal(settings) == (
-        "The token for The Prometheus of default cannot be read: No such file or directory.",
-        "Look at prometheus.token_file.",
+        "The Prometheus of default: the token cannot be read: No such file or directory.",
+        "Check prometheus.token_file.",
     )
     token.write_text("another")
     assert refusal(settings) == (
-        "The Prometheus of default refuses us: 403.",
-        "Look at prometheus.token_file.",
+        "The Prometheus of default denied access: 403.",
+        "Check prometheus.token_file.",
     )
     token.write_text(f"{WORD}\n")
     assert check(settings) == KNOWS
@@ -201,14 +199,14 @@ def test_what_is_no_token_is_not_shown(tmp_path: Path, more: str) -> None:
     token.write_text(f"{WORD}{more}")
     settings = PrometheusSettings(url="http://127.0.0.1:9", token_file=str(token))
     assert refusal(settings)[0] == (
-        "The token for The Prometheus of default is not one word of plain characters."
+        "The Prometheus of default: the token must be one word of printable ASCII characters."
     )
 
 
 def test_a_server_that_is_away_is_said() -> None:
     assert refusal(PrometheusSettings(url="http://127.0.0.1:9")) == (
-        "The Prometheus of default does not answer: NewConnectionError.",
-        "Look at prometheus.url, and whether the bot may reach it; it is asked again.",
+        "The Prometheus of default does not respond: NewConnectionError.",
+        "Check prometheus.url and whether the bot can reach it. Retrying.",
     )
 
 
