@@ -40,7 +40,7 @@ async def _ask(world: World, seconds: float, first: int) -> Outcome:
         STATUS.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     )
     if outcome.bad:
-        raise RigError(f"{outcome.bad} answers were not as due")
+        raise RigError(f"{outcome.bad} answers were unexpected")
     return outcome
 
 

@@ -107,7 +107,7 @@ async def _ask(world: World, asked: Command, seconds: float, first: int) -> Outc
     order = asked.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     outcome = await load(order)
     if outcome.bad:
-        raise RigError(f"{outcome.bad} answers were not as due")
+        raise RigError(f"{outcome.bad} answers were unexpected")
     return outcome
 
 
@@ -146,7 +146,9 @@ def _aims(figures: Mapping[str, Mapping[str, float]]) -> list[Aim]:
     ]
 
 
-main = command("watch", "A cluster with many pods and queues, read, followed and asked.", measure)
+main = command(
+    "watch", "A cluster with many pods and queues: listing, watching and answering.", measure
+)
 
 if __name__ == "__main__":
     main()
