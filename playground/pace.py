@@ -66,7 +66,7 @@ class Pace:
             async with asyncio.timeout(self.patience_seconds):
                 while not (value := predicate()):
                     if self.clock.now() > end:
-                        raise ImpatientError(f"not within {limit} of the story's time")
+                        raise ImpatientError(f"not within {limit} of the scenario's time")
                     await self._step(None)
                 return value
         except TimeoutError:

@@ -53,7 +53,7 @@ class Story(Stage):
         """Somebody by first name."""
         users = {self.world.slack.name_of(each): each for each in self.world.slack.users}
         if name not in users:
-            raise StoryError(f"nobody is called {name}{closest(name, users)}")
+            raise StoryError(f"there is no person {name}{closest(name, users)}")
         return Person(self, users[name], name)
 
     # What is seen
@@ -116,28 +116,28 @@ class Story(Stage):
     def azure(self) -> Estate:
         """What there is in Azure NetApp Files."""
         if self.world.azure is None:
-            self.fail("this story has no Azure: Setup(azure=...)")
+            self.fail("this scenario has no Azure: Setup(azure=...)")
         return self.world.azure.estate
 
     @property
     def metrics(self) -> Prometheus:
         """What the GPUs of the story's cluster do, and who looks."""
         if self.world.metrics is None:
-            self.fail("this story has no Prometheus: Setup(prometheus=True)")
+            self.fail("this scenario has no Prometheus: Setup(prometheus=True)")
         return next(iter(self.world.metrics.of.values()))
 
     @property
     def fsx(self) -> Fsx:
         """What there is in FSx for Lustre."""
         if self.world.fsx is None:
-            self.fail("this story has no FSx: Setup(bucket=True, fsx=True)")
+            self.fail("this scenario has no FSx: Setup(bucket=True, fsx=True)")
         return self.world.fsx
 
     @property
     def bucket(self) -> Bucket:
         """The data in the object store."""
         if self.world.bucket is None:
-            self.fail("this story has no bucket: Setup(bucket=True)")
+            self.fail("this scenario has no bucket: Setup(bucket=True)")
         return self.world.bucket
 
     def files(self, namespace: str, claim: str) -> dict[str, bytes]:
@@ -214,7 +214,7 @@ class Story(Stage):
         await self.rest()
         problems = [*self._unexpected_words(), *self._refusals(), *self._writes(), *self._errors()]
         if problems:
-            self.fail("The story did not expect this:\n" + "\n".join(problems))
+            self.fail("The scenario did not expect this:\n" + "\n".join(problems))
 
     def _unexpected_words(self) -> list[str]:
         for fits in self._optional:
