@@ -189,7 +189,7 @@ class Loop:
             log.warning("a step failed", kind=held.kind, row=held.id, error=error.message)
             self._back_off(held, controller, error.message)
         except Exception as error:  # noqa: BLE001  # logged, and said on its card
-            self._back_off(held, controller, _broke("a step broke", held, error))
+            self._back_off(held, controller, _broke("a step failed unexpectedly", held, error))
         finally:
             with self._changed:
                 self._lanes[held.lane] -= 1
@@ -210,9 +210,9 @@ class Loop:
         try:
             self._put_off(held, lambda session: controller.troubled(session, held.id, trouble))
         except (DatabaseError, due.LostClaimError) as error:
-            log.warning("a failed step could not be noted", row=held.id, error=str(error))
+            log.warning("a failed step could not be stored", row=held.id, error=str(error))
         except Exception as error:  # noqa: BLE001  # logged
-            _broke("the note of a failed step broke", held, error)
+            _broke("storing a failed step failed unexpectedly", held, error)
             self._put_off(held, nothing)
 
     def _put_off(self, held: due.Claim, note: Callable[[Session], None]) -> None:
@@ -231,4 +231,4 @@ def _broke(event: str, held: due.Claim, error: Exception) -> str:
     """Logs the error; a sentence with the reference under which it is found there."""
     reference = secrets.token_hex(3)
     log.error(event, kind=held.kind, row=held.id, reference=reference, exc_info=error)
-    return f"Something broke on our side. Reference {reference}."
+    return f"Something went wrong on our side. Reference {reference}."

@@ -53,7 +53,7 @@ class CurrentSettings:
             new = self._file.reload()
         except ConfigurationError as error:
             self._problem = error.message
-            log.warning("the changed configuration is refused", problem=error.message)
+            log.warning("the changed configuration was rejected", problem=error.message)
             return
         if new is not None:
             self._take(new)
@@ -66,7 +66,7 @@ class CurrentSettings:
         kept = {part: getattr(self._settings, part) for part in later}
         self._settings = new.model_copy(update=kept)
         self._problem = None
-        log.info("the configuration was read again", after_restart=later)
+        log.info("the configuration was reloaded", after_restart=later)
         self._untold = list(self._listeners)
 
     def _pass(self) -> None:

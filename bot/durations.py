@@ -16,7 +16,7 @@ def parse_duration(text: str) -> timedelta:
     try:
         return timedelta(**{n: int(v) for n, v in zip(_NAMES, match.groups(), strict=True) if v})
     except OverflowError:
-        raise ValueError(f"{text!r} is longer than any duration this can hold") from None
+        raise ValueError(f"{text!r} is longer than the longest duration supported") from None
 
 
 def format_duration(duration: timedelta) -> str:

@@ -22,9 +22,11 @@ from bot.wakeups import Wakeups
 
 _OLDEST_VIEW_SECONDS = 600.0
 
-DUE_LAG = Gauge("quartermaster_due_lag_seconds", "How late the most overdue row is", ["kind"])
+DUE_LAG = Gauge("quartermaster_due_lag_seconds", "Delay of the most overdue row", ["kind"])
 WATCH_AGE = Gauge(
-    "quartermaster_watch_age_seconds", "Time since a watch last heard", ["cluster", "resource"]
+    "quartermaster_watch_age_seconds",
+    "Time since a watch last received data",
+    ["cluster", "resource"],
 )
 
 

@@ -75,7 +75,7 @@ def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
             status = _readiness(pages)[0]
             return status, b"text/plain", b"ready\n" if status == _OK else b"not ready\n"
         case _ if pages.is_public:
-            return 404, b"text/plain", b"Nothing is here.\n"
+            return 404, b"text/plain", b"Not found.\n"
         case "/readyz":
             return _readiness(pages)
         case "/metrics":
@@ -84,7 +84,7 @@ def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
         case "/pulse" if pages.pulse is not None:
             return 200, b"application/json", msgspec.json.encode(pages.pulse())
         case _:
-            return 404, b"text/plain", b"Nothing is here. Try /healthz, /readyz or /metrics.\n"
+            return 404, b"text/plain", b"Not found. Try /healthz, /readyz or /metrics.\n"
 
 
 def _liveness(pages: Pages) -> tuple[int, bytes, bytes]:
@@ -143,7 +143,7 @@ class Server:
         except OSError as error:
             raise ConfigurationError(
                 f"Cannot listen on {self._listen}.",
-                f"Is another process there? Set http.{self._name}.",
+                f"Is another process using it? Set http.{self._name}.",
             ) from error
         self._thread.start()
 

@@ -187,4 +187,4 @@ def _get_to_know(bot: Application) -> None:
     try:
         bot.database.transaction(work)
     except DatabaseError as error:
-        log.warning("people could not be asked about", error=error.message)
+        log.warning("people could not be queued for look-up", error=error.message)

@@ -72,17 +72,18 @@ class EssentialThread:
         if self.passed_at is None or self.stopping.is_set():
             return None
         if not self._thread.is_alive():
-            return "It has died."
+            return "It has ended unexpectedly."
         seconds = time.monotonic() - self.passed_at
         if seconds <= self.limit_seconds:
             return None
-        return f"It has made no pass for {seconds:.0f} s; its limit is {self.limit_seconds:.0f} s."
+        limit = f"its limit is {self.limit_seconds:.0f} s"
+        return f"It has completed no pass for {seconds:.0f} s; {limit}."
 
     def _run(self) -> None:
         try:
             self._make_passes()
         except BaseException:
-            log.exception("a thread died", thread=self.name)
+            log.exception("a thread ended unexpectedly", thread=self.name)
 
     def _make_passes(self) -> None:
         failures = 0
@@ -95,7 +96,7 @@ class EssentialThread:
             except Exception:
                 failures += 1
                 reference = secrets.token_hex(3)
-                log.exception("a pass broke", thread=self.name, reference=reference)
+                log.exception("a pass failed unexpectedly", thread=self.name, reference=reference)
                 self.stopping.wait(_back_off_seconds(failures))
 
 
@@ -161,7 +162,7 @@ class Workers(Executor):
         try:
             work()
         except Exception:
-            log.exception("work in a thread broke", reference=secrets.token_hex(3))
+            log.exception("work in a thread failed unexpectedly", reference=secrets.token_hex(3))
         return True
 
 

@@ -112,5 +112,9 @@ def _heard(ear: Ear, change: Change) -> Collection[Wakeup]:
         return tuple(ear(change))
     except Exception:
         reference = secrets.token_hex(3)
-        log.exception("an ear broke", resource=change.resource.plural, reference=reference)
+        log.exception(
+            "a watch handler failed unexpectedly",
+            resource=change.resource.plural,
+            reference=reference,
+        )
         return ()

@@ -248,8 +248,10 @@ class Desk:
             return refusal(error)
         except Exception:
             reference = secrets.token_hex(3)
-            log.exception("a request broke", person=incoming.person, reference=reference)
-            return Reply((sentence(f"Something broke on our side. Reference {reference}."),))
+            log.exception(
+                "a request failed unexpectedly", person=incoming.person, reference=reference
+            )
+            return Reply((sentence(f"Something went wrong on our side. Reference {reference}."),))
         return self._guard_later(incoming, reply)
 
     def _guard_later(self, incoming: Incoming, reply: Reply | None) -> Reply | None:
@@ -278,8 +280,8 @@ def refusal(error: QuartermasterError) -> Reply:
     return Reply(tuple(sentence(line) for line in lines))
 
 
-_RECEIVED = Reply((sentence("This was received already. Nothing was done twice."),))
-_DONE = Reply((sentence("This was done already. Nothing was done twice."),))
+_RECEIVED = Reply((sentence("This was already received. Nothing was done twice."),))
+_DONE = Reply((sentence("This was already done. Nothing was done twice."),))
 
 
 def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
@@ -301,9 +303,9 @@ def _refuse_secrets(incoming: Incoming) -> None:
     """UsageError before anything of it is read, stored or shown."""
     if holds_a_secret(incoming.value if incoming.kind == "button" else incoming.words):
         raise UsageError(
-            "Something in that looks like a secret. Nothing of it was stored.",
-            "Say it without. A program is given a secret of the team's namespace by"
-            " `--secret NAME=secret/key`, and reads the variable NAME.",
+            "Something in that looks like a secret. None of it was stored.",
+            "Send it without the secret. To give a program a Secret of the team's namespace, use"
+            " `--secret NAME=secret/key`; the program reads the variable NAME.",
         )
 
 
@@ -328,7 +330,7 @@ def _key_of(click: Incoming) -> str:
 def _refuse_old(asked_at: float, now: datetime) -> None:
     """Questions count for as long as their answers are remembered."""
     if now.timestamp() - asked_at > deliveries.LIFE.total_seconds():
-        raise ConflictError("This question is out of date. Nothing was done.", "Ask for it again.")
+        raise ConflictError("This question is out of date. Nothing was done.", "Request it again.")
 
 
 class _Doubt(msgspec.Struct, frozen=True):
@@ -350,10 +352,12 @@ def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime
     """That the same was done a moment ago; whoever sent a command is asked whether it is meant."""
     seconds = (now - alike_at).seconds
     if not isinstance(asked, Parsed):
-        line = f"This was done {seconds} s ago, and not again. Click in a minute to repeat it."
+        line = (
+            f"This was done {seconds} s ago and was not repeated. Click in a minute to repeat it."
+        )
         return Reply((sentence(line),))
-    line = join("The same command was sent here ", f"{seconds} s ago and it was taken: ",
-                code(asked.text[:200]), "\nWas this one meant as well?")  # fmt: skip
+    line = join("The same command was sent here ", f"{seconds} s ago and was accepted: ",
+                code(asked.text[:200]), "\nDo you want to do it again?")  # fmt: skip
     doubt = _Doubt(
         kind=incoming.kind,
         command=incoming.command,
@@ -376,5 +380,7 @@ def _doubt_of(click: Incoming) -> _Doubt:
             "This question is out of date. Nothing was done.", "Send the command again."
         ) from None
     if doubt.person != click.person:
-        raise NotAllowedError(f"This was asked of <@{doubt.person}>.", "Send the command yourself.")
+        raise NotAllowedError(
+            f"This question is for <@{doubt.person}>.", "Send the command yourself."
+        )
     return doubt

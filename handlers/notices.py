@@ -9,25 +9,30 @@ from bot.slack.declarations import Command
 from bot.slack.markup import Markup, code, join, plain
 from handlers.context import Context
 
-notices = Command("notices", "How you are told of your own runs", alone="show")
+notices = Command("notices", "How you are notified of your own runs", alone="show")
 
 _KINDS = SomeOf(*Kind, word="KINDS")
-_FOR = "Only these kinds; all of them otherwise"
+_FOR = "Kinds of notices to change (default: all)"
 _WAYS = {
     Way.THREAD: "a mention in the card's thread",
     Way.DM: "a direct message with a link to the card",
-    Way.NONE: "no mention and no message, the card's thread alone has it",
+    Way.NONE: "no mention and no message; only the card's thread shows it",
 }
 _ABOUT = {
-    Kind.TIME: "80 % of its time limit are over, or your session ends soon",
+    Kind.TIME: "80 % of its time limit has passed, or your session ends soon",
     Kind.PREEMPTED: "it is preempted",
-    Kind.IDLE: "its GPUs do nothing",
+    Kind.IDLE: "its GPUs are idle",
     Kind.FAILED: "it fails",
-    Kind.ENDED: "it ends otherwise",
+    Kind.ENDED: "it ends in another way",
 }
 
 
-@notices.verb("show", "How you are told of what", right=Right.NOTICES, examples=("show",))
+@notices.verb(
+    "show",
+    "Show how you are notified of each kind of event",
+    right=Right.NOTICES,
+    examples=("show",),
+)
 def show(ctx: Context) -> Reply:
     """Each kind of notice, and how it reaches the person."""
     return _shown(ctx)
@@ -35,7 +40,7 @@ def show(ctx: Context) -> Reply:
 
 @notices.verb(
     "thread",
-    "Be mentioned in the thread of the run's card; so it is until you choose",
+    "Be mentioned in the thread of the run's card, which is the default",
     right=Right.NOTICES,
     mutates=True,
     repeats=True,
@@ -63,7 +68,7 @@ def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 
 @notices.verb(
     "none",
-    "Not be mentioned at all; the card and its thread show everything still",
+    "Not be mentioned at all; the card and its thread still show everything",
     right=Right.NOTICES,
     mutates=True,
     repeats=True,
@@ -82,16 +87,16 @@ def _chosen(ctx: Context, way: Way, kinds: tuple[str, ...] | None) -> Reply:
 
 def _shown(ctx: Context) -> Reply:
     wait = format_duration(ctx.settings.training.long_wait)
-    about = {Kind.STARTED: f"it runs after waiting for {wait} or longer"} | _ABOUT
+    about = {Kind.STARTED: f"it starts running after waiting for {wait} or longer"} | _ABOUT
     ways = ways_of(ctx.session, ctx.caller)
     lines = [_line(kind, said, ways[kind]) for kind, said in about.items()]
     change = code(ctx.words("notices dm --for preempted,idle"))
     return Reply(
         (
-            plain("When something happens to a run of yours, there is"),
+            plain("When something happens to one of your runs, you get"),
             *lines,
-            join(change, " changes that for some, ", code(ctx.words("notices dm")),
-                 " for all; ", code("thread"), " and ", code("none"), " do as well."),
+            join(change, " changes this for some kinds, ", code(ctx.words("notices dm")),
+                 " for all; ", code("thread"), " and ", code("none"), " work the same way."),
         )
     )  # fmt: skip
 

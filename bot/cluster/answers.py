@@ -90,7 +90,7 @@ def decode(body: bytes | msgspec.Raw, type_: type[T], doing: str) -> T:
         wanted: Any = type_
         decoded: T = decoder(wanted).decode(body)
     except (msgspec.MsgspecError, ValueError) as error:
-        text = sentence(doing, f"cannot read the server's answer ({error})")
+        text = sentence(doing, f"cannot decode the server's response ({error})")
         raise ClusterError(text, reason="Unreadable") from error
     return decoded
 
@@ -139,17 +139,17 @@ def refusal(doing: str, code: int, body: bytes, retry_after: str = "") -> Cluste
 
 MISSING = "NamespaceMissing"
 NO_NAMESPACE = (
-    "A platform admin has to make that namespace, or to name another one in quartermaster.yaml;"
-    " then submit it again."
+    "A platform admin must create that namespace, or set another one in quartermaster.yaml; then"
+    " submit it again."
 )
 _HINTS = {
     "Unauthorized": (
-        "The cluster does not accept the bot's credentials; `quartermaster doctor` says which."
+        "The cluster does not accept the bot's credentials; `quartermaster doctor` shows which."
     ),
     "Forbidden": (
-        "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs."
+        "The bot lacks a right in the cluster; `quartermaster doctor` lists the rights it needs."
     ),
-    "OverQuota": "Delete what is not needed there, or have an admin raise that ResourceQuota.",
+    "OverQuota": "Delete what is not needed there, or ask an admin to raise that ResourceQuota.",
     "Denied": "Change what the policy objects to, or ask a platform admin about the policy.",
     "NamespaceTerminating": NO_NAMESPACE,
 }

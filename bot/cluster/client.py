@@ -21,7 +21,7 @@ from bot.cluster.resources import PODS, Resource
 from bot.cluster.whole_log import read_whole
 from bot.errors import ClusterError
 
-_LET_IT_GO = "A platform admin has to let Quartermaster delete it, or to delete it by hand."
+_LET_IT_GO = "A platform admin must allow Quartermaster to delete it, or delete it by hand."
 
 T = TypeVar("T", bound=ClusterObject)
 
@@ -210,12 +210,12 @@ class Client:
 
     def server_time(self) -> datetime:
         """The API server's clock, to the second."""
-        doing = f"Asking cluster {self.name} for its time"
+        doing = f"Reading the time of cluster {self.name}"
         date = self._connection.send(Request(doing, "GET", "/version")).headers.get("Date", "")
         try:
             return parsedate_to_datetime(date)
         except ValueError as error:
-            text = sentence(doing, "its answer has no date")
+            text = sentence(doing, "the response has no date")
             raise ClusterError(text, reason="Unreadable") from error
 
     def _exchange(

@@ -108,7 +108,7 @@ class Connection:
                 while chunk := response.read1(CHUNK_BYTES):
                     yield chunk
                     if time.monotonic() > deadline:
-                        raise LateError("its body did not end")
+                        raise LateError("the response did not end")
             finally:
                 response.close()
 

@@ -40,7 +40,7 @@ def load_access(kubeconfig: str | None = None, context: str | None = None) -> Ac
     call, so rotated tokens and certificates are seen. ClusterError "Credentials" when it fails.
     """
     place = kubeconfig or "KUBECONFIG, ~/.kube/config or the pod's service account"
-    with _failing(f"There is no way into the cluster from {place}"):
+    with _failing(f"Cannot load credentials of the cluster from {place}"):
         return open_access(partial(_fill, kubeconfig, context))
 
 
@@ -82,6 +82,6 @@ def _failing(what: str) -> Iterator[None]:
     except (kubernetes.config.ConfigException, OSError, ValueError, yaml.YAMLError) as error:
         raise ClusterError(
             sentence(what, str(error)),
-            "Name a kubeconfig under clusters in quartermaster.yaml, or run in the cluster.",
+            "Set a kubeconfig under clusters in quartermaster.yaml, or run the bot in the cluster.",
             reason="Credentials",
         ) from error

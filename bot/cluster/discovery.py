@@ -57,9 +57,9 @@ class Discovery:
                 return version
         found = f"it serves {', '.join(served)}" if served else "it does not serve that group"
         raise ClusterError(
-            f"The cluster {self.cluster} has no {resource.plural}.{resource.group} "
-            f"of version {' or '.join(resource.versions)}: {found}.",
-            "Install Kueue there, or take the cluster out of quartermaster.yaml.",
+            f"Cluster {self.cluster} does not serve {resource.plural}.{resource.group} "
+            f"in version {' or '.join(resource.versions)}: {found}.",
+            "Install Kueue there, or remove the cluster from quartermaster.yaml.",
             reason="NotServed",
         )
 

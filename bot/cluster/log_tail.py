@@ -84,7 +84,7 @@ def read_tail(
             has_more = count < wanted or len(text) < tail.size
             if lines or not tail.text.strip():
                 return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
-            longest = "its last line is too long, and has no gap at which it could be cut"
+            longest = "its last line is too long and has no whitespace at which it could be cut"
             break
     else:
         longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"

@@ -40,11 +40,11 @@ def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
     if shows_cache(claim.labels):
         dataset = without_mentions(claim.metadata.annotations.get(_DATASET, ""))
         of = f"dataset {dataset}" if dataset else "a dataset"
-        return Foreign(f"PVC {claim.name} shows the cache of {of}, which many share.", dataset)
+        return Foreign(f"PVC {claim.name} shows the cache of {of}, which is shared.", dataset)
     owner = claim.labels.get(labels.TEAM)
     if owner is None or not any(each in claim.labels for each in _OF_TEAMS):
-        return Foreign(f"PVC {claim.name} is one of Quartermaster's own.")
-    return None if owner == team else Foreign(f"PVC {claim.name} was made for team {owner}.")
+        return Foreign(f"PVC {claim.name} belongs to Quartermaster itself.")
+    return None if owner == team else Foreign(f"PVC {claim.name} was created for team {owner}.")
 
 
 def cache_alias(
@@ -55,7 +55,7 @@ def cache_alias(
     origin = view.get(PVCS, name, namespace) if name else None
     is_shared = origin is not None and shows_cache(origin.labels)
     if is_shared or (volume is not None and _address(volume) in _cached(view)):
-        return Foreign(f"PVC {claim.name} is on the volume of a dataset's cache, which many share.")
+        return Foreign(f"PVC {claim.name} is on the volume of a dataset's cache, which is shared.")
     return None
 
 

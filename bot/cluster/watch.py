@@ -134,7 +134,7 @@ class Watch(Generic[T]):
         except Exception:
             # A new start does not mend a bad listener, so this counts as a pass; readiness tells.
             log.exception("watch_broke", resource=self._listing.resource.plural)
-            self._error = "Something broke on our side; the log says what."
+            self._error = "Something went wrong on our side; see the log."
             self._failures += 1
             pause = self._backoff()
         self._stopping.wait(pause)

@@ -20,12 +20,12 @@ def engines(url: str) -> tuple[Engine, Engine]:
     try:
         name = make_url(url).get_backend_name()
     except ArgumentError:
-        raise ConfigurationError("The database URL cannot be read", f"Use {_EXAMPLES}") from None
+        raise ConfigurationError("The database URL is not valid", f"Use {_EXAMPLES}") from None
     if name == "sqlite":
         return _sqlite(url, begin="BEGIN IMMEDIATE", size=1), _sqlite(url, begin="BEGIN", size=16)
     if name == "postgresql":
         return _postgres(url, "SERIALIZABLE"), _postgres(url, "REPEATABLE READ")
-    raise ConfigurationError(f"{name} is not a database we support", f"Use {_EXAMPLES}")
+    raise ConfigurationError(f"{name} is not a supported database", f"Use {_EXAMPLES}")
 
 
 def _sqlite(url: str, *, begin: str, size: int) -> Engine:

@@ -85,7 +85,9 @@ class Database:
             at_once = tried(partial(self.transaction, done, deadline=limit))
             if at_once.exception() is None:
                 return at_once.result()
-            log.warning("commands are committed alone", kind=type(at_once.exception()).__name__)
+            log.warning(
+                "commands are committed one by one", kind=type(at_once.exception()).__name__
+            )
         return [
             tried(partial(self.transaction, work, deadline=deadline)) for work, deadline in works
         ]
@@ -179,6 +181,6 @@ def _failed(error: SQLAlchemyError) -> DatabaseError:
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return DatabaseError(
             "The database connection was lost.",
-            "It is not known whether this was recorded. Look before you repeat it.",
+            "It is unknown whether this was recorded. Check before you repeat it.",
         )
     return DatabaseError(f"The database failed ({type(error).__name__}).", _NOTHING_DONE)

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
-_BUSY = sentence("I am busy with other answers. Try again in a moment.")
+_BUSY = sentence("Too many requests are in progress. Try again in a moment.")
 
 
 class Answers:

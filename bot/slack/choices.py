@@ -11,7 +11,7 @@ class SomeOf:
     @property
     def form(self) -> str:
         """The words to choose from."""
-        return f"some of `{','.join(self.words)}`, with commas between them, or `all`"
+        return f"one or more of `{','.join(self.words)}`, separated by commas, or `all`"
 
     @property
     def example(self) -> str:

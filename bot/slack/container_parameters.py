@@ -25,7 +25,7 @@ class CpuQuantity(Pattern):
 
     word = "CPU"
     rule = re.compile(r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,3}|m)?")
-    form = "processor cores such as `8`, `0.5` or `500m`"
+    form = "CPU cores such as `8`, `0.5` or `500m`"
     example = "8"
 
 
@@ -49,7 +49,7 @@ class EnvironmentPair:
     """`NAME=VALUE` for a container's environment; the value may be empty."""
 
     word = "NAME=VALUE"
-    form = "`NAME=VALUE`, where NAME has letters, digits and `_` and no digit first"
+    form = "`NAME=VALUE`; NAME has letters, digits and `_` and does not begin with a digit"
     example = "BATCH_SIZE=33"
     rule = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})=(.*)", re.DOTALL)
 
@@ -103,7 +103,7 @@ class ClaimMount:
 
     word = "CLAIM:/PATH"
     form = (
-        "`claim:/path`, `claim:/path:ro` for reading only, or `storage-class:100Gi:/path` for a"
+        "`claim:/path`, `claim:/path:ro` for read-only access, or `storage-class:100Gi:/path` for a"
         " new PVC"
     )
     example = "imagenet:/data:ro"
@@ -182,7 +182,7 @@ class FlavorName(Pattern):
 
     word = "TYPE"
     rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
-    form = "a GPU type as `quota status` names it"
+    form = "a GPU type as shown by `quota status`"
     example = "h100"
 
 
@@ -191,7 +191,7 @@ class CodeVersion(Pattern):
 
     word = "REPO@COMMIT"
     rule = re.compile(r"[A-Za-z0-9][\w.:/~-]{0,300}@[0-9a-fA-F]{7,40}", re.ASCII)
-    form = "`REPO@COMMIT`, with at least 7 digits of the commit"
+    form = "`REPO@COMMIT`, with at least 7 hex digits of the commit"
     example = "acme/lane@3f2a9c1"
 
 

@@ -51,7 +51,7 @@ CALL_SECONDS = 2.0 * TIMEOUT_SECONDS
 """What one call may take at most: to connect, and to answer."""
 
 _TOKEN_SECONDS = 60.0
-_WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
+_WITHDRAWN = "This channel is shared with another company, so this is no longer shown here."
 _chance = SystemRandom()
 
 
@@ -272,7 +272,7 @@ class Delivery:
         except ChatError as second:
             if passes(job.row, second):
                 raise
-            log.warning("a person could not be told", message=job.row.id, code=second.code)
+            log.warning("a person could not be notified", message=job.row.id, code=second.code)
         self._outbox.file_failed(job.row.id, after_untold(error), {})
 
     def _link(self, job: Job, card: Spot) -> None:
@@ -345,7 +345,7 @@ class Delivery:
         except ChatError as error:
             if error.code not in BAD_BLOCKS or not draft.blocks or rendered.has_charts:
                 raise
-            log.exception("Slack refused blocks; the text goes alone")
+            log.exception("Slack rejected the blocks; only the text is sent")
             answer = say(Draft(draft.text))
         self._answered()
         return answer

@@ -193,7 +193,7 @@ def _refused(row: Message, step: Step, error: ChatError, world: World) -> Change
     if error.code in _GONE and isinstance(step, Update) and not row.is_reposted:
         return {"ts": None, "place": None, "digest": None, "is_reposted": True}
     if error.code in _GONE or row.attempts + 1 >= MOST_ATTEMPTS:
-        return {"is_dead": True, "trouble": f"It could not be shown. {error.message}"}
+        return {"is_dead": True, "trouble": f"The message could not be shown. {error.message}"}
     return back_off(row, error, world)
 
 
@@ -226,7 +226,7 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
     """The next place for a message whose place cannot be reached; dead when there is none."""
     tried = row.place or row.channel
     if row.is_direct:
-        said = f"<@{row.channel}> could not be written to ({error.code})."
+        said = f"<@{row.channel}> could not be sent a direct message ({error.code})."
         return {"is_dead": True, "trouble": said}
     if row.detour == Detour.NONE and world.admin_channel not in (None, tried):
         detour = Detour.ADMINS
@@ -234,14 +234,14 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
         detour = Detour.OWNER
     else:
         reason = row.trouble if row.detour and row.trouble else _reason(row, error)
-        return {"is_dead": True, "trouble": f"{reason} Nobody else could be told."}
+        return {"is_dead": True, "trouble": f"{reason} There was no one else to notify."}
     trouble = row.trouble if row.detour else _reason(row, error)
     return {"detour": detour, "trouble": trouble, "ts": None, "place": None, "digest": None}
 
 
 def _into_thread(error: ChatError) -> Changes:
     """A person who cannot be written to is told where everybody reads it."""
-    said = f"Slack does not let me write to you directly ({error.code}), so it is told here:"
+    said = f"Slack does not let me send you direct messages ({error.code}), so this is posted here:"
     return {"detour": Detour.THREAD, "trouble": said, "ts": None, "place": None, "digest": None}
 
 

@@ -14,7 +14,7 @@ DOCUMENT = "document"
 MOST_BYTES = 10_000_000
 """What a file may have: it is held in memory while it is brought to Slack."""
 
-UNSURE = "Slack did not say whether it is shown. If you do not see it, ask for it again."
+UNSURE = "Slack did not confirm that it is shown. If you do not see it, request it again."
 """Why a file is not brought anew that people may have: there are never two."""
 
 _TRIED_FOR = timedelta(days=1)

@@ -28,27 +28,28 @@ Slack shares what it has looked through, some time after it answered; and each f
 
 # Slack refuses a file that it has shared already as it does one that it has forgotten.
 _ONCE_MORE: Changes = {"posting_since": None, "is_reposted": True}
-_AGAIN = "Then ask for it again."
+_AGAIN = "Then request it again."
 _ANEW = {
-    web_api.UPLOAD_FAILED: "Slack did not take it in five tries.",
+    web_api.UPLOAD_FAILED: "Slack did not accept it in five attempts.",
     "file_not_found": "Slack lost it five times.",
-    "file_update_failed": "Slack failed to take it five times.",
-    "access_denied": "Slack did not take it for the bot's own.",
+    "file_update_failed": "Slack failed to process it five times.",
+    "access_denied": "Slack did not recognise it as the bot's own file.",
 }
 _WHY = {
-    **{code: f"{said} Ask for it again later." for code, said in _ANEW.items()},
+    **{code: f"{said} Request it again later." for code, said in _ANEW.items()},
     "missing_scope": (
-        "The bot may not write files: its Slack app has no scope `files:write`. Ask a platform"
-        f" admin to save the app's manifest anew and to install it again. {_AGAIN}"
+        "The bot may not upload files: its Slack app lacks the scope `files:write`. Ask a platform"
+        f" admin to save the app's manifest again and to reinstall the app. {_AGAIN}"
     ),
     "file_uploads_disabled": (
-        f"Nobody may upload files in this workspace. Ask a workspace admin to allow it. {_AGAIN}"
+        "File uploads are disabled in this workspace. Ask a workspace admin to allow them."
+        f" {_AGAIN}"
     ),
     "file_upload_size_restricted": (
-        "It is larger than files may be in this workspace. Ask for less of it."
+        "It exceeds the file size limit of this workspace. Request less of it."
     ),
     "storage_limit_reached": (
-        f"The workspace has no room for files. Ask a workspace admin to make some. {_AGAIN}"
+        f"The workspace has no space left for files. Ask a workspace admin to free some. {_AGAIN}"
     ),
 }
 
@@ -68,9 +69,9 @@ def is_unreachable(row: Message, error: ChatError) -> bool:
 
 def unreachable(error: ChatError) -> str:
     """Why a person was not written to, and what to do about it."""
-    why = f"Slack does not let me write to you directly ({error.code})."
+    why = f"Slack does not let me send you direct messages ({error.code})."
     if error.code == "missing_scope":
-        return f"{why} Ask a platform admin to give the Slack app its scope `im:write`. {_AGAIN}"
+        return f"{why} Ask a platform admin to add the scope `im:write` to the Slack app. {_AGAIN}"
     return f"{why} {_AGAIN}" if error.code == "messages_tab_disabled" else why
 
 
@@ -106,7 +107,7 @@ def after_vain_look_for_file(row: Message, world: World) -> Changes:
 
 def after_untold(error: ChatError) -> Changes:
     """A person who cannot be written to has been told so where they asked, if that was possible."""
-    said = f"A file could not be brought: {error.message}"
+    said = f"A file could not be delivered: {error.message}"
     return {"is_dead": True, "posting_since": None, "trouble": said}
 
 

@@ -73,8 +73,8 @@ class Filing:
         try:
             self._database.transaction(work, deadline=deadline)
         except QuartermasterError as error:
-            log.warning("a file was not kept", person=incoming.person, error=error.message)
-            lost = f"All of it is too long for a message. {error.message} Ask for it again."
+            log.warning("a file could not be stored", person=incoming.person, error=error.message)
+            lost = f"The whole text is too long for a message. {error.message} Request it again."
             return _told(shown, sentence(lost))
         return _told(shown, _coming(content, file))
 
@@ -113,13 +113,13 @@ def _told(card: Card, line: Markup) -> Card:
 
 
 def _coming(content: bytes, file: AsFile) -> Markup:
-    said = f"It is too long for a message. All of it ({_size(content)}) is the file {file.name}"
-    return plain(f"{said}, which comes in your messages with me.")
+    said = f"It is too long for a message. All of it ({_size(content)}) is in the file {file.name}"
+    return plain(f"{said}, which I send you in a direct message.")
 
 
 def _too_large(content: bytes, file: AsFile) -> Markup:
-    most = f"a file has {MOST_BYTES / 1e6:.0f} MB at most"
-    said = f"All of it is too much: it has {len(content) / 1e6:,.1f} MB, and {most}."
+    most = f"a file may have {MOST_BYTES / 1e6:.0f} MB at most"
+    said = f"The whole text is too large: it has {len(content) / 1e6:,.1f} MB; {most}."
     return sentence(f"{said} {file.less}".rstrip())
 
 
@@ -131,5 +131,5 @@ def _size(content: bytes) -> str:
 def _above(incoming: Incoming, name: str, card: Card) -> Markup:
     """What stands above the file: what it is, and where it was asked for."""
     is_direct = incoming.channel.startswith("D")
-    where = () if is_direct else (", as you asked for it in ", channel(incoming.channel))
+    where = () if is_direct else (", as requested in ", channel(incoming.channel))
     return join(plain(card.title), *where, plain(f": {name}"))

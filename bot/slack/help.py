@@ -57,12 +57,12 @@ def _overview(registry: Registry, spelling: Spelling, allowed: Callable[[StrEnum
                     plain(", ".join(names)),
                 )
             )
-    nothing = plain("Nothing works here for you. Ask a platform admin for a role.")
+    nothing = plain("You cannot use any command here. Ask a platform admin for a role.")
     example = code(spelling.of(f"{next(iter(registry.commands))} help"))
     return Card(
-        "What works here",
+        "Commands you can use here",
         lines=tuple(lines) or (nothing,),
-        footer=(join(example, plain(" says more about one command.")),) if lines else (),
+        footer=(join(example, plain(" shows the details of a command.")),) if lines else (),
     )
 
 
@@ -78,14 +78,14 @@ def _command_help(
         for verb in verbs
     )
     nothing = plain(
-        "Nothing of it works for you in this channel."
+        "You cannot use this command in this channel."
         " Use your team's channel, or ask a platform admin for a role."
     )
     more = (
         [
             join(
                 code(spelling.of(f"{command.name} help {verbs[0].name}")),
-                plain(" says more about one of them."),
+                plain(" shows the details of one of them."),
             )
         ]
         if verbs

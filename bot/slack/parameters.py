@@ -65,7 +65,7 @@ class RunReference:
     """A run that exists: `lane` is the newest of that name, `lane#2` a chosen one."""
 
     word = "RUN"
-    form = "the name of a run; `lane` is the newest of that name, `lane#2` the second"
+    form = "the name of a run; `lane` is the newest run with that name, `lane#2` the second"
     example = "lane"
     rule = re.compile(rf"({RunName.rule.pattern})(?:#([1-9][0-9]{{0,5}}))?")
 
@@ -132,7 +132,7 @@ class GpuCount:
     def form(self) -> str:
         """The two limits in words."""
         limits = f"from {self.minimum} to {self.maximum}"
-        return f"a number of GPUs {limits}, or a part of one such as `0.5`"
+        return f"a number of GPUs {limits}, or a fraction of one such as `0.5`"
 
     @property
     def example(self) -> str:
@@ -172,7 +172,7 @@ class NodeCount:
     def form(self) -> str:
         """Both forms and the limits in words."""
         limits = f"from 1 to {self.maximum}"
-        return f"a number of nodes {limits}, or the fewest and the most of them such as `1:3`"
+        return f"a number of nodes {limits}, or a minimum and a maximum such as `1:3`"
 
     def read(self, text: str) -> Nodes:
         """The two numbers, the smaller one first."""
@@ -223,7 +223,7 @@ class Duration:
     def form(self) -> str:
         """The form and the two limits in words."""
         limits = f"from {_duration(self.minimum)} to {_duration(self.maximum)}"
-        return f"a length of time such as `15m`, `8h` or `1d12h`, {limits}"
+        return f"a duration such as `15m`, `8h` or `1d12h`, {limits}"
 
     @property
     def example(self) -> str:
@@ -249,7 +249,7 @@ class Words:
     @property
     def form(self) -> str:
         """The limit in words."""
-        return f"words in quotes, at most {self.maximum} characters"
+        return f"quoted text of at most {self.maximum} characters"
 
     def read(self, text: str) -> str:
         """The text without space around it."""

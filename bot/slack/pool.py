@@ -80,7 +80,7 @@ class BoundedPool:
         self._room.give_back()
         broke = None if future.cancelled() else future.exception()
         if broke is not None:
-            log.error("work in a pool broke", exc_info=broke)
+            log.error("work in a pool failed unexpectedly", exc_info=broke)
 
 
 class Slot:

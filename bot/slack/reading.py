@@ -50,7 +50,7 @@ def _values(verb: Verb, words: Sequence[str]) -> dict[str, object]:
     written_out = [word for number, word in enumerate(words[:end]) if number not in bare]
     raw = _told_apart(verb, [_held(word) for word in written_out], parted=parted)
     if parted and verb.rest is None:
-        raise UsageError(f"`{verb.name}` takes nothing after ` -- `.")
+        raise UsageError(f"`{verb.name}` takes no arguments after ` -- `.")
     named = [p for p in verb.parameters if p.dashed and p.name in raw]
     given = {p.name: _given(verb, p, raw[p.name]) for p in named}
     _refuse_both(bare.values(), given)
@@ -119,7 +119,7 @@ def _unknown_option(verb: Verb, name: str, words: Sequence[str], *, parted: bool
     elif flags:
         hints.append(f"Its options are {', '.join(f'`{flag}`' for flag in flags)}.")
     if verb.rest and not parted:
-        hints.append(f"What is for the {verb.rest.name} stands after ` -- `.")
+        hints.append(f"Arguments of the {verb.rest.name} go after ` -- `.")
     return UsageError(f"`{verb.name}` has no option `{shown(written)}`.", " ".join(hints))
 
 
@@ -137,7 +137,9 @@ def _given(verb: Verb, parameter: Parameter, raw: Any) -> object:
         return True
     texts = [_freed(text) for text in raw]
     for swallowed in {each.dashed for each in verb.parameters}.intersection(texts):
-        raise UsageError(f"`{parameter.dashed}` needs a value; `{swallowed}` is the next option.")
+        raise UsageError(
+            f"`{parameter.dashed}` needs a value, but the option `{swallowed}` follows."
+        )
     if len(texts) > 1 and not parameter.multiple:
         both = " and ".join(f"`{shown(text)}`" for text in texts[:2])
         raise UsageError(f"`{parameter.dashed}` is given twice, as {both}; it takes one value.")
@@ -159,12 +161,12 @@ def _placed(verb: Verb, words: list[str], *, parted: bool) -> dict[str, object]:
 
 
 def _too_many(verb: Verb, left: list[str], *, parted: bool) -> UsageError:
-    hints = [f"It is written `{verb.usage}`."]
+    hints = [f"Usage: `{verb.usage}`."]
     if verb.rest and not parted:
-        hints.append(f"What is for the {verb.rest.name} stands after ` -- `.")
+        hints.append(f"Arguments of the {verb.rest.name} go after ` -- `.")
     else:
-        hints.append("Put quotes round a value of several words.")
-    message = f"`{verb.name}` does not know what to do with `{shown(' '.join(left))}`."
+        hints.append("Put quotes around a value of several words.")
+    message = f"`{verb.name}` takes no argument `{shown(' '.join(left))}`."
     return UsageError(message, " ".join(hints))
 
 

@@ -99,7 +99,7 @@ def _unless_broken(work: Callable[[], T], broken: T) -> T:
     error = future.exception()
     if error is None:
         return future.result()
-    log.error("a request broke", exc_info=error)
+    log.error("a request failed unexpectedly", exc_info=error)
     return broken
 
 

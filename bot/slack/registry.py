@@ -106,8 +106,8 @@ class Registry:
         declared = self._buttons.get(action.partition(":")[0])
         if declared is None:
             raise UsageError(
-                "This button belongs to an older version and does nothing any more.",
-                f"`{self.overview(self.slash)}` says what works here.",
+                "This button is from an older version and no longer works.",
+                f"`{self.overview(self.slash)}` lists the commands you can use here.",
             )
         return declared
 
@@ -125,7 +125,7 @@ class Registry:
         if command.name in self.commands or command.name == self.umbrella:
             raise DeclarationError(f"Two commands are called {command.name}.")
         if command.unclaimed:
-            raise DeclarationError(f"No verb stands above {', '.join(command.unclaimed)}.")
+            raise DeclarationError(f"No verb is declared above {', '.join(command.unclaimed)}.")
         if not command.verbs:
             raise DeclarationError(f"Command {command.name} has no verb.")
         if command.alone is not None and command.alone not in command.verbs:
@@ -174,7 +174,7 @@ class Registry:
         hint = f"Did you mean `{spelling.of(near)}`? " if near else ""
         raise UsageError(
             f"There is no command `{shown(spelling.of(word))}`.",
-            f"{hint}`{self.overview(spelling)}` says what works here.",
+            f"{hint}`{self.overview(spelling)}` lists the commands you can use here.",
         )
 
 
@@ -186,7 +186,7 @@ def _verb(command: Command, word: str, spelling: Spelling) -> Verb:
     suggestion = (
         f"Did you mean `{spelling.of(f'{command.name} {near}')}`?"
         if near
-        else (f"It knows {', '.join(f'`{name}`' for name in command.verbs)}.")
+        else (f"Its verbs are {', '.join(f'`{name}`' for name in command.verbs)}.")
     )
     example = command.verbs[near or next(iter(command.verbs))].examples[0]
     raise UsageError(

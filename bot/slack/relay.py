@@ -114,7 +114,7 @@ class Relay(Generic[Asked, Answer]):
     def _answer_some(self) -> None:
         """Answers what waits; each is told as soon as its answer is there."""
         taken: deque[Future[Answer]] = deque()
-        error: BaseException = RuntimeError("it was left without an answer")
+        error: BaseException = RuntimeError("it got no answer")
         try:
             for answer in self._answer(self._questions(taken)):
                 taken.popleft().set_result(answer)

@@ -73,7 +73,7 @@ def render(session: Session, renderers: Mapping[str, Renderer], message_id: str)
 def broken(session: Session, message_id: str, reference: str) -> Rendered:
     """What is shown instead of a card that could not be rendered."""
     row = session.get_one(Message, message_id)
-    title = f"Something broke on our side. Reference {reference}."
+    title = f"Something went wrong on our side. Reference {reference}."
     return _rendered(row, _draft(row, Card(title=title, tone=Tone.WARNING)))
 
 
@@ -105,8 +105,8 @@ def _with_file(row: Message, file: Attached) -> Rendered:
 def missed(file: Attached) -> Markup:
     """What somebody reads who asked for a file that cannot be brought to them."""
     is_direct = file.asked_in.startswith("D")
-    where = () if is_direct else (", for which you asked in ", channel(file.asked_in))
-    begin = "I may have brought you" if file.refused == UNSURE else "I could not bring you"
+    where = () if is_direct else (", which you requested in ", channel(file.asked_in))
+    begin = "I may have sent you" if file.refused == UNSURE else "I could not send you"
     said = (plain(f"{begin} {file.name} ({file.title})"), *where, ". ")
     return join(*said, sentence(file.refused or ""))
 

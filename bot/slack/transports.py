@@ -97,8 +97,8 @@ def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:
     """Asks Slack for the address of a new connection, with the app's own token."""
     if secrets.app_token is None:
         raise ConfigurationError(
-            "Socket Mode needs an app-level token, and there is none.",
-            "Set SLACK_APP_TOKEN (it begins with xapp-), or slack.transport to http.",
+            "Socket Mode needs an app-level token, but none is set.",
+            "Set SLACK_APP_TOKEN (it begins with xapp-), or set slack.transport to http.",
         )
     api = WebApi(secrets.app_token.get_secret_value(), api_url)
     return lambda: str(api.call("apps.connections.open")["url"])
@@ -108,6 +108,6 @@ def _signing_secret(secrets: Secrets) -> str:
     if secrets.signing_secret is None:
         raise ConfigurationError(
             "Requests over HTTP cannot be verified without a signing secret.",
-            "Set SLACK_SIGNING_SECRET, or slack.transport to socket.",
+            "Set SLACK_SIGNING_SECRET, or set slack.transport to socket.",
         )
     return secrets.signing_secret.get_secret_value()

@@ -4,21 +4,21 @@ from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, TEAM_B, Of
 
 THREAD = "a mention in the card's thread"
 DM = "a direct message with a link to the card"
-NONE = "no mention and no message, the card's thread alone has it"
+NONE = "no mention and no message; only the card's thread shows it"
 
 
 def shown(time: str, preempted: str, idle: str, others: str) -> list[str]:
     return [
-        "When something happens to a run of yours, there is",
-        f"• `started` (it runs after waiting for 30m or longer): {others}",
-        f"• `time` (80 % of its time limit are over, or your session ends soon): {time}",
+        "When something happens to one of your runs, you get",
+        f"• `started` (it starts running after waiting for 30m or longer): {others}",
+        f"• `time` (80 % of its time limit has passed, or your session ends soon): {time}",
         f"• `preempted` (it is preempted): {preempted}",
-        f"• `idle` (its GPUs do nothing): {idle}",
+        f"• `idle` (its GPUs are idle): {idle}",
         f"• `failed` (it fails): {others}",
-        f"• `ended` (it ends otherwise): {others}",
+        f"• `ended` (it ends in another way): {others}",
         (
-            "`/notices dm --for preempted,idle` changes that for some, `/notices dm` for all;"
-            " `thread` and `none` do as well."
+            "`/notices dm --for preempted,idle` changes this for some kinds, `/notices dm` for all;"
+            " `thread` and `none` work the same way."
         ),
     ]
 
@@ -45,18 +45,18 @@ def test_same_choice_twice_is_one(office: Office) -> None:
     first = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
     assert office.says(ALICE, TEAM_A, "/notices dm") == first
     again = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
-    assert again == "This was received already. Nothing was done twice."
+    assert again == "This was already received. Nothing was done twice."
 
 
 def test_other_words_are_refused(office: Office) -> None:
     assert office.says(ALICE, TEAM_A, "/notices mail").splitlines() == [
         "`/notices mail` is not a command.",
-        "It knows `show`, `thread`, `dm`, `none`. For example `/notices show`.",
+        "Its verbs are `show`, `thread`, `dm`, `none`. For example `/notices show`.",
     ]
     assert office.says(ALICE, TEAM_A, "/notices dm --for weekends").splitlines() == [
         (
-            "`--for` takes some of `started,time,preempted,idle,failed,ended`, with commas"
-            " between them, or `all`, not `weekends`."
+            "`--for` takes one or more of `started,time,preempted,idle,failed,ended`, separated"
+            " by commas, or `all`, not `weekends`."
         ),
         "Write it like `--for started,time`. For example `/notices dm`.",
     ]

@@ -23,7 +23,7 @@ MOVED = (
     " it: `slack.shared_channels` in quartermaster.yaml."
 )
 
-WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
+WITHDRAWN = "This channel is shared with another company, so this is no longer shown here."
 TOLD = (
     "#team-a is shared with another company. What is for it comes here, or to its owner; commands"
     " that change something are refused there. Name another channel in quartermaster.yaml, or allow"

@@ -45,7 +45,7 @@ def test_foreign_claims_do_not_grow(growing: Growing) -> None:
     growing.world.patch("persistentvolumeclaims", CLAIM, {"metadata": {"labels": marks}}, "team-a")
     growing.look()
     assert refusal(growing) == (
-        "PVC lane-data shows the cache of a dataset, which many share.",
+        "PVC lane-data shows the cache of a dataset, which is shared.",
         "Name a PVC of the team's own: `/anf volumes` shows them.",
     )
 
