@@ -1,4 +1,4 @@
-"""The commands of Slack in a terminal."""
+"""Slack commands in a terminal."""
 
 import sys
 import time

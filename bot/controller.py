@@ -108,7 +108,7 @@ class Loop:
         self._thread.start()
 
     def stop(self, patience_seconds: float = 40.0) -> None:
-        """Takes no more rows and waits for the steps under way."""
+        """Takes no more rows and waits for the steps in progress."""
         self._thread.stop()
         with self._changed:
             self._changed.notify_all()
@@ -122,7 +122,7 @@ class Loop:
             self._changed.notify_all()
 
     def is_idle(self) -> bool:
-        """Whether no step is under way in this process."""
+        """Whether no step is in progress in this process."""
         with self._changed:
             return not self._lanes
 

@@ -1,4 +1,4 @@
-"""Looks at everything the bot depends on, and says what to do about what is wrong."""
+"""Checks everything the bot depends on, and suggests how to fix problems."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -68,7 +68,7 @@ _WITH = {"kueue": _WITH_KUEUE, "kai": _WITH_KAI, "none": _WITHOUT_ENGINE}
 
 
 def examine(path: Path) -> list[Finding]:
-    """Everything that was found; only a configuration that cannot be read ends it early."""
+    """All findings; only an invalid configuration ends the checks early."""
     settings = ConfigurationFile(path).load()
     findings = [Finding("configuration", "ok", f"{path}; teams: {', '.join(settings.teams)}")]
     findings += _http(settings)
@@ -86,7 +86,7 @@ def examine(path: Path) -> list[Finding]:
 
 
 def _http(settings: Settings) -> Findings:
-    """Where Slack's requests come, strangers do, and so no more is shown there than is needed."""
+    """Slack's requests come to a public address, so that shows no more than is needed."""
     at = settings.http
     if settings.slack.transport == "http" and at.ops_listen is None and not settings.playground:
         says = (
@@ -163,7 +163,7 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
 
 
 def _digests(settings: Settings) -> dict[str, str]:
-    """The channels that digests come to: those of the file, as changed in Slack."""
+    """The channels of digests: those of the configuration, as changed in Slack."""
     database = Database(settings.database.url)
     try:
         plans = database.read(lambda session: plans_in_force(session, settings))
@@ -193,7 +193,7 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
 
 
 def _gpus(settings: Settings, name: str, about: str) -> Findings:
-    """Whether anybody knows what GPUs do."""
+    """Checks the source of GPU metrics."""
     at = settings.clusters[name]
     source = Sources().open(name, at)
     if source is None:

@@ -79,7 +79,7 @@ class LostClaimError(Exception):
 
 
 def wake(session: Session, kind: str, row_id: str, lane: str, now: datetime) -> None:
-    """Makes the row due now; a step that is under way will be followed by another."""
+    """Makes the row due now; a step in progress is followed by another."""
     _WAKE(session, {"kind": kind, "id": row_id, "lane": lane, "due_at": now, "wakes": 1})
     touch(session, TOPIC)
 
@@ -122,7 +122,7 @@ def claim(session: Session, wanted: Wanted, now: datetime, real_now: datetime) -
 
 
 def _waiting() -> Select[str, str, str, int, int]:
-    """The longest waiting of each lane that has room, so that a dead one hides nobody."""
+    """The longest-waiting rows of each lane with capacity, so that a stuck lane blocks no other."""
     now, real_now = bindparam("now", type_=Moment()), bindparam("real_now", type_=Moment())
     place = func.row_number().over(
         partition_by=col(Due.lane), order_by=(col(Due.due_at), col(Due.id))

@@ -45,7 +45,7 @@ class Health:
     threads: Callable[[], Iterable[EssentialThread]] = tuple
 
     def dead(self) -> dict[str, str]:
-        """What is wrong with which thread that the bot cannot do without."""
+        """The problem of each essential thread that does not work, by name."""
         return troubles(self.threads())
 
     def conditions(self) -> dict[str, Condition]:
@@ -65,7 +65,7 @@ class Health:
         }
 
     def refresh_metrics(self) -> None:
-        """Brings the figures up to date that nothing counts as it happens."""
+        """Updates the metrics that are not counted as events happen."""
         late = self.database.read(lambda session: due.lag(session, self.clock.now()))
         for kind in self.loop.kinds:
             DUE_LAG.labels(kind).set(late[kind].total_seconds() if kind in late else 0.0)
@@ -76,7 +76,7 @@ class Health:
                     WATCH_AGE.labels(name, watch.resource).set(watch.age_seconds)
 
     def is_quiet(self, now: datetime) -> bool:
-        """Whether nothing is due, under way, being looked up or unsent."""
+        """Whether nothing is due, in progress, being looked up or unsent."""
         # A change becomes a due row, that a step, and that a message: asked in this order, nothing
         # slips through between.
         return (
@@ -117,7 +117,7 @@ class Health:
 
 
 def _lagging(cluster: Cluster) -> WatchState | None:
-    """A watch of which too long nothing was heard."""
+    """A watch that has received no data for too long."""
     for watch in cluster.watches():
         if watch.served and (not watch.synced or watch.age_seconds > _OLDEST_VIEW_SECONDS):
             return watch

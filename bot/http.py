@@ -46,7 +46,7 @@ class Pages:
     refresh_metrics: Callable[[], None] = lambda: None
     dead: Callable[[], Mapping[str, str]] = dict
     is_public: bool = False
-    """Whether strangers can read them: they are told no more than whether it is alive and ready."""
+    """Whether the address is public: then only alive and ready are shown, without details."""
 
 
 def application(pages: Pages) -> App:
@@ -148,7 +148,7 @@ class Server:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finishes the requests under way and closes."""
+        """Finishes the requests in progress and closes."""
         self._thread.stop()
         self._server.should_exit = True
         self._thread.join(10)

@@ -1,4 +1,4 @@
-"""Slots of time: which entry is due, claimed once however many processes look."""
+"""Schedules: which entry is due, claimed once across all processes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _CHANGE = timedelta(hours=3)
 
 
 class ScheduleEntry(SQLModel, table=True):
-    """Something that happens on a cron pattern; `next_at` is its next slot on our clock."""
+    """An entry with a cron pattern; `next_at` is its next slot on our clock."""
 
     __tablename__: ClassVar[Any] = "schedule_entries"
 
@@ -85,7 +85,7 @@ def _wall(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
-    """Enters jobs of the timetable that are new or have another pattern."""
+    """Adds timetable jobs that are new or whose pattern changed."""
     for job in jobs:
         enter(session, job.name, (job.cron, job.time_zone), now)
 

@@ -1,4 +1,4 @@
-"""What work came to, kept until somebody asks."""
+"""The outcome of work as a finished future: its result or its exception."""
 
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -107,7 +107,7 @@ class Wakeups:
 
 
 def _heard(ear: Ear, change: Change) -> Collection[Wakeup]:
-    """Whom a change concerns; nobody if the ear breaks, since polling finds what it missed."""
+    """The rows to wake for a change; none if the handler fails, since polling finds them."""
     try:
         return tuple(ear(change))
     except Exception:

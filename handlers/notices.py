@@ -1,4 +1,4 @@
-"""/notices: how somebody is told of their own runs."""
+"""/notices: how people are notified of their own runs."""
 
 from bot.access import Right
 from bot.durations import format_duration

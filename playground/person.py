@@ -1,4 +1,4 @@
-"""People of a story: what they do, and what they are told."""
+"""People of a scenario: what they do, and what they are shown."""
 
 from dataclasses import dataclass
 

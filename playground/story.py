@@ -199,7 +199,7 @@ class Story(Stage):
     # What must not be
 
     def was_shown_to(self, person: Person, words: str) -> None:
-        """Fails unless nobody but this person was ever shown these words."""
+        """Fails if anyone but this person was shown these words."""
         entries = self.world.slack.transcript.entries
         seen = {each.viewer for each in entries if words in self.sightings.text(each)}
         if seen != {person.id}:

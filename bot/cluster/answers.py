@@ -1,4 +1,4 @@
-"""What an API server answers: decoded objects, or its refusal as our error."""
+"""Responses of an API server: decoded objects, or a ClusterError."""
 
 import re
 from functools import cache
@@ -67,7 +67,7 @@ class StatusDetails(Part, frozen=True, kw_only=True):
 
 
 class Status(Part, frozen=True, kw_only=True):
-    """How an API server says no."""
+    """The Status object of a failed request."""
 
     kind: str = ""
     reason: str = ""
@@ -103,7 +103,7 @@ def decode_page(body: bytes, type_: type[T], doing: str) -> Page[T]:
 
 
 def meet(type_: type[ClusterObject]) -> None:
-    """Looks into a class, so that no thread has to do it when its first objects come."""
+    """Prepares the decoders of a class, before threads decode its first objects."""
     page: Any = Page
     for each in (type_, page[type_]):
         decoder(each)
@@ -186,7 +186,7 @@ def _reason(code: int, status: Status) -> str:
 
 
 def _forbidden(status: Status) -> str:
-    """Who forbids it; what is no answer of an API server comes from somebody in front of it."""
+    """The reason of a 403; a body that is no Status comes from a proxy in front of the server."""
     return who_forbids(status.message) if status.kind == "Status" else "Forbidden"
 
 

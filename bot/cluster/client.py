@@ -43,13 +43,13 @@ class Target(Generic[T]):
         return f"{what} in namespace {self.namespace}" if self.namespace else what
 
     def path(self, version: str, method: str) -> str:
-        """Where the server has it; what is created is posted to all of its kind."""
+        """The URL path of the object; creations are posted to the path of the collection."""
         return self.resource.path(version, self.namespace, "" if method == "POST" else self.name)
 
 
 @dataclass(frozen=True)
 class LogSource:
-    """Whose log is read: of a container as it runs now, or as it ran before its last restart."""
+    """A log to read: of a container as it runs now, or as it ran before its last restart."""
 
     pod: str
     namespace: str

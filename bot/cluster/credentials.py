@@ -1,4 +1,4 @@
-"""How to reach a cluster and prove who we are, left to Kubernetes' official client."""
+"""Addresses and credentials of clusters, loaded by Kubernetes' official client."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ def load_access(kubeconfig: str | None = None, context: str | None = None) -> Ac
 
 
 def prepare() -> None:
-    """Loads the client, for who is about to need it in several threads."""
+    """Imports the client, before several threads need it."""
     import kubernetes  # noqa: F401, PLC0415 - as below
 
 

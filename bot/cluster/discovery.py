@@ -27,7 +27,7 @@ class Group(Part, frozen=True, kw_only=True):
 
 
 class Discovery:
-    """Remembers what is served, and asks again when that grew old or proved wrong."""
+    """Caches which versions are served; asks again when the cache is old or proved wrong."""
 
     def __init__(self, connection: Connection, cluster: str) -> None:
         self._connection = connection
@@ -44,7 +44,7 @@ class Discovery:
         return versions
 
     def forget(self) -> None:
-        """Has the next questions asked of the server."""
+        """Clears the cache, so that the server is asked again."""
         self._known.clear()
 
     def version(self, resource: Resource[Any]) -> str:

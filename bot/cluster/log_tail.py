@@ -1,4 +1,4 @@
-"""The end of a container's log, whatever its lines are like.
+"""The end of a container's log, for lines of any length.
 
 A kubelet counts `limitBytes` from the start of the tail, so that it would cut the newest lines
 away. What it calls a line is an entry of the container runtime's file: 16 KiB at most, and a

@@ -1,4 +1,4 @@
-"""Whose an object in a team's namespace is, by its labels: the team's, or not its to use."""
+"""The owner of an object in a team's namespace, by its labels: the team, or someone else."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DATASET = labels.PREFIX + "dataset"
 
 @dataclass(frozen=True)
 class Foreign:
-    """Why a PVC is not a team's to use, as a sentence; `dataset` is what it shows, if known."""
+    """Why a team may not use a PVC, as a sentence; `dataset` is what the PVC shows, if known."""
 
     reason: str
     dataset: str = ""
@@ -30,7 +30,7 @@ def is_managed(marks: Mapping[str, str]) -> bool:
 
 
 def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
-    """Why a PVC is not the team's by its own labels, None where it is.
+    """Why a PVC does not belong to the team by its own labels, None if it does.
 
     What was made for the team's runs and from its snapshots is the team's, and so is what has none
     of our labels.
@@ -50,7 +50,7 @@ def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
 def cache_alias(
     claim: PersistentVolumeClaim, volume: PersistentVolume | None, view: View
 ) -> Foreign | None:
-    """Why a PVC is not the team's whatever its labels say: its `volume` is that of a cache."""
+    """Why a PVC does not belong to the team despite its labels: its `volume` is a cache's."""
     namespace, _, name = claim.metadata.annotations.get(labels.SHARED_FROM, "").partition("/")
     origin = view.get(PVCS, name, namespace) if name else None
     is_shared = origin is not None and shows_cache(origin.labels)
@@ -65,7 +65,7 @@ def shows_cache(marks: Mapping[str, str]) -> bool:
 
 
 def _cached(view: View) -> set[tuple[str, ...]]:
-    """Where the volumes of caches are."""
+    """The storage addresses of the caches' volumes."""
     claims = [each for each in view.all(PVCS) if shows_cache(each.labels)]
     volumes = [view.get(VOLUMES, each.spec.volume_name) for each in claims]
     found = _addresses(each for each in volumes if each is not None)
@@ -80,7 +80,7 @@ def _addresses(volumes: Iterable[PersistentVolume]) -> set[tuple[str, ...]]:
 
 
 def _address(volume: PersistentVolume) -> tuple[str, ...] | None:
-    """Where the bytes of a volume are, as far as it tells: two of one address share them."""
+    """The storage address of a volume, if it shows one; equal addresses share their data."""
     csi, nfs = volume.spec.csi, volume.spec.nfs
     if nfs is not None:
         return _exported(nfs.server, nfs.path)

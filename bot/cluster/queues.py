@@ -65,7 +65,7 @@ class BorrowWithinCohort(Part, frozen=True, kw_only=True):
 
 
 class Preemption(Part, frozen=True, kw_only=True):
-    """Whose workloads a queue may preempt."""
+    """Which queues' workloads a queue may preempt."""
 
     reclaim_within_cohort: str = "Never"
     within_cluster_queue: str = "Never"

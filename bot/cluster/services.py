@@ -20,7 +20,7 @@ class TemplateMeta(Part, frozen=True, kw_only=True):
 
 
 class PodTemplate(Part, frozen=True, kw_only=True):
-    """What the pods of a Deployment are to be; a change of it starts all of them anew."""
+    """The pod template of a Deployment; changing it restarts all of its pods."""
 
     metadata: TemplateMeta = TemplateMeta()
 

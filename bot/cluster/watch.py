@@ -221,7 +221,7 @@ class Watch(Generic[T]):
         return max(self._backoff(), wait)
 
     def _report(self, error: ClusterError) -> None:
-        """A connection that is cut once is no news, nor a kind that is absent; the rest is told."""
+        """Logs new failures, as warnings once they repeat; never for a kind that is not served."""
         is_news = self._failures == _TOLD_AT or error.message != self._error
         if is_news and error.reason != "NotServed":
             tell = log.info if self._failures < _TOLD_AT else log.warning

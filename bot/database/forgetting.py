@@ -1,4 +1,4 @@
-"""Rows that nobody can need any more, removed a few at a time."""
+"""Deletes rows that are no longer needed, a few at a time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The schema's version: whether this server fits it, and how it is brought up to date."""
+"""The schema's version: whether this server fits it, and how it is upgraded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ class Installation(SQLModel, table=True):
 
 
 def upgrade(url: str) -> None:
-    """Brings the schema up to date, one process at a time; DatabaseError when it cannot."""
+    """Upgrades the schema, one process at a time; DatabaseError if that fails."""
     # To import Alembic takes a tenth of a start, and a server only has to know that it fits.
     from alembic import command  # noqa: PLC0415 - see above
 

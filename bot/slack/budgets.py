@@ -62,7 +62,7 @@ class Budgets:
             return max(self._paused_until, self._held.get(call.key, 0.0)) > now
 
     def take(self, call: Call) -> bool:
-        """Takes the right to make the call; False when somebody else was first."""
+        """Takes the right to make the call; False when another thread took it first."""
         with self._lock:
             if self._wait(call) > 0:
                 return False

@@ -48,7 +48,7 @@ class Button:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far something is; `total` None when nobody knows."""
+    """The progress of something; `total` is None if unknown."""
 
     done: float
     total: float | None

@@ -1,8 +1,8 @@
-"""Kinds of value that are several words of a few."""
+"""Kinds of values that choose several words of a fixed set."""
 
 
 class SomeOf:
-    """Some words of a few, with commas between them."""
+    """One or more words of a fixed set, separated by commas."""
 
     def __init__(self, *words: str, word: str) -> None:
         self.words = words

@@ -133,7 +133,7 @@ class SlackClient:
         )
 
     def upload(self, name: str, words: tuple[str, str], content: bytes) -> str:
-        """The id of a new PNG, which nobody sees before a block shows it.
+        """The id of a new PNG, invisible until a block shows it.
 
         `words` are its title and what it shows. Done again, there is one more, which nobody sees.
         """
@@ -144,7 +144,7 @@ class SlackClient:
         return file_id
 
     def bring(self, name: str, content: bytes, alt: str | None = None) -> str:
-        """The id of a new file, which nobody sees and Slack soon forgets, unless it is shared."""
+        """The id of a new file; until it is shared it is invisible, and Slack soon discards it."""
         given = self._api.call(
             "files.getUploadURLExternal", filename=name, length=len(content), alt_txt=alt
         )

@@ -1,4 +1,4 @@
-"""Parameters for what a container gets: image, processor, memory, variables, volumes, code."""
+"""Kinds of container parameters: image, CPU, memory, variables, volumes, code."""
 
 import re
 import shlex
@@ -83,7 +83,7 @@ class SecretPair:
 
 
 class VolumeMount(NamedTuple):
-    """A PVC and where the container sees it."""
+    """A PVC and its path in the container."""
 
     claim: str
     path: str
@@ -91,7 +91,7 @@ class VolumeMount(NamedTuple):
 
 
 class NewVolume(NamedTuple):
-    """A PVC to be made: of which storage class, how large, and where the container sees it."""
+    """A PVC to create: its storage class, its size, and its path in the container."""
 
     storage_class: str
     size: str
@@ -115,7 +115,7 @@ class ClaimMount:
     rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{1,1000})(:ro|:rw)?")
 
     def read(self, text: str) -> VolumeMount | NewVolume:
-        """The claim, the path and whether it is for reading only; or what is to be made."""
+        """The PVC, the path and whether it is read-only; or the PVC to create."""
         new = self.new.fullmatch(text)
         found: VolumeMount | NewVolume
         if new is not None:
@@ -129,7 +129,7 @@ class ClaimMount:
 
 
 class DataMount(NamedTuple):
-    """A dataset, or one of its versions, and where the container sees it."""
+    """A dataset, or one of its versions, and its path in the container."""
 
     reference: str
     path: str
@@ -156,13 +156,13 @@ class DatasetMount:
 
 
 class Artifact(NamedTuple):
-    """A file or a folder that a run makes, as its containers see it."""
+    """A file or folder that a run writes, by its path in the containers."""
 
     path: str
 
 
 class ArtifactPath:
-    """The absolute path of what a run makes, without a slash at its end."""
+    """The absolute path of a run's output, without a trailing slash."""
 
     word = "PATH"
     form = "an absolute path in the container, such as `/out/model.pt`"

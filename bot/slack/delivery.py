@@ -168,9 +168,9 @@ class Delivery:
         self._outbox.shown(job.row.id, rendered)
 
     def _upload(self, job: Job, chart: Chart) -> None:
-        """Brings Slack a picture, which nobody sees before the message shows it.
+        """Uploads a picture to Slack, which is invisible until the message shows it.
 
-        So it may be done twice; what a lost answer leaves behind nobody sees either.
+        So a repeated upload, after a lost answer, is harmless.
         """
         call = Call(FILES, job.call.channel)
         if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
@@ -192,7 +192,7 @@ class Delivery:
         self._outbox.uploaded(job.row.id, name, file_id)
 
     def _attach(self, job: Job, rendered: Rendered, file: Attached) -> None:
-        """Brings a file to Slack, shares it, or says why there is none; one of it at a time."""
+        """Uploads a file to Slack, shares it, or posts why it cannot; one step at a time."""
         call = Call(FILES, job.call.channel) if file.refused is None else job.call
         try:
             match job.step:
@@ -214,7 +214,7 @@ class Delivery:
             self._outbox.file_failed(job.row.id, *changes)
 
     def _bring(self, job: Job, call: Call, file: Attached) -> None:
-        """Brings Slack the bytes, which nobody sees yet; so it may be done twice."""
+        """Uploads the bytes to Slack; they are invisible until shared, so repeating is harmless."""
         if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
             return
         file_id = self._client.bring(file.name, self._outbox.content_of(job.row.id))
@@ -264,7 +264,7 @@ class Delivery:
             self._outbox.shared(job.row.id, rendered, ts)
 
     def _tell_there(self, job: Job, file: Attached, error: ChatError) -> None:
-        """Tells a person who cannot be written to where they asked, so that only they see it."""
+        """Notifies a person who cannot get direct messages in the channel, visible only to them."""
         untold = replace(file, refused=f"{unreachable(error)} {file.refused or ''}".rstrip())
         place = Place(file.asked_in, file.asked_thread)
         try:
@@ -308,7 +308,7 @@ class Delivery:
         return replace(place, channel=self._direct[person])
 
     def _may_update(self, job: Job, spot: Spot) -> bool:
-        """As with all calls; of a message that now another company could read one line is left."""
+        """Like `_may_call`; replaces a message that another company could now read by one line."""
         try:
             return self._may_call(job)
         except ChatError as error:

@@ -1,4 +1,4 @@
-"""What becomes of a file that could not be brought to who asked for it: pure decisions."""
+"""What to do with a file that could not be sent to its requester: pure decisions."""
 
 from datetime import timedelta
 
@@ -55,12 +55,12 @@ _WHY = {
 
 
 def passes(row: Message, error: ChatError) -> bool:
-    """Whether it is tried again as it is, when Slack can be asked again."""
+    """Whether the same step is retried once Slack can be called again."""
     return error.code in {web_api.RATE_LIMITED, *OUTAGE} or is_of_token(row, error)
 
 
 def is_unreachable(row: Message, error: ChatError) -> bool:
-    """Whether Slack lets nobody, or not us, write to this person."""
+    """Whether Slack refuses direct messages to this person, from everyone or from the bot."""
     if passes(row, error):
         return False
     opens = "conversations.open" in error.message
@@ -68,7 +68,7 @@ def is_unreachable(row: Message, error: ChatError) -> bool:
 
 
 def unreachable(error: ChatError) -> str:
-    """Why a person was not written to, and what to do about it."""
+    """Why a person got no direct message, and what to do about it."""
     why = f"Slack does not let me send you direct messages ({error.code})."
     if error.code == "missing_scope":
         return f"{why} Ask a platform admin to add the scope `im:write` to the Slack app. {_AGAIN}"
@@ -78,9 +78,9 @@ def unreachable(error: ChatError) -> str:
 def after_failed_file(
     row: Message, step: Step, error: ChatError, world: World
 ) -> tuple[Changes, Changes]:
-    """What a failure changes in the message and in its file, which may be brought anew a few times.
+    """What a failure changes in the message and in its file, which may be uploaded a few times.
 
-    What cannot be brought leaves nothing but why.
+    Of a file that cannot be sent, only the reason is kept.
     """
     if passes(row, error):
         return after_failure(row, step, error, world), {}
@@ -95,18 +95,18 @@ def after_failed_file(
 
 
 def refused(error: ChatError) -> Changes:
-    """What becomes of a file that is not to be had for good."""
+    """The changes of a file that can never be sent."""
     return _given_up(_WHY.get(error.code, f"{error.message} {error.hint}".strip()))
 
 
 def after_vain_look_for_file(row: Message, world: World) -> Changes:
-    """What it changes that a file is not seen: the same one is shared once more, in the end."""
+    """The changes after a file was not found: in the end it is shared once more."""
     changes = after_vain_look(row, world, SHARE_AGAIN)
     return changes if "not_before" in changes else dict(_ONCE_MORE)
 
 
 def after_untold(error: ChatError) -> Changes:
-    """A person who cannot be written to has been told so where they asked, if that was possible."""
+    """The changes after a person was notified in the channel, if possible, instead of directly."""
     said = f"A file could not be delivered: {error.message}"
     return {"is_dead": True, "posting_since": None, "trouble": said}
 

@@ -1,4 +1,4 @@
-"""Answers that a message cannot hold: brought whole, as a file, to whoever asked."""
+"""Answers too long for a message: sent whole, as a file, to the person who asked."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -21,10 +21,10 @@ from bot.slack.messages import Note, Subject
 log = structlog.get_logger()
 
 LONGEST_DOCUMENT = 9_000
-"""What a message can show of a document, in characters as Slack counts them."""
+"""The longest document a message shows whole, in characters as Slack counts them."""
 
 LONGEST_CODE = 2_900
-"""What it can show of code."""
+"""The longest code block a message shows whole."""
 
 _LONGEST_LINES = 1_500
 _ANSWER = "answer"
@@ -129,7 +129,7 @@ def _size(content: bytes) -> str:
 
 
 def _above(incoming: Incoming, name: str, card: Card) -> Markup:
-    """What stands above the file: what it is, and where it was asked for."""
+    """The text above the file: what it is, and where it was requested."""
     is_direct = incoming.channel.startswith("D")
     where = () if is_direct else (", as requested in ", channel(incoming.channel))
     return join(plain(card.title), *where, plain(f": {name}"))

@@ -1,4 +1,4 @@
-"""From the text of a message to words, whatever keyboards and Slack have done to it."""
+"""Splits the text of a message into words, undoing changes by keyboards and Slack."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Help on everything, on one command, on one verb: what works here, for this person."""
+"""Help on everything, a command or a verb: what this person may use in this channel."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -38,7 +38,7 @@ def described(parameter: Parameter, default: str | None = None) -> str:
 
 
 def default_text(parameter: Parameter) -> str:
-    """The declared default as a person would write it, empty where there is none."""
+    """The declared default as a person would write it, empty if there is none."""
     value = parameter.default
     if value is None or value == () or parameter.shape == "flag":
         return ""
@@ -131,7 +131,7 @@ def _visible(command: Command, allowed: Callable[[StrEnum], bool]) -> list[Verb]
 
 
 def _short_usage(verb: Verb) -> str:
-    """The verb with what it cannot do without."""
+    """The verb with its required parameters."""
     needed = [parameter.usage for parameter in verb.parameters if parameter.required]
     more = ["..."] if len(needed) < len(verb.parameters) else []
     return " ".join([verb.name, *needed, *more])

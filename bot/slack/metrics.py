@@ -1,4 +1,4 @@
-"""What is counted about Slack: how fast we answer, what we ask, what waits."""
+"""Metrics of Slack: response times, Web API calls, queued messages."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

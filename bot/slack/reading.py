@@ -1,4 +1,4 @@
-"""From words to a verb's values: click tells options from arguments, the sentences are ours."""
+"""Parses words into a verb's values: click separates options from arguments, errors are ours."""
 
 import difflib
 import functools
@@ -96,7 +96,7 @@ def _told_apart(verb: Verb, words: list[str], *, parted: bool) -> dict[str, Any]
 
 @functools.cache
 def _click_parser(verb: Verb) -> Any:
-    """Tells options from arguments; made once, and without what a click command does besides."""
+    """A parser that separates options from arguments; created once per verb."""
     parameters: list[click.Parameter] = [
         click.Option([p.dashed, p.name], is_flag=True)
         if p.shape == "flag"
@@ -125,7 +125,7 @@ def _unknown_option(verb: Verb, name: str, words: Sequence[str], *, parted: bool
 
 @functools.cache
 def _unwritten(verb: Verb) -> dict[str, object]:
-    """The values of what nobody wrote."""
+    """The values of parameters that were not given."""
     values: dict[str, object] = {p.name: p.default for p in verb.parameters}
     values |= {p.name: () for p in verb.parameters if p.multiple and p.default is None}
     return values | {p.name: False for p in verb.parameters if p.shape == "flag"}

@@ -28,7 +28,7 @@ _JSON = "application/json;charset=utf-8"
 
 
 class _Seen(NamedTuple):
-    """What Bolt says to a request; `arrival` is None for one that nobody can read."""
+    """Bolt's response to a request; `arrival` is None if the request cannot be read."""
 
     response: BoltResponse
     arrival: Arrival | None = None

@@ -73,7 +73,7 @@ class Transport:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody waits for an answer that is being looked up."""
+        """Whether no answer is being looked up."""
         return self._answers.is_idle
 
     def health(self) -> str | None:

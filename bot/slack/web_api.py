@@ -63,7 +63,7 @@ class WebApi:
 
     @property
     def proxy(self) -> str | None:
-        """The way out of this network, where one is needed."""
+        """The HTTP proxy, if one is needed."""
         return self._web.proxy
 
     def call(self, method: str, **arguments: object) -> SlackResponse:
@@ -87,7 +87,7 @@ class WebApi:
 
 
 def send_bytes(url: str, content: bytes, proxy: str | None) -> None:
-    """Brings a file's content to the address that Slack gave for it.
+    """Uploads a file's content to the URL that Slack returned for it.
 
     ChatError with the code UPLOAD_FAILED when it is not known to be there.
     """
@@ -147,7 +147,7 @@ def _failed(method: str, error: Exception, channel: str) -> ChatError:
 
 
 def _detail(answer: SlackResponse) -> str:
-    """What Slack says of blocks that it refuses."""
+    """Slack's reasons for rejecting blocks."""
     said = (answer.get("response_metadata") or {}).get("messages") or ()
     return " ".join(map(str, said))[:_LONGEST_DETAIL]
 
