@@ -1,4 +1,4 @@
-"""/notices: how people are notified of their own runs."""
+"""/notices: how people are notified about their own runs."""
 
 from bot.access import Right
 from bot.durations import format_duration
@@ -9,30 +9,25 @@ from bot.slack.declarations import Command
 from bot.slack.markup import Markup, code, join, plain
 from handlers.context import Context
 
-notices = Command("notices", "How you are notified of your own runs", alone="show")
+notices = Command("notices", "How you are notified about your own runs", alone="show")
 
 _KINDS = SomeOf(*Kind, word="KINDS")
-_FOR = "Kinds of notices to change (default: all)"
+_FOR = "Only these kinds (default: all)"
 _WAYS = {
     Way.THREAD: "a mention in the card's thread",
     Way.DM: "a direct message with a link to the card",
-    Way.NONE: "no mention and no message; only the card's thread shows it",
+    Way.NONE: "no mention and no message, only an entry in the card's thread",
 }
 _ABOUT = {
     Kind.TIME: "80 % of its time limit has passed, or your session ends soon",
     Kind.PREEMPTED: "it is preempted",
     Kind.IDLE: "its GPUs are idle",
     Kind.FAILED: "it fails",
-    Kind.ENDED: "it ends in another way",
+    Kind.ENDED: "it ends for another reason",
 }
 
 
-@notices.verb(
-    "show",
-    "Show how you are notified of each kind of event",
-    right=Right.NOTICES,
-    examples=("show",),
-)
+@notices.verb("show", "Show how you are notified", right=Right.NOTICES, examples=("show",))
 def show(ctx: Context) -> Reply:
     """Each kind of notice, and how it reaches the person."""
     return _shown(ctx)
@@ -40,7 +35,7 @@ def show(ctx: Context) -> Reply:
 
 @notices.verb(
     "thread",
-    "Be mentioned in the thread of the run's card, which is the default",
+    "Be mentioned in the thread of the run's card (the default)",
     right=Right.NOTICES,
     mutates=True,
     repeats=True,
@@ -48,7 +43,7 @@ def show(ctx: Context) -> Reply:
 )
 @notices.option("--for", "kinds", _KINDS, help=_FOR)
 def thread(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
-    """The choice, as it is from now on."""
+    """The choices, as they are from now on."""
     return _chosen(ctx, Way.THREAD, kinds)
 
 
@@ -62,13 +57,13 @@ def thread(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 )
 @notices.option("--for", "kinds", _KINDS, help=_FOR)
 def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
-    """The choice, as it is from now on."""
+    """The choices, as they are from now on."""
     return _chosen(ctx, Way.DM, kinds)
 
 
 @notices.verb(
     "none",
-    "Not be mentioned at all; the card and its thread still show everything",
+    "Get no mentions at all; the card and its thread still show everything",
     right=Right.NOTICES,
     mutates=True,
     repeats=True,
@@ -76,7 +71,7 @@ def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 )
 @notices.option("--for", "kinds", _KINDS, help=_FOR)
 def none(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
-    """The choice, as it is from now on."""
+    """The choices, as they are from now on."""
     return _chosen(ctx, Way.NONE, kinds)
 
 
@@ -87,16 +82,16 @@ def _chosen(ctx: Context, way: Way, kinds: tuple[str, ...] | None) -> Reply:
 
 def _shown(ctx: Context) -> Reply:
     wait = format_duration(ctx.settings.training.long_wait)
-    about = {Kind.STARTED: f"it starts running after waiting for {wait} or longer"} | _ABOUT
+    about = {Kind.STARTED: f"it starts after waiting for {wait} or longer"} | _ABOUT
     ways = ways_of(ctx.session, ctx.caller)
     lines = [_line(kind, said, ways[kind]) for kind, said in about.items()]
     change = code(ctx.words("notices dm --for preempted,idle"))
     return Reply(
         (
-            plain("When something happens to one of your runs, you get"),
+            plain("How you are notified when something happens to one of your runs:"),
             *lines,
-            join(change, " changes this for some kinds, ", code(ctx.words("notices dm")),
-                 " for all; ", code("thread"), " and ", code("none"), " work the same way."),
+            join("Use ", change, " to change some of these, or ", code(ctx.words("notices dm")),
+                 " to change all. ", code("thread"), " and ", code("none"), " work the same way."),
         )
     )  # fmt: skip
 

@@ -4,21 +4,21 @@ from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, TEAM_B, Of
 
 THREAD = "a mention in the card's thread"
 DM = "a direct message with a link to the card"
-NONE = "no mention and no message; only the card's thread shows it"
+NONE = "no mention and no message, only an entry in the card's thread"
 
 
 def shown(time: str, preempted: str, idle: str, others: str) -> list[str]:
     return [
-        "When something happens to one of your runs, you get",
-        f"• `started` (it starts running after waiting for 30m or longer): {others}",
+        "How you are notified when something happens to one of your runs:",
+        f"• `started` (it starts after waiting for 30m or longer): {others}",
         f"• `time` (80 % of its time limit has passed, or your session ends soon): {time}",
         f"• `preempted` (it is preempted): {preempted}",
         f"• `idle` (its GPUs are idle): {idle}",
         f"• `failed` (it fails): {others}",
-        f"• `ended` (it ends in another way): {others}",
+        f"• `ended` (it ends for another reason): {others}",
         (
-            "`/notices dm --for preempted,idle` changes this for some kinds, `/notices dm` for all;"
-            " `thread` and `none` work the same way."
+            "Use `/notices dm --for preempted,idle` to change some of these, or `/notices dm` to"
+            " change all. `thread` and `none` work the same way."
         ),
     ]
 
