@@ -1,4 +1,4 @@
-"""The due loop: takes rows that are due and lets their controller take one step with each."""
+"""The due loop: takes due rows and runs one step of their controller for each."""
 
 import secrets
 import threading
@@ -36,7 +36,7 @@ def nothing(_session: Session) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step came to: when to look again (None: when woken) and what to save with it."""
+    """The result of a step: when to run again (None: when woken) and what to save."""
 
     again: datetime | None
     save: Callable[[Session], None] = nothing
@@ -51,7 +51,7 @@ class Trouble:
 
 
 class Controller(Protocol):
-    """Keeps one kind of row: looks at the world, takes at most one repeatable step."""
+    """Reconciles one kind of row: observes the world, takes at most one repeatable step."""
 
     kind: str
 
@@ -60,7 +60,7 @@ class Controller(Protocol):
         ...
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """Notes on the row that its step failed, so that its card can say so."""
+        """Records on the row that its step failed, so that its card shows it."""
         ...
 
 
@@ -94,12 +94,12 @@ class Loop:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of row this loop keeps."""
+        """The kinds of rows that this loop handles."""
         return tuple(self._controllers)
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
-        """What it cannot do without."""
+        """The essential threads of the loop."""
         return (self._thread, *self._steps.threads)
 
     def start(self) -> None:
@@ -116,7 +116,7 @@ class Loop:
         self._steps.shutdown(wait=True)
 
     def nudge(self) -> None:
-        """Looks at once instead of at the next poll."""
+        """Checks for due rows now instead of at the next poll."""
         with self._changed:
             self._nudged = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The settings in force: read again when the file changes, kept when the new ones are bad."""
+"""The settings in force: reloaded when the file changes, kept if the new ones are invalid."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ class CurrentSettings:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the file as it is now, while older settings are in force."""
+        """The problem of the current file, while older settings stay in force."""
         return self._problem
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -40,15 +40,15 @@ class CurrentSettings:
         self._listeners.append(listener)
 
     def start(self) -> None:
-        """Looks at the file every few seconds."""
+        """Starts checking the file every few seconds."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Looks no more."""
+        """Stops checking the file."""
         self._thread.stop()
 
     def refresh(self) -> None:
-        """Takes the file's settings if it has changed and they are good."""
+        """Reloads the file's settings if they changed and are valid."""
         try:
             new = self._file.reload()
         except ConfigurationError as error:

@@ -58,7 +58,7 @@ class Earlier:
 
 
 def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earlier:
-    """Whether this very delivery was taken already, and when its like was in the last minute."""
+    """Whether this delivery was already processed, and when a similar one last was (1 minute)."""
     asked = {"key": key, "alike": alike, "since": real_now - _REPEAT}
     found = _EARLIER(session, asked).rows
     return Earlier(any(each == key for each, _ in found), moment_of(found[0][1] if found else None))

@@ -1,4 +1,4 @@
-"""How the running bot is: ready or not and why, its metrics, and whether it is quiet."""
+"""The health of the running bot: readiness with reasons, metrics, and whether it is quiet."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ WATCH_AGE = Gauge(
 
 @dataclass(frozen=True)
 class Health:
-    """The parts whose state is asked for."""
+    """The parts whose health is checked."""
 
     database: Database
     clock: Clock
@@ -49,7 +49,7 @@ class Health:
         return troubles(self.threads())
 
     def conditions(self) -> dict[str, Condition]:
-        """What readiness depends on, each with what is wrong with it."""
+        """The conditions of readiness; each returns its problem or None."""
         watches = {f"cluster {name}": partial(self._watching, name) for name in self.clusters}
         return {
             "database": self._reachable,
@@ -59,7 +59,7 @@ class Health:
         }
 
     def troubles(self) -> dict[str, Condition]:
-        """What is wrong with each cluster, also where the bot can do its work without that."""
+        """The problems of each cluster, even those that do not stop the bot from working."""
         return {
             f"cluster {name}": partial(_trouble, cluster) for name, cluster in self.clusters.items()
         }

@@ -24,7 +24,7 @@ _OK = 200
 
 
 class Condition(Protocol):
-    """Says what is wrong with a part of the bot; nothing when it is well."""
+    """Returns the problem of a part of the bot, None if there is none."""
 
     def __call__(self) -> str | None:
         """A sentence, or None."""

@@ -49,7 +49,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody of the workspace, as a story speaks of them."""
+    """A person of the workspace, as a scenario uses them."""
 
     story: Stage
     id: str

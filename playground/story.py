@@ -1,4 +1,4 @@
-"""The words scenarios are written in: people act, cards show, the bot dies and comes back.
+"""The API of scenarios: people act, cards are checked, the bot is killed and restarted.
 
 Everything is seen through Slack, as people see it; only what the world outside does (how long
 an image trains, that the bot is killed) is said to the world itself.
@@ -33,7 +33,7 @@ _PACED = frozenset({("chat.update", "ratelimited"), ("chat.postMessage", "rateli
 
 
 class Story(Stage):
-    """One telling of a story in one world.
+    """One play of a scenario in one world.
 
     While `unreliable` is set the bot may be killed at any moment: people then repeat what was
     not heard, an answer that only they would have seen may be missing, and so may a reply on a
@@ -50,7 +50,7 @@ class Story(Stage):
     # Who and where
 
     def person(self, name: str) -> Person:
-        """Somebody by first name."""
+        """A person by first name."""
         users = {self.world.slack.name_of(each): each for each in self.world.slack.users}
         if name not in users:
             raise StoryError(f"there is no person {name}{closest(name, users)}")

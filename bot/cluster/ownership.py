@@ -24,7 +24,7 @@ class Foreign:
 
 
 def is_managed(marks: Mapping[str, str]) -> bool:
-    """Whether labels say that Quartermaster made an object, this installation or another one."""
+    """Whether the labels show that any installation of Quartermaster created the object."""
     is_ours = marks.get(labels.MANAGED_BY) == labels.MANAGER
     return is_ours or any(key.startswith(labels.PREFIX) for key in marks)
 

@@ -1,4 +1,4 @@
-"""The one way to write, and the one way to read."""
+"""Transactions and consistent reads of the database."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ class Database:
         return result
 
     def together(self, works: Sequence[tuple[Work[T], float]]) -> "list[Future[T]]":
-        """What each of these came to, in order; in a file, what they wrote is committed at once.
+        """The outcome of each work, in order; with SQLite their writes share one commit.
 
         Each comes with its deadline, as in `transaction`. One sees what those before it wrote,
         and what it wrote itself is undone when it raises. Where they cannot be committed at

@@ -1,4 +1,4 @@
-"""One server for one SQLite file."""
+"""A lock that allows one server per SQLite file."""
 
 import fcntl
 import os

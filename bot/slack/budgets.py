@@ -1,4 +1,4 @@
-"""Slack's budgets: when a call may be made without being refused for its rate."""
+"""Slack's rate limits: when a call may be made without being rate-limited."""
 
 import threading
 import time
@@ -56,7 +56,7 @@ class Budgets:
             return self._wait(call)
 
     def is_held(self, call: Call) -> bool:
-        """Whether Slack itself keeps the call back, by asking for a pause or by being away."""
+        """Whether the call is held back by a Retry-After or an outage of Slack."""
         with self._lock:
             now = self._monotonic()
             return max(self._paused_until, self._held.get(call.key, 0.0)) > now

@@ -1,4 +1,4 @@
-"""One step of one message: rendered, sent, and what came of it noted."""
+"""Carries out one step of one message: renders it, sends it, and records the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -94,7 +94,7 @@ class Delivery:
         self._direct: dict[str, str] = {}
 
     def carry_out(self, job: Job) -> None:
-        """Takes the step; a failure at Slack is noted on the row."""
+        """Takes the step; a failure of Slack is recorded on the row."""
         rendered = self._render(job.row.id)
         try:
             if rendered.draft is None:
@@ -120,7 +120,7 @@ class Delivery:
                 self._look(job, place, since, rendered)
 
     def failed(self, job: Job, error: ChatError) -> None:
-        """Notes a failed step on its row and in the budgets."""
+        """Records a failed step on its row and in the budgets."""
         world = self._counted(job, job.call, error)
         self._outbox.failed(job.row.id, after_failure(job.row, job.step, error, world))
 

@@ -58,7 +58,7 @@ class Incoming:
 
 
 class Desk(Protocol):
-    """Answers what comes in."""
+    """Answers requests."""
 
     def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
         """The reply that only each person sees, in order, within milliseconds; raises nothing.

@@ -1,4 +1,4 @@
-"""A thread pool that takes no more than it can do, and says so."""
+"""A thread pool with limited capacity, which rejects further work."""
 
 import threading
 from collections.abc import Callable

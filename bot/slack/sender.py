@@ -1,4 +1,4 @@
-"""Keeps message rows true: what they want shown is shown in Slack, once and in time."""
+"""The sender: shows message rows in Slack, each once and in time."""
 
 import secrets
 import threading
@@ -36,7 +36,7 @@ _LONGEST_SENDING_SECONDS = 300.0
 
 
 class Sender:
-    """Sends what message rows want, while this process holds the lease `sender`.
+    """Sends due messages while this process holds the lease `sender`.
 
     Any number of processes may run one. Nothing here uses the bot's shiftable clock: leases
     and back-off live on database time, budgets on `monotonic`. `refuse` raises ChatError for a
@@ -75,12 +75,12 @@ class Sender:
         database.on_commit(self._heard)
 
     def start(self) -> None:
-        """Begins to send."""
+        """Starts sending."""
         self._sending.start()
         self._keeper.start()
 
     def stop(self) -> None:
-        """Finishes the requests in flight and gives the lease back."""
+        """Finishes the requests in flight and releases the lease."""
         self._keeper.stop()
         self._nudge()
         self._keeper.join()
@@ -119,7 +119,7 @@ class Sender:
             return not self._busy
 
     def depth(self) -> int:
-        """How many messages are not shown yet as they should be."""
+        """The number of messages whose current state is not shown yet."""
         depth = self._outbox.depth()
         metrics.OUTBOX.set(depth)
         return depth
@@ -244,7 +244,7 @@ class Sender:
         return 0.0
 
     def _rendered(self, message_id: str) -> Rendered:
-        """What a message says; a card that cannot be rendered says so."""
+        """The content of a message; a card that cannot be rendered says so."""
         try:
             return self._database.read(lambda session: render(session, self._renderers, message_id))
         except DatabaseError:

@@ -59,7 +59,7 @@ class Line:
 
 
 class Sockets:
-    """Keeps connections to Slack open and has what they bring answered.
+    """Keeps connections to Slack open and answers the requests they deliver.
 
     A connection that Slack announces to close is replaced first and then read to its end.
     `issue_url` asks Slack for the address of a new connection; `hurry` is entered from when an
@@ -91,7 +91,7 @@ class Sockets:
         self.threads = (self._keeper,)
 
     def start(self) -> None:
-        """Begins to connect."""
+        """Starts connecting."""
         self._keeper.start()
 
     def stop(self, patience_seconds: float = 3.0) -> None:
@@ -111,7 +111,7 @@ class Sockets:
         self._threads.stop(drop=True)
 
     def health(self) -> str | None:
-        """What is wrong when no connection has answered a ping lately, None otherwise."""
+        """The problem if no connection has answered a ping lately, None otherwise."""
         with self._changed:
             if self._answering():
                 return None

@@ -1,4 +1,4 @@
-"""How Slack reaches us: by Socket Mode, or by signed HTTP requests."""
+"""The transport from Slack: Socket Mode, or signed HTTP requests."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -23,7 +23,7 @@ _TOGETHER = 8
 
 
 class Transport:
-    """Brings what people say to the desk, and its replies back.
+    """Passes requests to the desk, and its replies back.
 
     `hurry` is entered while somebody waits for an acknowledgement. `asgi` is what the bot's own
     server shows at /slack/events, None with Socket Mode.
@@ -53,12 +53,12 @@ class Transport:
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
-        """What it cannot do without."""
+        """The essential threads of the transport."""
         keeper = self._sockets.threads if self._sockets is not None else ()
         return (*keeper, *self._relay.threads, *self._answers.threads)
 
     def start(self) -> None:
-        """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
+        """Starts receiving requests; with HTTP they arrive once `asgi` is served."""
         self._answers.start()
         if self._sockets is not None:
             self._sockets.start()
