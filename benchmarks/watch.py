@@ -41,7 +41,7 @@ QUICK = Size(pods=1_000, queues=100, rounds=1, seconds=2)
 
 
 async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
-    """One large world, in which the bot is started anew for each round."""
+    """One large world, in which the bot is restarted for each round."""
     size = QUICK if quick else FULL
     answers: dict[str, list[Outcome]] = {name: [] for name in _ASKED}
     lists: dict[str, list[float]] = {_TYPED: [], _OURS: []}
@@ -75,7 +75,7 @@ async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
 
 
 def _fill(world: World, size: Size) -> None:
-    """Gives the cluster pods and queues; the bot is started anew before it is asked."""
+    """Gives the cluster pods and queues; the bot is restarted before it is asked."""
     world.cluster.add_pods(NAMESPACE, size.pods, training_pod())
     inside = world.cluster.inside
     kind = world.cluster.kind("clusterqueues")

@@ -62,11 +62,10 @@ class OutsideError(QuartermasterError):
 class ClusterError(OutsideError):
     """A Kubernetes API request failed.
 
-    `status` is the HTTP status, None when nobody answered; `reason` is Kubernetes' own word
-    (NotFound, AlreadyExists, Conflict, Invalid), or Timeout or Unreachable. What Kubernetes calls
-    Forbidden is Forbidden where the bot lacks a right, OverQuota where a ResourceQuota has no
-    room, and Denied where a policy of the cluster does not let such an object be. What is to be
-    made in a namespace that is not there is NamespaceMissing.
+    `status` is the HTTP status, None without a response; `reason` is that of Kubernetes (NotFound,
+    AlreadyExists, Conflict, Invalid), or Timeout or Unreachable. A 403 is Forbidden if the bot
+    lacks a right, OverQuota if a ResourceQuota is exhausted, and Denied if a policy of the cluster
+    rejects the object. A creation in a namespace that does not exist is NamespaceMissing.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class ClusterError(OutsideError):
 class StorageError(OutsideError):
     """A request to an object store or a storage provider failed.
 
-    `status` is the HTTP status, None when nobody answered; `code` is the server's own word;
+    `status` is the HTTP status, None without a response; `code` is the server's own code;
     `retry_after_seconds` is how long it asked us to wait.
     """
 

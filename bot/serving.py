@@ -163,7 +163,7 @@ def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
 
 def _take_up(bot: Application) -> None:
     """Takes up what an earlier process left, and gets to know the people it will meet."""
-    if bot.database.is_sqlite:  # nobody else serves this file, so nobody else holds a claim
+    if bot.database.is_sqlite:  # no other process serves this file, so none holds a claim
         bot.database.transaction(due.free_all)
     _get_to_know(bot)
     bot.settings.on_change(lambda: _get_to_know(bot))

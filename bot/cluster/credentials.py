@@ -36,7 +36,7 @@ class Access:
 def load_access(kubeconfig: str | None = None, context: str | None = None) -> Access:
     """The access kubectl would have; where there is none, that of the pod's service account.
 
-    Without `kubeconfig` that is KUBECONFIG or ~/.kube/config. Everything is read anew by each
+    Without `kubeconfig` that is KUBECONFIG or ~/.kube/config. Everything is read again by each
     call, so rotated tokens and certificates are seen. ClusterError "Credentials" when it fails.
     """
     place = kubeconfig or "KUBECONFIG, ~/.kube/config or the pod's service account"

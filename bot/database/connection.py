@@ -10,7 +10,7 @@ from sqlalchemy.pool import QueuePool
 from bot.errors import ConfigurationError
 
 BUSY_MILLISECONDS = 1500
-# The writer copies its log back itself only when nobody did so for about 40 MB.
+# The writer checkpoints its log itself only after about 40 MB without a checkpoint.
 _MOST_PAGES_OF_LOG = 10_000
 _EXAMPLES = "sqlite:///quartermaster.db or postgresql://bot@db.example/quartermaster"
 

@@ -135,7 +135,7 @@ class SlackClient:
     def upload(self, name: str, words: tuple[str, str], content: bytes) -> str:
         """The id of a new PNG, invisible until a block shows it.
 
-        `words` are its title and what it shows. Done again, there is one more, which nobody sees.
+        `words` are its title and its description. A repeated upload leaves one more, invisible.
         """
         title, alt = words
         file_id = self.bring(name, content, alt[:_ALT])

@@ -222,9 +222,9 @@ class Delivery:
         self._outbox.brought(job.row.id, file_id)
 
     def _share(self, job: Job, place: Place, rendered: Rendered, file: Attached) -> None:
-        """Shows a person the file, or why there is none; where they cannot be written to, says so.
+        """Sends a person the file, or why there is none; notifies them if that is impossible.
 
-        What nobody but they may see goes nowhere else.
+        The file is private to this person and is posted nowhere else.
         """
         try:
             there = self._reachable(place)
@@ -322,7 +322,7 @@ class Delivery:
     def _withdraw(self, job: Job, spot: Spot) -> None:
         try:
             self._client.update(spot, Draft(_WITHDRAWN))
-        except ChatError as error:  # else the message is gone, or nobody may change it any more
+        except ChatError as error:  # else the message is gone, or can no longer be changed
             if error.code == RATE_LIMITED or error.code in OUTAGE or is_of_token(job.row, error):
                 raise
 

@@ -31,11 +31,11 @@ _RETRY_NUMBER = "x-slack-retry-num"
 class SlackHttp:
     """Receives Slack's requests; with `most` others in progress, a request is answered 503.
 
-    One whose headers cannot be Slack's is refused before its body is read, and a body has
-    `body_seconds` to come. Only then does a request count as under way, so that who sends slowly
-    keeps nobody out.
+    A request whose headers cannot be Slack's is rejected before its body is read. A body has
+    `body_seconds` to arrive, and only then counts as in progress, so that slow senders do not
+    block others.
 
-    `hurry` is entered from when a request has arrived as a whole until its answer is out. They are
+    `hurry` is entered when a request has fully arrived, until its answer is sent. Requests are
     answered in `threads`, which `stop` ends.
     """
 

@@ -23,8 +23,8 @@ SCOPES = {
 }
 """The bot token's scopes and what each is for.
 
-chat:write.public is not among them: a bot that posts where nobody invited it cannot read its own
-posts back there, and an invitation is how a team says that it wants the bot.
+chat:write.public is not among them: a bot cannot read back its own posts in a channel it was not
+invited to, and an invitation is how a team says that it wants the bot.
 """
 
 _EVENTS = ("app_mention", "message.im", "channel_shared", "channel_unshared")

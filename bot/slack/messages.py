@@ -42,14 +42,14 @@ class Message(SQLModel, table=True):
 
     A card (`purpose` "card") is rendered whenever `wants` is ahead of `shown`; any other
     purpose is posted once with its `content` and `buttons`, after `parent_id` has a timestamp.
-    `ts` and `place` say where it stands in Slack; `posting_since` is set while a post may be on
-    its way.
+    `ts` and `place` are its position in Slack; `posting_since` is set while the outcome of a post
+    is unknown.
 
-    `digest` is of what Slack shows, or of what is being posted. `detour` counts the places given
-    up (0 its channel, 1 the admins' channel, 2 the owner's direct messages; 3 the thread of its
+    `digest` is that of the content shown or being posted. `detour` is the place it is posted to
+    (0 its channel, 1 the admins' channel, 2 the owner's direct messages; 3 the thread of its
     card, for one whose `channel` is a person) and `trouble` says why; a dead message found no
-    place. `plainness` is what its charts do without: Slack refused it. `card_link` is where people
-    find the card of a direct message, empty where nobody does.
+    place. `plainness` says which forms of charts Slack rejected. `card_link` is the link to the
+    card of a direct message, empty if there is none.
     `posting_since`, `not_before` and `shown_at` are database time, which no playground shifts.
     """
 

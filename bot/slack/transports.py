@@ -25,8 +25,8 @@ _TOGETHER = 8
 class Transport:
     """Passes requests to the desk, and its replies back.
 
-    `hurry` is entered while somebody waits for an acknowledgement. `asgi` is what the bot's own
-    server shows at /slack/events, None with Socket Mode.
+    `hurry` is entered while a request waits for its acknowledgement. `asgi` is the application for
+    /slack/events of the bot's own server, None with Socket Mode.
     """
 
     def __init__(
@@ -83,9 +83,8 @@ class Transport:
     def _made_relay(self, app: App, desk: Desk, settings: Settings) -> Relay[Request, BoltResponse]:
         """The threads in which requests are answered.
 
-        With a database server they wait for it, so many run at once. In a file nothing waits but
-        for the one writer, so the next begins only while another is held up, and what several
-        that wait want to write is committed at once.
+        With PostgreSQL they wait for the server, so many run at once. With SQLite, requests run one
+        at a time; if one blocks, the next starts, and requests queued meanwhile share a commit.
         """
         answers = Reception(app, desk, self._answers).answers
         if settings.database.url.startswith("sqlite"):
