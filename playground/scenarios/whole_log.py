@@ -24,7 +24,7 @@ async def play(story: Story) -> None:
     await alice.is_mentioned("#team-a", "talks failed", thread=card, broadcast=True)
     story.world.ledger.by_name[_COMPLETE] = [Fault.KILL_AFTER]
     await alice.types("#team-a", "/train logs talks --tail 5000")
-    await alice.is_told("(1,500 lines, ", " is the file talks.log,", f"step {_LINES - 1} ")
+    await alice.is_told("(1,500 lines, ", " is in the file talks.log,", f"step {_LINES - 1} ")
     await alice.is_written_to("Log of talks, as requested in #team-a: talks.log")
     requests = story.world.ledger.requests
     await story.until(

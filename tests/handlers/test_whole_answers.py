@@ -99,7 +99,7 @@ def test_all_of_a_record_comes(office: Office) -> None:
 
     office.application.database.transaction(ran)
     title, told = says(office, ALICE, TEAM_A, "/train export lane")
-    assert (title, told.endswith(f"is the file lane.json, {COMES}")) == ("Record of lane", True)
+    assert (title, told.endswith(f"is in the file lane.json, {COMES}")) == ("Record of lane", True)
     [(person, name, content)] = files(office)
     assert (person, name) == (ALICE, "lane.json")
     assert json.loads(content)["where"]["nodes"] == nodes

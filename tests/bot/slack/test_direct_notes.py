@@ -90,7 +90,7 @@ def test_reason_is_told_anew_after_it_worked(post: Office) -> None:
     post.sender.stop()  # a new process knows no channel of hers yet
     sends(post, post.another())
     assert [each.text for each in post.shown(DIRECT)] == [linked(post, "Two.")]
-    assert [each.partition("\n")[0][-10:] for each in thread(post)] == ["told here:"] * 2
+    assert [each.partition("\n")[0][-12:] for each in thread(post)] == ["posted here:"] * 2
 
 
 def test_missing_scope_holds_up_nobody_else(post: Office) -> None:

@@ -84,7 +84,7 @@ def test_escapes_and_lines_count_as_slack_counts(post: Office) -> None:
     card = Card("Report", document="<" * (LONGEST_DOCUMENT // 4 + 1), as_file=CSV)
     assert said(post, card)[0].endswith("which I send you in a direct message.")
     crowded = Card("Report", lines=(plain("x" * 1_600),), document="a,b\n" * 2_000, as_file=CSV)
-    assert said(post, crowded, incoming("delivery-2"))[0].endswith("in your messages with me.")
+    assert said(post, crowded, incoming("delivery-2"))[0].endswith("in a direct message.")
     assert len(whole(post)) == 2
 
 
@@ -130,7 +130,7 @@ def test_too_much_is_said_with_what_to_do(post: Office) -> None:
     card = Card("Report", document="x" * 12_340_000, as_file=CSV)
     assert said(post, card) == [
         (
-            "Report\nAll of it is too much: it has 12.3 MB, and a file has 10 MB at most."
+            "Report\nThe whole text is too large: it has 12.3 MB; a file may have 10 MB at most."
             " Ask for fewer days."
         )
     ]
