@@ -14,7 +14,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY) ## build .venv from uv.lock; nothing to do when it is up to date
-	@echo "Ready: .venv holds what uv.lock names."
+	@echo "Ready: .venv has the packages of uv.lock."
 
 demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
 	@$(PYTHON) -m bot playground --headless --scenario first-run
@@ -26,7 +26,7 @@ fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 re
 	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \
 		--fuzz-acts=$(or $(ACTS),1000000) --fuzz-seed=$(or $(SEED),0) $(PYTEST_ARGS)
 
-machine: $(READY) ## make up 500 stories in which the worst must not happen (half an hour); STORIES=20 is shorter
+machine: $(READY) ## check 500 random stories for what must never happen (half an hour); STORIES=20 is shorter
 	@$(PYTHON) -m pytest tests/machine/test_desk_machine.py --timeout=0 \
 		--machine-examples=$(or $(STORIES),500) $(PYTEST_ARGS)
 
@@ -34,15 +34,15 @@ kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 rep
 	@$(PYTHON) -m pytest tests/world/test_commit_kills.py -s \
 		--commit-kills=$(or $(KILLS),200) $(if $(SEED),--world-seed=$(SEED)) $(PYTEST_ARGS)
 
-test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on KUBECONFIG's
+test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on that of KUBECONFIG
 	@sh scripts/control_plane.sh $(PYTHON)
 	@$(PYTHON) -m pytest tests/cluster $(PYTEST_ARGS)
 
-test-node: $(READY) ## run the tests whose pods really run, on two nodes of their own, built once (slow); needs root
+test-node: $(READY) ## run the tests with real pods, on two nodes of their own, built once (slow); needs root
 	@sh scripts/nodes.sh $(PYTHON)
 	@$(PYTHON) -m pytest tests/node $(PYTEST_ARGS)
 
-test-azure: $(READY) ## run the tests of Azure NetApp Files in an account of yours; docs/anf.md says how
+test-azure: $(READY) ## run the tests of Azure NetApp Files in your own account; see docs/anf.md
 	@$(PYTHON) -m pytest tests/live -k azure -rs $(PYTEST_ARGS)
 
 postgres: # the tests that need a PostgreSQL server start their own from these programs
@@ -57,21 +57,21 @@ lint: $(READY) ## ruff, formatting, types and import contracts
 	@.venv/bin/mypy
 	@PYTHONPATH=. .venv-lint/bin/lint-imports --no-logo
 
-types: $(READY) ## types alone
+types: $(READY) ## check types only
 	@.venv/bin/mypy
 
-docs: $(READY) ## write the generated pages in docs/
+docs: $(READY) ## generate the pages docs/settings.md and docs/commands.md
 	@$(PYTHON) -m bot.config.page docs/settings.md
 	@$(PYTHON) -m bot commands > docs/commands.md
 
 migration: $(READY) ## write a migration for changed tables: make migration MESSAGE="add x to y"
 	@$(PYTHON) scripts/new_migration.py "$(MESSAGE)"
 
-bench: $(READY) ## measure, and say which aim was missed
+bench: $(READY) ## measure, and name missed aims
 	@failed=0; for script in benchmarks/[a-z]*.py; do \
 		echo "$$script"; $(PYTHON) $$script --check || failed=1; done; exit $$failed
 
-ci: ## all that a change must pass
+ci: ## run all checks that a change must pass
 	@bash .ci/run
 
 clean: ## remove .venv and the caches

@@ -165,7 +165,7 @@ def _aims(measured: Measured, states: Mapping[str, int]) -> Iterator[Aim]:
     latencies = [each for outcome in measured.of_bot() for each in outcome.latencies_ms]
     late = sum(each > LATE_MS for each in latencies)
     yield Aim(f"later than 3 s, of {len(latencies)}", late, 0)
-    yield Aim("answers not as due", sum(outcome.bad for outcome in measured.of_bot()), 0)
+    yield Aim("unexpected answers", sum(outcome.bad for outcome in measured.of_bot()), 0)
 
 
 main = command("ack", "Acknowledgement of signed commands, compared with bare Bolt.", measure)

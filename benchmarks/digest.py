@@ -188,7 +188,7 @@ def _databases(folder: Path) -> Iterator[dict[str, tuple[str, str]]]:
         yield {"SQLite": (little, much), "PostgreSQL": (server.fresh(), server.fresh())}
 
 
-main = command("digest", "Samples of GPUs: taken, kept and read.", measure)
+main = command("digest", "GPU samples: taking, storing and reading them.", measure)
 
 if __name__ == "__main__":
     main()

@@ -115,7 +115,10 @@ class Bench:
                 if name == "s5cmd":
                     ways["s5cmd, on the disk"] = _way([*_ON_DISK, program, *words], keys)
             else:
-                print(f"{name} is not on the PATH, so it is not compared with", file=sys.stderr)
+                print(
+                    f"{name} is not on the PATH, so it is left out of the comparison",
+                    file=sys.stderr,
+                )
         return ways
 
     def _keys(self) -> dict[str, str]:
@@ -219,7 +222,9 @@ def make_bucket(server: ObjectStore, name: str) -> None:
     client.create_bucket(Bucket=name)
 
 
-main = command("fill", "Copying beside s5cmd, rclone and boto3; memory of a survey.", measure)
+main = command(
+    "fill", "Copying compared with s5cmd, rclone and boto3; memory of a survey.", measure
+)
 
 if __name__ == "__main__":
     main()

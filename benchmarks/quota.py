@@ -40,12 +40,12 @@ async def _ask(world: World, seconds: float, first: int) -> Outcome:
         STATUS.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     )
     if outcome.bad:
-        raise RigError(f"{outcome.bad} answers were not as due")
+        raise RigError(f"{outcome.bad} answers were unexpected")
     return outcome
 
 
 async def _fill(world: World, count: int) -> None:
-    """Gives the cluster pods, and starts the bot anew so that it has read them all."""
+    """Gives the cluster pods, and restarts the bot so that it has read them all."""
     world.cluster.add_pods(NAMESPACE, count, training_pod())
     await world.bot.stop()
     await world.bot.start()

@@ -92,7 +92,7 @@ async def _ask(world: World, asked: Command, seconds: float, first: int) -> Outc
     order = asked.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     outcome = await load(order)
     if outcome.bad:
-        raise RigError(f"{outcome.bad} answers were not as due")
+        raise RigError(f"{outcome.bad} answers were unexpected")
     return outcome
 
 
@@ -106,7 +106,7 @@ def _report(measured: Mapping[int, Measured]) -> Report:
     return Report(figures, aims)
 
 
-main = command("runs", "Live runs beside none and beside many that have ended.", measure)
+main = command("runs", "Live runs with no ended runs and with many.", measure)
 
 if __name__ == "__main__":
     main()

@@ -41,7 +41,7 @@ QUICK = Size(pods=1_000, queues=100, rounds=1, seconds=2)
 
 
 async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
-    """One large world, in which the bot is started anew for each round."""
+    """One large world, in which the bot is restarted for each round."""
     size = QUICK if quick else FULL
     answers: dict[str, list[Outcome]] = {name: [] for name in _ASKED}
     lists: dict[str, list[float]] = {_TYPED: [], _OURS: []}
@@ -75,7 +75,7 @@ async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
 
 
 def _fill(world: World, size: Size) -> None:
-    """Gives the cluster pods and queues; the bot is started anew before it is asked."""
+    """Gives the cluster pods and queues; the bot is restarted before it is asked."""
     world.cluster.add_pods(NAMESPACE, size.pods, training_pod())
     inside = world.cluster.inside
     kind = world.cluster.kind("clusterqueues")
@@ -107,7 +107,7 @@ async def _ask(world: World, asked: Command, seconds: float, first: int) -> Outc
     order = asked.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     outcome = await load(order)
     if outcome.bad:
-        raise RigError(f"{outcome.bad} answers were not as due")
+        raise RigError(f"{outcome.bad} answers were unexpected")
     return outcome
 
 
@@ -146,7 +146,9 @@ def _aims(figures: Mapping[str, Mapping[str, float]]) -> list[Aim]:
     ]
 
 
-main = command("watch", "A cluster with many pods and queues, read, followed and asked.", measure)
+main = command(
+    "watch", "A cluster with many pods and queues: listing, watching and answering.", measure
+)
 
 if __name__ == "__main__":
     main()

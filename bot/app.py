@@ -123,7 +123,7 @@ def open_application(path: Path) -> Iterator["Application"]:
 
 
 class Application:
-    """Everything that decides and knows; it has no thread of its own and never calls Slack."""
+    """The parts of the bot that decide; it has no threads of its own and never calls Slack."""
 
     def __init__(self, settings: CurrentSettings, followed: Mapping[str, Following]) -> None:
         now = settings()
@@ -154,7 +154,7 @@ class Application:
         self.timetable = Timetable(self.database, self.clock, declared(self._works()), own)
 
     def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
-        """What keeps rows true; `read_anew` asks Slack about approvers before their word counts."""
+        """The controllers; `read_anew` asks Slack about approvers before an approval counts."""
         database, clock, clusters = self.database, self.clock, self.clusters
         world = World(
             database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
@@ -198,7 +198,7 @@ class Application:
         return {renderer.kind: renderer for renderer in renderers}
 
     def ears(self) -> Sequence[Ear]:
-        """What knows which rows a changed object concerns."""
+        """The watch handlers: each returns the rows that a changed object concerns."""
         return (
             RunEar(self.clusters),
             *datasets.ears(self.clusters),
@@ -212,7 +212,7 @@ class Application:
             cluster.start()
 
     def wait_for_views(self) -> None:
-        """Returns once every cluster was read, or after a moment all the same."""
+        """Returns once every cluster was read, or after a short time-out."""
         waiting = threading.Event()
         for _ in range(round(_SYNC_SECONDS / _LOOK_SECONDS)):
             if all(cluster.view.synced for cluster in self.clusters.values()):

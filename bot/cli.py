@@ -31,10 +31,10 @@ _PATIENCE = click.option(
     type=click.FloatRange(min=0),
     default=60.0,
     show_default=True,
-    help="For how many seconds to try again when a store does not answer.",
+    help="Seconds to keep retrying when a store does not respond.",
 )
 _WORKERS = click.option(
-    "--workers", default="auto", show_default=True, help="Objects copied at a time."
+    "--workers", default="auto", show_default=True, help="Objects copied in parallel."
 )
 _FAILED, _MISUSED = 1, 2
 
@@ -69,7 +69,7 @@ def main() -> None:
 @main.command(epilog=_examples("serve", "serve --config /etc/quartermaster/quartermaster.yaml"))
 @_CONFIG
 def serve(path: Path) -> None:
-    """Run the bot until SIGTERM or Ctrl-C, which let it finish what it is doing."""
+    """Run the bot until SIGTERM or Ctrl-C, then finish the work in progress."""
     # What a start makes stays: looking for garbage in it would take a sixth of the time.
     gc.disable()
     from bot.starting import serve as run
@@ -103,9 +103,9 @@ def playground(arguments: tuple[str, ...]) -> None:
 @click.option("--in", "channel", required=True, metavar="CHANNEL", help="The channel to act in.")
 @click.argument("words", nargs=-1)
 def console(path: Path, person: str, channel: str, words: tuple[str, ...]) -> None:
-    """Type the commands of Slack in a terminal, beside a running server.
+    """Run Slack commands in a terminal, beside a running server.
 
-    Reads commands from standard input, one a line, unless one is given.
+    Without a command, reads commands from standard input, one per line.
     """
     from bot.console import talk
 
@@ -114,9 +114,9 @@ def console(path: Path, person: str, channel: str, words: tuple[str, ...]) -> No
 
 @main.command(epilog=_examples("doctor", "doctor --json"))
 @_CONFIG
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
 def doctor(path: Path, *, as_json: bool) -> None:
-    """Check Slack, clusters, database and clock, and say what to do; exits 1 on a failure."""
+    """Check Slack, clusters, database and clock, and suggest fixes; exits 1 on a failure."""
     from bot.doctor import examine
 
     findings = examine(path)
@@ -132,7 +132,7 @@ def doctor(path: Path, *, as_json: bool) -> None:
 @main.command(epilog=_examples("migrate"))
 @_CONFIG
 def migrate(path: Path) -> None:
-    """Bring the database schema up to date; safe to run twice, and at the same time."""
+    """Upgrade the database schema; safe to run twice, and concurrently."""
     from bot.app import migrate as run
 
     run(path)
@@ -144,8 +144,8 @@ def migrate(path: Path) -> None:
         "manifest > manifest.json", "manifest --url https://bot.example.com/slack/events"
     )
 )
-@click.option("--prefix", default="", help="Put before every slash command: qm makes /qm-train.")
-@click.option("--url", default="", help="Have Slack send requests here instead of Socket Mode.")
+@click.option("--prefix", default="", help="Prefix of every slash command: qm makes /qm-train.")
+@click.option("--url", default="", help="URL for Slack's requests, instead of Socket Mode.")
 def manifest(prefix: str, url: str) -> None:
     """Print the Slack app manifest for the declared commands, as JSON."""
     from bot.app import commands
@@ -158,9 +158,9 @@ def manifest(prefix: str, url: str) -> None:
 def _stores(command: Callable[..., None]) -> Callable[..., None]:
     """The options that both workers take; the stores are JSON without secrets."""
     for name, words in (
-        ("--source", "Where the objects are: s3://BUCKET/PREFIX/."),
+        ("--source", "Location of the objects: s3://BUCKET/PREFIX/."),
         ("--source-store", "The source's store, as JSON."),
-        ("--manifest", "Where the manifest is kept: s3://BUCKET/PREFIX/."),
+        ("--manifest", "Location of the manifest: s3://BUCKET/PREFIX/."),
         ("--manifest-store", "The manifest's store, as JSON."),
     ):
         command = click.option(name, required=True, help=words)(command)
@@ -174,8 +174,8 @@ def _stores(command: Callable[..., None]) -> Callable[..., None]:
 def survey(**stores: Any) -> None:
     """List a dataset and write its manifest; run by the bot in a Job.
 
-    Progress goes to standard output, one JSON object a line. Exits 65 when trying again is of no
-    use, 75 when it may be.
+    Progress goes to standard output, one JSON object per line. Exits 65 when a retry cannot help,
+    75 when it may.
     """
     from bot.datasets.worker.command import run_survey
 
@@ -195,17 +195,19 @@ def survey(**stores: Any) -> None:
     type=click.Path(path_type=Path),
     help="The volume; the files appear in TARGET/ready/files.",
 )
-@click.option("--shards", type=click.IntRange(min=1), default=1, help="How many pods share this.")
+@click.option(
+    "--shards", type=click.IntRange(min=1), default=1, help="Number of pods that share this."
+)
 @click.option(
     "--shard",
     type=int,
     default=0,
     envvar="JOB_COMPLETION_INDEX",
     show_envvar=True,
-    help="Which of them this is, from 0.",
+    help="Number of this pod, from 0.",
 )
-@click.option("--uid", type=int, help="The files' owner; that of the process without it.")
-@click.option("--gid", type=int, help="The files' group; that of the process without it.")
+@click.option("--uid", type=int, help="Owner of the files (default: of the process).")
+@click.option("--gid", type=int, help="Group of the files (default: of the process).")
 @click.option("--umask", default="0022", show_default=True, help="Octal.")
 @_WORKERS
 @click.option(
@@ -213,14 +215,14 @@ def survey(**stores: Any) -> None:
     type=click.Choice(["auto", "obstore", "boto3"]),
     default="auto",
     show_default=True,
-    help="auto is obstore, and boto3 for what that cannot read.",
+    help="auto uses obstore, and boto3 for what obstore cannot read.",
 )
-@click.option("--keep-open", is_flag=True, help="Leave out the last rename; see finish.")
+@click.option("--keep-open", is_flag=True, help="Skip the last rename; see finish.")
 def fill(**options: Any) -> None:
     """Copy the objects of a manifest onto a volume, verified; run by the bot in a Job.
 
-    Started again it copies what is missing. Progress goes to standard output, one JSON object a
-    line. Exits 65 when trying again is of no use, 75 when it may be.
+    When restarted, it copies what is missing. Progress goes to standard output, one JSON object
+    per line. Exits 65 when a retry cannot help, 75 when it may.
     """
     from bot.datasets.worker.command import run_fill
 
@@ -237,11 +239,11 @@ def fill(**options: Any) -> None:
 @click.option("--target", required=True, type=click.Path(path_type=Path), help="The folder.")
 @_WORKERS
 def verify(**options: Any) -> None:
-    """Read every file of a version, and compare it; run by the bot in a Job.
+    """Read every file of a version and compare it; run by the bot in a Job.
 
-    For files that were not copied by `fill`, as those of FSx, which are loaded at their first
-    reading. Nothing is written. Progress goes to standard output, one JSON object a line. Exits 65
-    when trying again is of no use, 75 when it may be.
+    For files that `fill` did not copy, such as those of FSx, which are loaded when first read.
+    Nothing is written. Progress goes to standard output, one JSON object per line. Exits 65 when a
+    retry cannot help, 75 when it may.
     """
     from bot.datasets.worker.command import run_verify
 
@@ -252,10 +254,10 @@ def verify(**options: Any) -> None:
 @click.option("--target", required=True, type=click.Path(path_type=Path), help="The volume.")
 @click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
 def finish(**options: Any) -> None:
-    """Make a volume ready that `fill --keep-open` filled; run by the bot in a Job.
+    """Complete a volume that `fill --keep-open` filled; run by the bot in a Job.
 
-    Between the two a layout may rearrange the files. It does no harm to repeat it. Exits 65 when
-    trying again is of no use, 75 when it may be.
+    Between the two, a layout may rearrange the files. Safe to repeat. Exits 65 when a retry cannot
+    help, 75 when it may.
     """
     from bot.datasets.worker.command import run_finish
 
@@ -266,16 +268,16 @@ def finish(**options: Any) -> None:
 @click.option(
     "--source", required=True, type=click.Path(path_type=Path), help="The folder on the volume."
 )
-@click.option("--target", required=True, help="Where the objects go: s3://BUCKET/PREFIX/.")
+@click.option("--target", required=True, help="Destination of the objects: s3://BUCKET/PREFIX/.")
 @click.option("--target-store", required=True, help="The target's store, as JSON.")
-@click.option("--overwrite", is_flag=True, help="Replace objects that have another content.")
+@click.option("--overwrite", is_flag=True, help="Replace objects whose content differs.")
 @_WORKERS
 @_PATIENCE
 def push(**options: Any) -> None:
-    """Copy a volume's folder into an object store, compared; run by the bot in a Job.
+    """Copy a volume's folder into an object store and compare it; run by the bot in a Job.
 
-    Started again it copies what is missing. Progress goes to standard output, one JSON object a
-    line. Exits 65 when trying again is of no use, 75 when it may be.
+    When restarted, it copies what is missing. Progress goes to standard output, one JSON object
+    per line. Exits 65 when a retry cannot help, 75 when it may.
     """
     from bot.datasets.worker.command import run_push
 

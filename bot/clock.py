@@ -1,4 +1,4 @@
-"""The bot's sense of time: wall-clock time that a playground may shift, and nothing else.
+"""The bot's clock: wall-clock time, which only a playground may shift.
 
 Leases, time-outs and budgets never come from here; they use monotonic or database time.
 """

@@ -1,4 +1,4 @@
-"""The commands of Slack in a terminal."""
+"""Slack commands in a terminal."""
 
 import sys
 import time
@@ -22,7 +22,7 @@ def talk(path: Path, person: str, channel: str, words: tuple[str, ...]) -> None:
 
 def _typed() -> Iterable[str]:
     if sys.stdin.isatty():
-        print("Type a command, for example: train help. Ctrl-D ends.")  # noqa: T201  # as above
+        print("Type a command, for example: train help. Ctrl-D exits.")  # noqa: T201  # as above
     return (line.strip() for line in sys.stdin if line.strip())
 
 

@@ -1,4 +1,4 @@
-"""The due loop: takes rows that are due and lets their controller take one step with each."""
+"""The due loop: takes due rows and runs one step of their controller for each."""
 
 import secrets
 import threading
@@ -36,7 +36,7 @@ def nothing(_session: Session) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step came to: when to look again (None: when woken) and what to save with it."""
+    """The result of a step: when to run again (None: when woken) and what to save."""
 
     again: datetime | None
     save: Callable[[Session], None] = nothing
@@ -51,7 +51,7 @@ class Trouble:
 
 
 class Controller(Protocol):
-    """Keeps one kind of row: looks at the world, takes at most one repeatable step."""
+    """Reconciles one kind of row: observes the world, takes at most one repeatable step."""
 
     kind: str
 
@@ -60,7 +60,7 @@ class Controller(Protocol):
         ...
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """Notes on the row that its step failed, so that its card can say so."""
+        """Records on the row that its step failed, so that its card shows it."""
         ...
 
 
@@ -94,12 +94,12 @@ class Loop:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of row this loop keeps."""
+        """The kinds of rows that this loop handles."""
         return tuple(self._controllers)
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
-        """What it cannot do without."""
+        """The essential threads of the loop."""
         return (self._thread, *self._steps.threads)
 
     def start(self) -> None:
@@ -108,7 +108,7 @@ class Loop:
         self._thread.start()
 
     def stop(self, patience_seconds: float = 40.0) -> None:
-        """Takes no more rows and waits for the steps under way."""
+        """Takes no more rows and waits for the steps in progress."""
         self._thread.stop()
         with self._changed:
             self._changed.notify_all()
@@ -116,13 +116,13 @@ class Loop:
         self._steps.shutdown(wait=True)
 
     def nudge(self) -> None:
-        """Looks at once instead of at the next poll."""
+        """Checks for due rows now instead of at the next poll."""
         with self._changed:
             self._nudged = True
             self._changed.notify_all()
 
     def is_idle(self) -> bool:
-        """Whether no step is under way in this process."""
+        """Whether no step is in progress in this process."""
         with self._changed:
             return not self._lanes
 
@@ -189,7 +189,7 @@ class Loop:
             log.warning("a step failed", kind=held.kind, row=held.id, error=error.message)
             self._back_off(held, controller, error.message)
         except Exception as error:  # noqa: BLE001  # logged, and said on its card
-            self._back_off(held, controller, _broke("a step broke", held, error))
+            self._back_off(held, controller, _broke("a step failed unexpectedly", held, error))
         finally:
             with self._changed:
                 self._lanes[held.lane] -= 1
@@ -210,9 +210,9 @@ class Loop:
         try:
             self._put_off(held, lambda session: controller.troubled(session, held.id, trouble))
         except (DatabaseError, due.LostClaimError) as error:
-            log.warning("a failed step could not be noted", row=held.id, error=str(error))
+            log.warning("a failed step could not be stored", row=held.id, error=str(error))
         except Exception as error:  # noqa: BLE001  # logged
-            _broke("the note of a failed step broke", held, error)
+            _broke("storing a failed step failed unexpectedly", held, error)
             self._put_off(held, nothing)
 
     def _put_off(self, held: due.Claim, note: Callable[[Session], None]) -> None:
@@ -231,4 +231,4 @@ def _broke(event: str, held: due.Claim, error: Exception) -> str:
     """Logs the error; a sentence with the reference under which it is found there."""
     reference = secrets.token_hex(3)
     log.error(event, kind=held.kind, row=held.id, reference=reference, exc_info=error)
-    return f"Something broke on our side. Reference {reference}."
+    return f"Something went wrong on our side. Reference {reference}."

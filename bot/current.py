@@ -1,4 +1,4 @@
-"""The settings in force: read again when the file changes, kept when the new ones are bad."""
+"""The settings in force: reloaded when the file changes, kept if the new ones are invalid."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ class CurrentSettings:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the file as it is now, while older settings are in force."""
+        """The problem of the current file, while older settings stay in force."""
         return self._problem
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -40,20 +40,20 @@ class CurrentSettings:
         self._listeners.append(listener)
 
     def start(self) -> None:
-        """Looks at the file every few seconds."""
+        """Starts checking the file every few seconds."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Looks no more."""
+        """Stops checking the file."""
         self._thread.stop()
 
     def refresh(self) -> None:
-        """Takes the file's settings if it has changed and they are good."""
+        """Reloads the file's settings if they changed and are valid."""
         try:
             new = self._file.reload()
         except ConfigurationError as error:
             self._problem = error.message
-            log.warning("the changed configuration is refused", problem=error.message)
+            log.warning("the changed configuration was rejected", problem=error.message)
             return
         if new is not None:
             self._take(new)
@@ -66,7 +66,7 @@ class CurrentSettings:
         kept = {part: getattr(self._settings, part) for part in later}
         self._settings = new.model_copy(update=kept)
         self._problem = None
-        log.info("the configuration was read again", after_restart=later)
+        log.info("the configuration was reloaded", after_restart=later)
         self._untold = list(self._listeners)
 
     def _pass(self) -> None:

@@ -1,4 +1,4 @@
-"""What Slack has delivered already, so that a second delivery of it does nothing."""
+"""Deliveries of Slack that were processed, so that a redelivery has no second effect."""
 
 import hashlib
 from dataclasses import dataclass
@@ -45,20 +45,20 @@ _EARLIER = Prepared(
 
 
 def likeness(*parts: str) -> str:
-    """What two deliveries that ask for the same have in common."""
+    """A digest that is equal for two deliveries that ask for the same."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What was taken before a delivery: that very one, or when something alike, lately."""
+    """Earlier deliveries: whether the same one was processed, and when a similar one was."""
 
     is_same: bool
     alike_at: datetime | None
 
 
 def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earlier:
-    """Whether this very delivery was taken already, and when its like was in the last minute."""
+    """Whether this delivery was already processed, and when a similar one last was (1 minute)."""
     asked = {"key": key, "alike": alike, "since": real_now - _REPEAT}
     found = _EARLIER(session, asked).rows
     return Earlier(any(each == key for each, _ in found), moment_of(found[0][1] if found else None))
@@ -71,5 +71,5 @@ def remember(session: Session, key: str, alike: str, real_now: datetime) -> None
 
 
 def forget(session: Session, real_now: datetime) -> None:
-    """Removes deliveries that Slack cannot repeat any more."""
+    """Deletes deliveries that Slack can no longer repeat."""
     forget_some(session, Delivery, col(Delivery.at) < real_now - LIFE, most=_MOST_FORGOTTEN)

@@ -1,4 +1,4 @@
-"""Looks at everything the bot depends on, and says what to do about what is wrong."""
+"""Checks everything the bot depends on, and suggests how to fix problems."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -68,7 +68,7 @@ _WITH = {"kueue": _WITH_KUEUE, "kai": _WITH_KAI, "none": _WITHOUT_ENGINE}
 
 
 def examine(path: Path) -> list[Finding]:
-    """Everything that was found; only a configuration that cannot be read ends it early."""
+    """All findings; only an invalid configuration ends the checks early."""
     settings = ConfigurationFile(path).load()
     findings = [Finding("configuration", "ok", f"{path}; teams: {', '.join(settings.teams)}")]
     findings += _http(settings)
@@ -86,14 +86,14 @@ def examine(path: Path) -> list[Finding]:
 
 
 def _http(settings: Settings) -> Findings:
-    """Where Slack's requests come, strangers do, and so no more is shown there than is needed."""
+    """Slack's requests come to a public address, so that shows no more than is needed."""
     at = settings.http
     if settings.slack.transport == "http" and at.ops_listen is None and not settings.playground:
         says = (
-            f"Slack's requests come to {at.listen}, so nobody is shown /metrics, nor what is not"
-            " ready or dead."
+            f"Slack's requests come to {at.listen}, so /metrics is not served, nor the details of"
+            " what is not ready or dead."
         )
-        remedy = "Set http.ops_listen to a port that no Ingress leads to, like 0.0.0.0:8081."
+        remedy = "Set http.ops_listen to a port that no Ingress exposes, for example 0.0.0.0:8081."
         yield Finding("http", "warning", says, remedy)
 
 
@@ -120,7 +120,7 @@ def _slack(settings: Settings, secrets: Secrets) -> Findings:
     client = SlackClient(token, settings.slack.api_url, settings.workspace)
     identity = client.auth_test()
     if identity.workspace_id != settings.workspace:
-        says = f"the token is of workspace {identity.workspace_id}, not {settings.workspace}"
+        says = f"the token belongs to workspace {identity.workspace_id}, not {settings.workspace}"
         yield Finding("slack", "failed", says, "Set workspace, or use this workspace's token.")
         return
     yield Finding("slack", "ok", f"the bot is {identity.name} in {identity.workspace_id}")
@@ -133,7 +133,7 @@ def _scopes(client: SlackClient) -> Finding:
     if not missing:
         return Finding("slack scopes", "ok", f"all {len(SCOPES)} are granted")
     wanted = "; ".join(f"{scope} ({SCOPES[scope]})" for scope in missing)
-    remedy = "Update the app from `quartermaster manifest` and install it to the workspace again."
+    remedy = "Update the app from `quartermaster manifest` and reinstall it to the workspace."
     return Finding("slack scopes", "failed", f"missing: {wanted}", remedy)
 
 
@@ -150,10 +150,10 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
             yield Finding(about, "failed", error.message, error.hint)
             continue
         if found.is_archived:
-            yield Finding(about, "failed", f"#{found.name} is archived", "Name another channel.")
+            yield Finding(about, "failed", f"#{found.name} is archived", "Use another channel.")
         elif found.is_shared_outside and channel not in settings.slack.shared_channels:
-            says = f"#{found.name} is shared with another company; no card is shown there"
-            remedy = "Name another channel, or allow this one in slack.shared_channels."
+            says = f"#{found.name} is shared with another company; cards are not shown there"
+            remedy = "Use another channel, or allow this one in slack.shared_channels."
             yield Finding(about, "warning", says, remedy)
         elif not found.is_member:
             says = f"the bot is not in #{found.name}"
@@ -163,7 +163,7 @@ def _channels(settings: Settings, client: SlackClient) -> Findings:
 
 
 def _digests(settings: Settings) -> dict[str, str]:
-    """The channels that digests come to: those of the file, as changed in Slack."""
+    """The channels of digests: those of the configuration, as changed in Slack."""
     database = Database(settings.database.url)
     try:
         plans = database.read(lambda session: plans_in_force(session, settings))
@@ -177,8 +177,10 @@ def _digests(settings: Settings) -> dict[str, str]:
 def _cluster(settings: Settings, name: str, about: str) -> Findings:
     at = settings.clusters[name]
     if at.ingress is not None and not at.ingress.host.startswith("*."):
-        says = f"all sessions share the host {at.ingress.host}, so that one's pages can use others'"
-        remedy = f"Name a wildcard, with its DNS record and certificate: *.{at.ingress.host}"
+        says = (
+            f"all sessions share the host {at.ingress.host}, so one's pages can access the others'"
+        )
+        remedy = f"Use a wildcard, with its DNS record and certificate: *.{at.ingress.host}"
         yield Finding(f"{about} sessions", "warning", says, remedy)
     cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
     yield _skew(cluster, about)
@@ -191,11 +193,11 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
 
 
 def _gpus(settings: Settings, name: str, about: str) -> Findings:
-    """Whether anybody knows what GPUs do."""
+    """Checks the source of GPU metrics."""
     at = settings.clusters[name]
     source = Sources().open(name, at)
     if source is None:
-        says = "no source: who holds them is known from Kubernetes, what they do is not"
+        says = "no source: Kubernetes shows who holds the GPUs, but their utilization is unknown"
         yield Finding(about, "ok", says)
         return
     now = datetime.now(UTC)
@@ -206,7 +208,7 @@ def _gpus(settings: Settings, name: str, about: str) -> Findings:
         counting = Counting(settings.quotas.resource, at.fractions)
         mixed = source.mixture(nodes, counting.pattern, now)
     if mixed:
-        hint = f"Set clusters.{name}.prometheus.matchers, like {{cluster: {name}}}."
+        hint = f"Set clusters.{name}.prometheus.matchers, for example {{cluster: {name}}}."
         yield Finding(about, "failed", f"its figures are wrong: {mixed}", hint)
 
 
@@ -224,9 +226,9 @@ def _anf(settings: Settings) -> Findings:
 def _skew(cluster: Cluster, about: str) -> Finding:
     skew = abs((cluster.server_time() - datetime.now(UTC)).total_seconds())
     if skew > _SKEW_SECONDS:
-        says = f"its clock differs from ours by {skew:.0f} s"
-        return Finding(about, "warning", says, "Set both machines by NTP.")
-    return Finding(about, "ok", "answers, and its clock agrees with ours")
+        says = f"its clock differs from the bot's by {skew:.0f} s"
+        return Finding(about, "warning", says, "Use NTP on both machines.")
+    return Finding(about, "ok", "responds, and its clock agrees with the bot's")
 
 
 def _rights(

@@ -1,4 +1,4 @@
-"""What is to be looked at, and when: one table for every kind of row that a controller keeps."""
+"""The work queue of the controllers: which row is due when, in one table for all kinds."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ LEASE = timedelta(seconds=90)
 
 
 class Due(SQLModel, table=True):
-    """When a controller looks at a row next.
+    """When a controller next runs a step for a row.
 
     `due_at` is on the bot's clock and None while the row rests; `wakes` counts the reasons to
     look that came from outside; `token` and `lease_until` (database time) say who is looking.
@@ -75,18 +75,18 @@ class Claim:
 
 
 class LostClaimError(Exception):
-    """Somebody else has taken the row over; what was seen meanwhile is not to be saved."""
+    """Another process has taken the row over; the result of the step must not be saved."""
 
 
 def wake(session: Session, kind: str, row_id: str, lane: str, now: datetime) -> None:
-    """Makes the row due now; a step that is under way will be followed by another."""
+    """Makes the row due now; a step in progress is followed by another."""
     _WAKE(session, {"kind": kind, "id": row_id, "lane": lane, "due_at": now, "wakes": 1})
     touch(session, TOPIC)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which rows a process can take now: `busy` counts its steps under way by lane."""
+    """Which rows a process can take now: `busy` counts its steps in progress by lane."""
 
     kinds: tuple[str, ...]
     most: int
@@ -99,7 +99,7 @@ class Wanted:
 
 
 def claim(session: Session, wanted: Wanted, now: datetime, real_now: datetime) -> list[Claim]:
-    """Takes the rows that have waited longest, each for one step, and no more than fit a lane."""
+    """Claims the rows that have waited longest, each for one step, within the limit per lane."""
     asked = {
         "now": now,
         "real_now": real_now,
@@ -122,7 +122,7 @@ def claim(session: Session, wanted: Wanted, now: datetime, real_now: datetime) -
 
 
 def _waiting() -> Select[str, str, str, int, int]:
-    """The longest waiting of each lane that has room, so that a dead one hides nobody."""
+    """The longest-waiting rows of each lane with capacity, so that a stuck lane blocks no other."""
     now, real_now = bindparam("now", type_=Moment()), bindparam("real_now", type_=Moment())
     place = func.row_number().over(
         partition_by=col(Due.lane), order_by=(col(Due.due_at), col(Due.id))
@@ -194,7 +194,7 @@ def _give_back(
 
 
 def free_all(session: Session) -> None:
-    """Takes every claim back; only for a process that knows to be the only one."""
+    """Releases every claim; only for a process that is the only one."""
     session.connection().execute(
         update(Due).where(col(Due.token).is_not(None)).values(token=None, lease_until=None)
     )
@@ -202,7 +202,7 @@ def free_all(session: Session) -> None:
 
 
 def forget(session: Session) -> None:
-    """Removes rows that rest: whoever wakes one writes it anew."""
+    """Deletes rows that rest; waking one inserts it again."""
     forget_some(session, Due, col(Due.due_at).is_(None), col(Due.token).is_(None))
 
 

@@ -9,14 +9,14 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def parse_duration(text: str) -> timedelta:
-    """The duration that `text` says; ValueError with a sentence when it says none."""
+    """The duration of `text`; ValueError with a sentence if it is none."""
     match = _PARTS.fullmatch(text.strip().lower())
     if match is None or not any(match.groups()):
         raise ValueError(f"{text!r} is not a duration; write it like 30m, 8h, 3d or 1d12h")
     try:
         return timedelta(**{n: int(v) for n, v in zip(_NAMES, match.groups(), strict=True) if v})
     except OverflowError:
-        raise ValueError(f"{text!r} is longer than any duration this can hold") from None
+        raise ValueError(f"{text!r} is longer than the longest duration supported") from None
 
 
 def format_duration(duration: timedelta) -> str:

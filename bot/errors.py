@@ -22,15 +22,15 @@ class QuartermasterError(Exception):
 
 
 class UserError(QuartermasterError):
-    """The person who asked can mend it."""
+    """An error that the person who asked can fix."""
 
 
 class UsageError(UserError):
-    """The command is not one we understand."""
+    """The command could not be parsed."""
 
 
 class NotFoundError(UserError):
-    """What was named does not exist, or is not theirs to see."""
+    """The named object does not exist, or the person may not see it."""
 
 
 class ConflictError(UserError):
@@ -50,9 +50,9 @@ class ConfigurationError(UserError):
 
 
 class OutsideError(QuartermasterError):
-    """Something outside failed; the message says what was tried and what it said.
+    """An external service failed; the message says what was tried and what it returned.
 
-    Secrets in that are hidden, and nobody is called by it; the hint is in our own words.
+    Secrets in it are hidden and mentions are disabled; the hint is our own text.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -62,11 +62,10 @@ class OutsideError(QuartermasterError):
 class ClusterError(OutsideError):
     """A Kubernetes API request failed.
 
-    `status` is the HTTP status, None when nobody answered; `reason` is Kubernetes' own word
-    (NotFound, AlreadyExists, Conflict, Invalid), or Timeout or Unreachable. What Kubernetes calls
-    Forbidden is Forbidden where the bot lacks a right, OverQuota where a ResourceQuota has no
-    room, and Denied where a policy of the cluster does not let such an object be. What is to be
-    made in a namespace that is not there is NamespaceMissing.
+    `status` is the HTTP status, None without a response; `reason` is that of Kubernetes (NotFound,
+    AlreadyExists, Conflict, Invalid), or Timeout or Unreachable. A 403 is Forbidden if the bot
+    lacks a right, OverQuota if a ResourceQuota is exhausted, and Denied if a policy of the cluster
+    rejects the object. A creation in a namespace that does not exist is NamespaceMissing.
     """
 
     def __init__(
@@ -83,9 +82,9 @@ class ClusterError(OutsideError):
 
 
 class StorageError(OutsideError):
-    """A request of an object store, or of whoever provides volumes, failed.
+    """A request to an object store or a storage provider failed.
 
-    `status` is the HTTP status, None when nobody answered; `code` is the server's own word;
+    `status` is the HTTP status, None without a response; `code` is the server's own code;
     `retry_after_seconds` is how long it asked us to wait.
     """
 
@@ -127,11 +126,11 @@ class ChatError(OutsideError):
 
 
 class DatabaseError(OutsideError):
-    """The database did not do what it was asked, or its schema does not fit this version."""
+    """A database request failed, or the schema does not fit this version."""
 
 
 class MetricsError(OutsideError):
-    """Who knows what GPUs do failed; `retry_after_seconds` is how long we are to wait."""
+    """A source of GPU metrics failed; `retry_after_seconds` is how long to wait."""
 
     def __init__(self, message: str, hint: str = "", *, retry_after_seconds: float = 0.0) -> None:
         super().__init__(message, hint)

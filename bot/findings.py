@@ -1,4 +1,4 @@
-"""What a look at something the bot depends on finds."""
+"""Results of the doctor's checks."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `remedy` says what to do when it is not well."""
+    """The result of one check; `remedy` says how to fix a problem."""
 
     about: str
     state: Literal["ok", "warning", "failed"]
@@ -16,7 +16,7 @@ class Finding:
 
     @property
     def failed(self) -> bool:
-        """Whether the bot cannot work like this."""
+        """Whether the bot cannot work in this state."""
         return self.state == "failed"
 
     def as_dict(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How the running bot is: ready or not and why, its metrics, and whether it is quiet."""
+"""The health of the running bot: readiness with reasons, metrics, and whether it is quiet."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,15 +22,17 @@ from bot.wakeups import Wakeups
 
 _OLDEST_VIEW_SECONDS = 600.0
 
-DUE_LAG = Gauge("quartermaster_due_lag_seconds", "How late the most overdue row is", ["kind"])
+DUE_LAG = Gauge("quartermaster_due_lag_seconds", "Delay of the most overdue row", ["kind"])
 WATCH_AGE = Gauge(
-    "quartermaster_watch_age_seconds", "Time since a watch last heard", ["cluster", "resource"]
+    "quartermaster_watch_age_seconds",
+    "Time since a watch last received data",
+    ["cluster", "resource"],
 )
 
 
 @dataclass(frozen=True)
 class Health:
-    """The parts whose state is asked for."""
+    """The parts whose health is checked."""
 
     database: Database
     clock: Clock
@@ -43,11 +45,11 @@ class Health:
     threads: Callable[[], Iterable[EssentialThread]] = tuple
 
     def dead(self) -> dict[str, str]:
-        """What is wrong with which thread that the bot cannot do without."""
+        """The problem of each essential thread that does not work, by name."""
         return troubles(self.threads())
 
     def conditions(self) -> dict[str, Condition]:
-        """What readiness depends on, each with what is wrong with it."""
+        """The conditions of readiness; each returns its problem or None."""
         watches = {f"cluster {name}": partial(self._watching, name) for name in self.clusters}
         return {
             "database": self._reachable,
@@ -57,13 +59,13 @@ class Health:
         }
 
     def troubles(self) -> dict[str, Condition]:
-        """What is wrong with each cluster, also where the bot can do its work without that."""
+        """The problems of each cluster, even those that do not stop the bot from working."""
         return {
             f"cluster {name}": partial(_trouble, cluster) for name, cluster in self.clusters.items()
         }
 
     def refresh_metrics(self) -> None:
-        """Brings the figures up to date that nothing counts as it happens."""
+        """Updates the metrics that are not counted as events happen."""
         late = self.database.read(lambda session: due.lag(session, self.clock.now()))
         for kind in self.loop.kinds:
             DUE_LAG.labels(kind).set(late[kind].total_seconds() if kind in late else 0.0)
@@ -74,7 +76,7 @@ class Health:
                     WATCH_AGE.labels(name, watch.resource).set(watch.age_seconds)
 
     def is_quiet(self, now: datetime) -> bool:
-        """Whether nothing is due, under way, being looked up or unsent."""
+        """Whether nothing is due, in progress, being looked up or unsent."""
         # A change becomes a due row, that a step, and that a message: asked in this order, nothing
         # slips through between.
         return (
@@ -115,7 +117,7 @@ class Health:
 
 
 def _lagging(cluster: Cluster) -> WatchState | None:
-    """A watch of which too long nothing was heard."""
+    """A watch that has received no data for too long."""
     for watch in cluster.watches():
         if watch.served and (not watch.synced or watch.age_seconds > _OLDEST_VIEW_SECONDS):
             return watch

@@ -24,7 +24,7 @@ _OK = 200
 
 
 class Condition(Protocol):
-    """Says what is wrong with a part of the bot; nothing when it is well."""
+    """Returns the problem of a part of the bot, None if there is none."""
 
     def __call__(self) -> str | None:
         """A sentence, or None."""
@@ -46,7 +46,7 @@ class Pages:
     refresh_metrics: Callable[[], None] = lambda: None
     dead: Callable[[], Mapping[str, str]] = dict
     is_public: bool = False
-    """Whether strangers can read them: they are told no more than whether it is alive and ready."""
+    """Whether the address is public: then only alive and ready are shown, without details."""
 
 
 def application(pages: Pages) -> App:
@@ -75,7 +75,7 @@ def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
             status = _readiness(pages)[0]
             return status, b"text/plain", b"ready\n" if status == _OK else b"not ready\n"
         case _ if pages.is_public:
-            return 404, b"text/plain", b"Nothing is here.\n"
+            return 404, b"text/plain", b"Not found.\n"
         case "/readyz":
             return _readiness(pages)
         case "/metrics":
@@ -84,7 +84,7 @@ def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
         case "/pulse" if pages.pulse is not None:
             return 200, b"application/json", msgspec.json.encode(pages.pulse())
         case _:
-            return 404, b"text/plain", b"Nothing is here. Try /healthz, /readyz or /metrics.\n"
+            return 404, b"text/plain", b"Not found. Try /healthz, /readyz or /metrics.\n"
 
 
 def _liveness(pages: Pages) -> tuple[int, bytes, bytes]:
@@ -143,12 +143,12 @@ class Server:
         except OSError as error:
             raise ConfigurationError(
                 f"Cannot listen on {self._listen}.",
-                f"Is another process there? Set http.{self._name}.",
+                f"Is another process using it? Set http.{self._name}.",
             ) from error
         self._thread.start()
 
     def stop(self) -> None:
-        """Finishes the requests under way and closes."""
+        """Finishes the requests in progress and closes."""
         self._thread.stop()
         self._server.should_exit = True
         self._thread.join(10)

@@ -44,6 +44,6 @@ def configure(*, level: int = logging.INFO) -> None:
 def _without_secrets(
     _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """What is said without what looks like a secret: errors quote what somebody else wrote."""
+    """The event without anything that looks like a secret, since errors quote other programs."""
     return {name: hide_secrets(each) if isinstance(each, str) else each
             for name, each in event.items()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What people are told of their runs, and how each of them wants to be told."""
+"""Notices to people about their runs, and how each person wants to get them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 
 class Way(StrEnum):
-    """How somebody is told: by a mention in the card's thread, directly as well, or not at all."""
+    """How a person is notified: by a mention in the card's thread, a direct message, or not."""
 
     THREAD = "thread"
     DM = "dm"
@@ -38,7 +38,7 @@ class Way(StrEnum):
 
 
 class NoticeChoice(SQLModel, table=True):
-    """How a person wants to be told of one kind; without a row by a mention."""
+    """How a person wants notices of one kind; without a row, by a mention."""
 
     __tablename__: ClassVar[Any] = "notice_choices"
 
@@ -51,7 +51,7 @@ class NoticeChoice(SQLModel, table=True):
 
 @dataclass(frozen=True)
 class Notice:
-    """What somebody is told; the words of `note` do not mention them."""
+    """A notice to a person; the text of `note` does not mention them."""
 
     kind: Kind
     person: str
@@ -59,9 +59,9 @@ class Notice:
 
 
 def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: datetime) -> None:
-    """Says it once in the thread of the card, and tells the person as they want to be told.
+    """Posts it once in the thread of the card, and notifies the person as they chose.
 
-    The thread has it in any case: who else reads there sees the same.
+    The thread has it in any case, so that other readers see the same.
     """
     way = _ways(session, subject.workspace_id, notice.person).get(notice.kind, Way.THREAD)
     note = notice.note
@@ -75,7 +75,7 @@ def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: 
 
 
 def ways_of(session: Session, caller: Caller) -> dict[Kind, Way]:
-    """How the caller is told of each kind."""
+    """How the caller is notified of each kind."""
     chosen = _ways(session, caller.workspace_id, caller.person)
     return {kind: chosen.get(kind, Way.THREAD) for kind in Kind}
 
@@ -83,7 +83,7 @@ def ways_of(session: Session, caller: Caller) -> dict[Kind, Way]:
 def choose(
     session: Session, caller: Caller, way: Way, kinds: Iterable[Kind], now: datetime
 ) -> None:
-    """Has the caller told so of these kinds from now on."""
+    """Sets how the caller is notified of these kinds from now on."""
     chosen = tuple(kinds)
     for kind in chosen:
         row = NoticeChoice(

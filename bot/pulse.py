@@ -39,7 +39,7 @@ class ClockFollower:
         try:
             self._take(self._clock.offset.total_seconds())
         except (OSError, ValueError) as error:
-            log.info("the playground's clock did not answer", error=str(error))
+            log.info("the playground's clock did not respond", error=str(error))
             self._thread.stopping.wait(_RETRY_SECONDS)
 
     def _take(self, after: float) -> None:

@@ -1,4 +1,4 @@
-"""Slots of time: which entry is due, claimed once however many processes look."""
+"""Schedules: which entry is due, claimed once across all processes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _CHANGE = timedelta(hours=3)
 
 
 class ScheduleEntry(SQLModel, table=True):
-    """Something that happens on a cron pattern; `next_at` is its next slot on our clock."""
+    """An entry with a cron pattern; `next_at` is its next slot on our clock."""
 
     __tablename__: ClassVar[Any] = "schedule_entries"
 
@@ -75,7 +75,7 @@ def next_slot(cron: str, time_zone: str, after: datetime) -> datetime:
 def _next(cron: str, trigger: CronTrigger, after: datetime) -> datetime:
     found = trigger.get_next_fire_time(None, after + timedelta(microseconds=1))
     if found is None:
-        raise UsageError(f"{cron!r} never comes.", "Try for example 0 2 * * * (daily at 2).")
+        raise UsageError(f"{cron!r} never occurs.", "Use, for example, 0 2 * * * (daily at 2).")
     return cast("datetime", found)
 
 
@@ -85,7 +85,7 @@ def _wall(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
-    """Enters jobs of the timetable that are new or have another pattern."""
+    """Adds timetable jobs that are new or whose pattern changed."""
     for job in jobs:
         enter(session, job.name, (job.cron, job.time_zone), now)
 
@@ -160,22 +160,22 @@ def forget_runs(session: Session, before: datetime) -> None:
 def _trigger(cron: str, zone: tzinfo) -> CronTrigger:
     fields = cron.split()
     if len(fields) != len(("minute", "hour", "day", "month", "weekday")):
-        raise UsageError(f"{cron!r} does not have five fields.", "Try for example 0 2 * * *.")
+        raise UsageError(f"{cron!r} does not have five fields.", "Use, for example, 0 2 * * *.")
     if fields[_DAY] != "*" and fields[_WEEKDAY] != "*":
         raise UsageError(
-            f"{cron!r} names both a day of the month and a weekday.",
-            "Use one of them, for example 0 2 1 * * or 0 2 * * mon.",
+            f"{cron!r} sets both a day of the month and a weekday.",
+            "Set only one of them, for example 0 2 1 * * or 0 2 * * mon.",
         )
     fields[_WEEKDAY] = "".join(_WEEKDAYS[int(c)] if c in "01234567" else c for c in _steps(fields))
     try:
         return CronTrigger.from_crontab(" ".join(fields), timezone=zone)
     except (ValueError, KeyError) as error:
-        raise UsageError(f"{cron!r}: {error}", "Try for example 0 2 * * mon-fri.") from error
+        raise UsageError(f"{cron!r}: {error}", "Use, for example, 0 2 * * mon-fri.") from error
 
 
 def _steps(fields: list[str]) -> str:
     """The weekday field; its numbers start on Sunday here, on Monday in the trigger."""
     weekday = fields[_WEEKDAY]
     if "/" in weekday:
-        raise UsageError(f"{weekday!r} steps through weekdays.", "Name them: mon,wed,fri.")
+        raise UsageError(f"{weekday!r} uses steps for weekdays.", "List the days: mon,wed,fri.")
     return weekday

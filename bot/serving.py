@@ -52,12 +52,12 @@ class Part(Protocol):
         ...
 
     def stop(self) -> None:
-        """Ends, with what is under way finished."""
+        """Stops after finishing the work in progress."""
         ...
 
 
 def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]) -> None:
-    """Runs the bot until it is told to stop, then lets it finish what it is doing."""
+    """Runs the bot until it is asked to stop, then finishes the work in progress."""
     stopping, at_start = threading.Event(), settings()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
@@ -74,7 +74,7 @@ def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Foll
 def running(
     settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]
 ) -> Iterator[Sequence[Part]]:
-    """The parts of the bot at work; what is under way is finished when the context ends."""
+    """The running parts of the bot; work in progress is finished when the context ends."""
     bot = Application(settings, followed)
     with ExitStack() as stack:
         stack.callback(bot.close)
@@ -163,7 +163,7 @@ def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
 
 def _take_up(bot: Application) -> None:
     """Takes up what an earlier process left, and gets to know the people it will meet."""
-    if bot.database.is_sqlite:  # nobody else serves this file, so nobody else holds a claim
+    if bot.database.is_sqlite:  # no other process serves this file, so none holds a claim
         bot.database.transaction(due.free_all)
     _get_to_know(bot)
     bot.settings.on_change(lambda: _get_to_know(bot))
@@ -187,4 +187,4 @@ def _get_to_know(bot: Application) -> None:
     try:
         bot.database.transaction(work)
     except DatabaseError as error:
-        log.warning("people could not be asked about", error=error.message)
+        log.warning("people could not be queued for look-up", error=error.message)

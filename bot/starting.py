@@ -13,7 +13,7 @@ _SWITCH_SECONDS = 0.00025
 
 
 def serve(path: Path) -> None:
-    """Runs the bot until it is told to stop, then lets it finish what it is doing."""
+    """Runs the bot until it is asked to stop, then finishes the work in progress."""
     configure()
     file = ConfigurationFile(path)
     settings = file.load()

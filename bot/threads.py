@@ -1,4 +1,4 @@
-"""Threads that the bot cannot do without: they outlive what a pass raises, and are watched."""
+"""Essential threads: they survive exceptions of a pass, and their liveness is checked."""
 
 import secrets
 import threading
@@ -68,21 +68,22 @@ class EssentialThread:
         self.passed_at = time.monotonic()
 
     def trouble(self) -> str | None:
-        """That it has died, or is stuck in a pass; None while it works, and once it is stopped."""
+        """That the thread died or is stuck in a pass; None while it works, and once stopped."""
         if self.passed_at is None or self.stopping.is_set():
             return None
         if not self._thread.is_alive():
-            return "It has died."
+            return "It has ended unexpectedly."
         seconds = time.monotonic() - self.passed_at
         if seconds <= self.limit_seconds:
             return None
-        return f"It has made no pass for {seconds:.0f} s; its limit is {self.limit_seconds:.0f} s."
+        limit = f"its limit is {self.limit_seconds:.0f} s"
+        return f"It has completed no pass for {seconds:.0f} s; {limit}."
 
     def _run(self) -> None:
         try:
             self._make_passes()
         except BaseException:
-            log.exception("a thread died", thread=self.name)
+            log.exception("a thread ended unexpectedly", thread=self.name)
 
     def _make_passes(self) -> None:
         failures = 0
@@ -95,7 +96,7 @@ class EssentialThread:
             except Exception:
                 failures += 1
                 reference = secrets.token_hex(3)
-                log.exception("a pass broke", thread=self.name, reference=reference)
+                log.exception("a pass failed unexpectedly", thread=self.name, reference=reference)
                 self.stopping.wait(_back_off_seconds(failures))
 
 
@@ -119,12 +120,12 @@ class Workers(Executor):
             thread.start()
 
     def begin(self, work: Work) -> None:
-        """Has it done; what it raises is logged. It waits for `start`, and is left after a stop."""
+        """Queues it; exceptions are logged. It waits for `start`, and is dropped after a stop."""
         self._waiting.put(work)
 
     @override
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-        """Has it done, and says what it comes to; RuntimeError after a shutdown."""
+        """Queues it and returns a future of its result; RuntimeError after a shutdown."""
         if self._is_stopped:
             raise RuntimeError("it was stopped")
         future: Future[T] = Future()
@@ -161,12 +162,12 @@ class Workers(Executor):
         try:
             work()
         except Exception:
-            log.exception("work in a thread broke", reference=secrets.token_hex(3))
+            log.exception("work in a thread failed unexpectedly", reference=secrets.token_hex(3))
         return True
 
 
 def troubles(threads: Iterable[EssentialThread]) -> dict[str, str]:
-    """What is wrong with which of them, by name."""
+    """The problems of threads, by name."""
     told = ((thread.name, thread.trouble()) for thread in threads)
     return {name: trouble for name, trouble in told if trouble is not None}
 

@@ -1,4 +1,4 @@
-"""What work came to, kept until somebody asks."""
+"""The outcome of work as a finished future: its result or its exception."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 def tried(work: Callable[[], T]) -> "Future[T]":
-    """Does the work now; what it returned or raised is in the future, which is done."""
+    """Runs the work now and returns a finished future with its result or exception."""
     future: Future[T] = Future()
     try:
         future.set_result(work())
-    except Exception as error:  # noqa: BLE001  # raised anew where the result is asked for
+    except Exception as error:  # noqa: BLE001  # raised again where the result is read
         future.set_exception(error)
     return future

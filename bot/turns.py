@@ -1,4 +1,4 @@
-"""Who goes first: people who wait for an answer, and the rest often enough to get on."""
+"""Priorities: requests of people go first, background work often enough to make progress."""
 
 import math
 import threading
@@ -19,19 +19,22 @@ _ANSWER_SECONDS = 0.03
 
 
 class Courtesy:
-    """How work that nobody waits for gives way to requests that people wait for.
+    """Makes background work yield to requests that people wait for.
 
-    Such work says at its natural boundaries, between two steps or two messages, that it would
-    give way. While people wait it then rests so long that all of it together takes a fifth of
-    the time, and for 30 ms more, since people who asked one thing ask the next, and a step that
-    began between two requests holds up the second. Spells of a millisecond or more begin 20 ms
-    apart, as two of them at once hold up a request twice, and right after an answer, when the
-    next request is farthest off. While there is a crowd, three who wait
-    at once or ten that came within a second, all of them take a 25th, since then each spell holds
-    up somebody, and can be caught up with once they are answered; but nobody rests longer than
-    2 s, so that leases are kept and every card gets on however long the crowd stays. A spell of
-    work counts by its processor time, and for 50 ms at most, so that whoever works long does not
-    hold up the rest for long.
+    Background work calls `give_way` at its natural boundaries, between two steps or two messages.
+    While requests are in progress, and for 30 ms after the last one, it then pauses so long that
+    all background work together takes a fifth of the time. (A request is often followed by the
+    next, and a step that starts between the two delays the second.)
+
+    Slices of 1 ms or more start at least 20 ms apart, since two at once delay a request twice, and
+    right after a response, when the next request is farthest off.
+
+    Under high load (three requests waiting at once, or ten within a second) background work takes
+    a 25th of the time: each slice then delays a request, and the work can be caught up with later.
+    No pause is longer than 2 s, so that leases are renewed and cards make progress under any load.
+
+    A slice counts by its processor time, and for 50 ms at most, so that a long one does not pause
+    the other threads for long.
     """
 
     def __init__(
@@ -49,7 +52,7 @@ class Courtesy:
 
     @contextmanager
     def hurry(self) -> Iterator[None]:
-        """Somebody waits for an answer while this lasts."""
+        """Marks a request in progress, for which background work yields, while this lasts."""
         with self._calm:
             self._waiting += 1
             self._came_at.append(self._monotonic())
@@ -64,7 +67,7 @@ class Courtesy:
                     self._calm.notify_all()
 
     def give_way(self) -> None:
-        """Returns at once when nobody waits, else when this thread's next spell is due."""
+        """Returns at once if no request waits, else when this thread's next slice is due."""
         spent = self._spent()
         with self._calm:
             if self._seconds_to_calm() > 0:
@@ -74,12 +77,12 @@ class Courtesy:
         self._spell.began = self._worked()
 
     def _rest(self, spent: float) -> None:
-        """Waits until the next spell is due, or until nobody waits if that comes before.
+        """Waits until the next slice is due, or until no request waits if that comes first.
 
-        Work that begins while somebody's answer is under way holds up just that one.
+        Work that starts while a request is being answered delays only that request.
         """
         self._wait(self._seconds_to_rest(spent), lambda: False)
-        # What takes longer would hold up the one who comes next, too.
+        # A longer slice would delay the next request, too.
         before = self._answers if spent >= _SHORT_SECONDS else None
         self._wait(_ANSWER_SECONDS, lambda: not self._waiting and self._answers != before)
 
@@ -92,15 +95,15 @@ class Courtesy:
         return math.inf if self._waiting else self._calm_at - self._monotonic()
 
     def _spent(self) -> float:
-        """The processor time of this thread's spell, which began when it gave way last."""
+        """The processor time of this thread's slice, since it last gave way."""
         spent = self._worked() - getattr(self._spell, "began", self._worked())
         return min(spent, _LONGEST_SPELL_SECONDS)
 
     def _seconds_to_rest(self, spent: float) -> float:
-        """Each spell moves the moment at which the next may begin; threads queue by it."""
+        """Each slice moves the time at which the next may start; threads queue by it."""
         now = self._monotonic()
         share = _SHARE_IN_CROWD if self._is_crowd(now) else _SHARE
-        # Watches have hundreds of events a second, each too short to hold anybody up.
+        # Watches have hundreds of events a second, each too short to delay a request.
         apart = 0.0 if spent < _SHORT_SECONDS else _APART_SECONDS
         free_at = max(self._free_at, now - spent) + max(spent / share, apart)
         self._free_at = min(free_at, now + _LONGEST_REST_SECONDS)
@@ -112,7 +115,7 @@ class Courtesy:
 
 
 class Turns:
-    """A lock with two queues: the hurried come first, and after eight of them one of the rest."""
+    """A lock with two queues: hurried callers first, and after eight of them a patient one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -123,7 +126,7 @@ class Turns:
         self._in_a_row = 0
 
     def take(self, seconds: float, *, hurried: bool) -> bool:
-        """Waits for the turn; False when it did not come within so many seconds."""
+        """Acquires the lock; False if that did not succeed within `seconds`."""
         with self._lock:
             taken = self._wait_hurried(seconds) if hurried else self._wait_patient(seconds)
             if taken:
@@ -134,7 +137,7 @@ class Turns:
             return taken
 
     def give_back(self) -> None:
-        """Ends the turn."""
+        """Releases the lock."""
         with self._lock:
             self._is_taken = False
             self._wake_next()

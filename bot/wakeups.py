@@ -107,10 +107,14 @@ class Wakeups:
 
 
 def _heard(ear: Ear, change: Change) -> Collection[Wakeup]:
-    """Whom a change concerns; nobody if the ear breaks, since polling finds what it missed."""
+    """The rows to wake for a change; none if the handler fails, since polling finds them."""
     try:
         return tuple(ear(change))
     except Exception:
         reference = secrets.token_hex(3)
-        log.exception("an ear broke", resource=change.resource.plural, reference=reference)
+        log.exception(
+            "a watch handler failed unexpectedly",
+            resource=change.resource.plural,
+            reference=reference,
+        )
         return ()

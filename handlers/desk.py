@@ -1,4 +1,4 @@
-"""Where every request is answered: parsed, allowed, done in one transaction, never left open."""
+"""Answers every request: parses it, checks rights, and runs it in one transaction."""
 
 import secrets
 import time
@@ -47,9 +47,9 @@ Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
 
 @dataclass(frozen=True)
 class _Question:
-    """What somebody wants; `meant` when they said that it is no repetition by mistake.
+    """A parsed request; `meant` if the person confirmed that they want it repeated.
 
-    Its effect is taken down under `key`: what has the same key is the same, and not done again.
+    Its effect is recorded under `key`: a request with the same key is not carried out again.
     """
 
     incoming: Incoming
@@ -59,26 +59,26 @@ class _Question:
 
     @property
     def asks_once(self) -> bool:
-        """Whether it is an answer to a question of ours, which has one effect."""
+        """Whether it answers a question of the bot, which has one effect."""
         return self.meant or (isinstance(self.asked, tuple) and self.asked[0].once)
 
     @property
     def repeats(self) -> bool:
-        """Whether it may be carried out again at once."""
+        """Whether it may be carried out again immediately."""
         if isinstance(self.asked, Parsed):
             return self.meant or self.asked.verb.repeats
         return isinstance(self.asked, HelpAsked) or self.asked[0].repeats or self.asks_once
 
     @property
     def writes(self) -> bool:
-        """Whether anything may come of it but words."""
+        """Whether it may have an effect beyond its answer."""
         if isinstance(self.asked, Parsed):
             return self.asked.writes
         return not isinstance(self.asked, HelpAsked)
 
 
 class Desk:
-    """Answers what people say; whatever happens, they read a sentence."""
+    """Answers people's requests; every failure becomes a sentence."""
 
     def __init__(
         self, database: Database, clock: Clock, registry: Registry, services: Services
@@ -93,7 +93,7 @@ class Desk:
         return next(self.answers((incoming,)))
 
     def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
-        """The reply to each, in order; what those in a row want to write is committed at once."""
+        """The reply to each, in order; consecutive writes are committed together."""
         writes: list[_Question] = []
         for incoming in incomings:
             question = tried(partial(self._understood, incoming))
@@ -106,7 +106,7 @@ class Desk:
         yield from self._written(writes)
 
     def channel_changed(self, channel_id: str) -> None:
-        """Has Slack asked about a channel that another company came into or left."""
+        """Queues a look-up of a channel that another company joined or left."""
         workspace_id, now = self._services.settings().workspace, self._clock.now()
         self._database.transaction(
             lambda session: people.look_at_channel(session, workspace_id, channel_id, now),
@@ -142,7 +142,7 @@ class Desk:
             raise
 
     def _meant(self, click: Incoming) -> _Question:
-        """What somebody says they meant: their earlier command, under its own delivery."""
+        """The earlier command that a person confirmed, under its own delivery."""
         doubt = _doubt_of(click)
         _refuse_old(doubt.at, datetime.now(UTC))
         kind: Literal["mention", "command"] = "mention" if doubt.kind == "mention" else "command"
@@ -180,7 +180,7 @@ class Desk:
         return self._allowed(session, incoming, asked)()
 
     def _allowed(self, session: Session, incoming: Incoming, asked: Asked) -> Callable[[], Reply]:
-        """What answers it; UserError unless the person may ask for it here."""
+        """The function that answers it; UserError if the person may not ask for it here."""
         named = asked.values.get("team") if isinstance(asked, Parsed) else None
         caller = self._services.access.caller(
             session,
@@ -219,7 +219,7 @@ class Desk:
             )
 
     def _clicked(self, context: Context, button: ButtonVerb, value: str) -> Context:
-        """The context of a click by who may: the team of what the button is about decides."""
+        """The context of an allowed click; the team of the button's object decides."""
         caller, access = context.caller, self._services.access
         team = button.team(context, value)
         if team is not None:
@@ -248,8 +248,10 @@ class Desk:
             return refusal(error)
         except Exception:
             reference = secrets.token_hex(3)
-            log.exception("a request broke", person=incoming.person, reference=reference)
-            return Reply((sentence(f"Something broke on our side. Reference {reference}."),))
+            log.exception(
+                "a request failed unexpectedly", person=incoming.person, reference=reference
+            )
+            return Reply((sentence(f"Something went wrong on our side. Reference {reference}."),))
         return self._guard_later(incoming, reply)
 
     def _guard_later(self, incoming: Incoming, reply: Reply | None) -> Reply | None:
@@ -273,13 +275,13 @@ class Desk:
 
 
 def refusal(error: QuartermasterError) -> Reply:
-    """The error as a reply: what is, then what to do."""
+    """The error as a reply: the message, then the hint."""
     lines = (error.message, error.hint) if error.hint else (error.message,)
     return Reply(tuple(sentence(line) for line in lines))
 
 
-_RECEIVED = Reply((sentence("This was received already. Nothing was done twice."),))
-_DONE = Reply((sentence("This was done already. Nothing was done twice."),))
+_RECEIVED = Reply((sentence("This was already received. Nothing was done twice."),))
+_DONE = Reply((sentence("This was already done. Nothing was done twice."),))
 
 
 def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
@@ -298,12 +300,12 @@ def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
 
 
 def _refuse_secrets(incoming: Incoming) -> None:
-    """UsageError before anything of it is read, stored or shown."""
+    """UsageError on a secret, before the request is parsed, stored or shown."""
     if holds_a_secret(incoming.value if incoming.kind == "button" else incoming.words):
         raise UsageError(
-            "Something in that looks like a secret. Nothing of it was stored.",
-            "Say it without. A program is given a secret of the team's namespace by"
-            " `--secret NAME=secret/key`, and reads the variable NAME.",
+            "Something in that looks like a secret. None of it was stored.",
+            "Send it without the secret. To give a program a Secret of the team's namespace, use"
+            " `--secret NAME=secret/key`; the program reads the variable NAME.",
         )
 
 
@@ -314,7 +316,7 @@ def _spoken(asked: Asked) -> str:
 
 
 def _likeness(incoming: Incoming, asked: Asked) -> str:
-    """The same for whoever asks for the same in a channel; a click is one on the same button."""
+    """Equal for two requests for the same in a channel, or for clicks on the same button."""
     said = asked.text if isinstance(asked, Parsed) else incoming.value
     return deliveries.likeness(incoming.channel, incoming.command, said)
 
@@ -328,11 +330,11 @@ def _key_of(click: Incoming) -> str:
 def _refuse_old(asked_at: float, now: datetime) -> None:
     """Questions count for as long as their answers are remembered."""
     if now.timestamp() - asked_at > deliveries.LIFE.total_seconds():
-        raise ConflictError("This question is out of date. Nothing was done.", "Ask for it again.")
+        raise ConflictError("This question is out of date. Nothing was done.", "Request it again.")
 
 
 class _Doubt(msgspec.Struct, frozen=True):
-    """The command that a question is about: whose, when it came, and under which delivery."""
+    """The command that a question is about, its person, its time and its delivery."""
 
     kind: str
     command: str
@@ -347,13 +349,15 @@ _DOUBT = msgspec.json.Decoder(_Doubt)
 
 
 def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime) -> Reply:
-    """That the same was done a moment ago; whoever sent a command is asked whether it is meant."""
+    """Says that the same was just done; for a command, asks whether to do it again."""
     seconds = (now - alike_at).seconds
     if not isinstance(asked, Parsed):
-        line = f"This was done {seconds} s ago, and not again. Click in a minute to repeat it."
+        line = (
+            f"This was done {seconds} s ago and was not repeated. Click in a minute to repeat it."
+        )
         return Reply((sentence(line),))
-    line = join("The same command was sent here ", f"{seconds} s ago and it was taken: ",
-                code(asked.text[:200]), "\nWas this one meant as well?")  # fmt: skip
+    line = join("The same command was sent here ", f"{seconds} s ago and was accepted: ",
+                code(asked.text[:200]), "\nDo you want to do it again?")  # fmt: skip
     doubt = _Doubt(
         kind=incoming.kind,
         command=incoming.command,
@@ -376,5 +380,7 @@ def _doubt_of(click: Incoming) -> _Doubt:
             "This question is out of date. Nothing was done.", "Send the command again."
         ) from None
     if doubt.person != click.person:
-        raise NotAllowedError(f"This was asked of <@{doubt.person}>.", "Send the command yourself.")
+        raise NotAllowedError(
+            f"This question is for <@{doubt.person}>.", "Send the command yourself."
+        )
     return doubt

@@ -57,21 +57,23 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,
-              help="Name the scenarios.")  # fmt: skip
-@click.option("--scenario", metavar="NAME", callback=_scenario, help="Play this story.")
-@click.option("--headless", is_flag=True, help="End after the story: 0 as told, 1 not.")
+              help="List the scenarios.")  # fmt: skip
+@click.option("--scenario", metavar="NAME", callback=_scenario, help="Play this scenario.")
+@click.option("--headless", is_flag=True, help="Exit after the scenario: 0 if it passed, 1 if not.")
 @click.option(
     "--html",
     metavar="FILE",
     type=_FILE,
-    help="Where the channels of a story go as a page.  [default: DIR/channels.html]",
+    help="Write the channels of a scenario to this page.  [default: DIR/channels.html]",
 )
 @click.option("--out", metavar="DIR", type=_FOLDER, default="playground-out", show_default=True,
-              help="Where the bot's configuration, database and log go.")  # fmt: skip
-@click.option("--keep", is_flag=True, help="Stay up after the story.")
-@click.option("--seed", metavar="N", default=1, show_default=True, help="What chance begins with.")
-@click.option("--database-url", metavar="URL", default="", help="Use this instead of SQLite.")
-@click.option("--port", metavar="N", default=0, help="The port of the control API.")
+              help="Folder for the bot's configuration, database and log.")  # fmt: skip
+@click.option("--keep", is_flag=True, help="Keep running after the scenario.")
+@click.option("--seed", metavar="N", default=1, show_default=True, help="Random seed.")
+@click.option(
+    "--database-url", metavar="URL", default="", help="Use this database instead of SQLite."
+)
+@click.option("--port", metavar="N", default=0, help="Port of the control API.")
 def main(  # noqa: PLR0913  # one argument an option
     *,
     scenario: Scenario | None,
@@ -103,7 +105,7 @@ async def _run(options: Options, asked: Asked) -> int:
         if asked.scenario:
             code = await _play(world, asked.scenario)
             write_page(world.slack, asked.page)
-            click.echo(f"The channels as a page: {asked.page}")
+            click.echo(f"The channels as an HTML page: {asked.page}")
         if asked.stays:
             await _stays_up(world.addresses, options.out)
     return code
@@ -116,14 +118,14 @@ async def _play(world: World, scenario: Scenario) -> int:
         click.echo(f"\n{scenario.name} failed: {error}", err=True)
         return _FAILED
     ready = world.bot.started_in[0]
-    click.echo(f"\n{scenario.name}: as told. The bot was ready after {ready:.1f} s.")
+    click.echo(f"\n{scenario.name}: passed. The bot was ready after {ready:.1f} s.")
     return 0
 
 
 def _introduce(at: Addresses, out: Path) -> None:
     click.echo(f"\nControl     {at.control}\nSlack       {at.slack}/api/")
     click.echo(f"Kubernetes  {at.kubernetes}  (kubectl --kubeconfig {out / 'kubeconfig'})")
-    click.echo(f"The bot     {at.bot}  (log: {out / 'bot.log'})\n\n{USAGE}\nCtrl-C ends it.")
+    click.echo(f"The bot     {at.bot}  (log: {out / 'bot.log'})\n\n{USAGE}\nCtrl-C stops it.")
 
 
 async def _stays_up(at: Addresses, out: Path) -> None:

@@ -61,7 +61,7 @@ class Bucket:
         return self._s3.get_object(Bucket=LAKE, Key=key)["Body"].read()
 
     def settings(self) -> dict[str, Any]:
-        """What the bot is told of it."""
+        """The bot's configuration of it."""
         store = {
             "endpoint": self.endpoint,
             "path_style": True,

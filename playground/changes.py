@@ -1,4 +1,4 @@
-"""One bell for everything that changes outside the bot, so that waiting needs no sleeping."""
+"""A condition that is notified of every change outside the bot, for waiting without polling."""
 
 import asyncio
 

@@ -21,10 +21,10 @@ USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
   POST /say {"person": "Alice", "channel": "#team-a", "text": "/train list"}
        a text without a slash is a mention of @Quartermaster
   POST /click {"person": "Carol", "channel": "#gpu-approvals", "label": "Approve"}
-       "confirm": true where a button asks first; "message": "lane" to say on which message
+       "confirm": true if a button asks first; "message": "lane" chooses the message
   GET  /channels, GET /channels/team-a?as=Alice
   GET  /page                           all channels as one HTML page
-  POST /clock {"forward": "3d"}        moves time, event after event
+  POST /clock {"forward": "3d"}        moves the time, event by event
   POST /bot {"do": "kill"}             kill, stop or start
   POST /fault {"name": "chat.postMessage", "fault": "lose-answer"}
        kill-before, kill-after, lose-answer or refuse; "number": 7 instead of a name
@@ -36,9 +36,9 @@ USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
        find_node; evict or preempt {"namespace", "pod"} ("by" a uid); break_mount {"claim", "words"}
        or mend_mount; break_provisioner {"storage_class", "words"} or mend_provisioner
   POST /gpus {"run": "nb", "busy": [0.9, 0]}
-       for which share of the time they work; {"node": "gpu-1", "gpu": 3, "xid": 79} breaks one
+       the share of the time they are busy; {"node": "gpu-1", "gpu": 3, "xid": 79} breaks one
   POST /prometheus {"is": "down"}      down or up
-  GET  /requests                       what the bot asked of the outside world
+  GET  /requests                       requests that the bot sent
 """
 _CLOCK_WAIT_SECONDS = 20.0
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -74,7 +74,7 @@ class Control:
         first = "/" + asked.path.strip("/").partition("/")[0]
         route = f"{asked.method} {first}"
         if route not in self._routes:
-            raise WebError(f"nothing answers {route}{closest(route, self._routes)}", NOT_FOUND)
+            raise WebError(f"there is no route {route}{closest(route, self._routes)}", NOT_FOUND)
         try:
             return await self._routes[route](asked)
         except PersonError as error:
@@ -221,7 +221,7 @@ class Control:
         named |= {user.lower(): user for user in slack.users}
         if name.lower() not in named:
             people = [slack.name_of(user) for user in slack.users]
-            raise WebError(f"nobody is called {name}{closest(name, people)}", NOT_FOUND)
+            raise WebError(f"there is no person {name}{closest(name, people)}", NOT_FOUND)
         return named[name.lower()]
 
     def _channel(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Opens a world and ends it, whatever happens in between."""
+"""A context manager that opens a world and always closes it."""
 
 import contextlib
 from collections.abc import AsyncIterator

@@ -66,7 +66,7 @@ class Pace:
             async with asyncio.timeout(self.patience_seconds):
                 while not (value := predicate()):
                     if self.clock.now() > end:
-                        raise ImpatientError(f"not within {limit} of the story's time")
+                        raise ImpatientError(f"not within {limit} of the scenario's time")
                     await self._step(None)
                 return value
         except TimeoutError:
@@ -84,7 +84,7 @@ class Pace:
             raise ImpatientError(f"{late} are left after {patience_seconds:g} s") from None
 
     async def rest(self) -> None:
-        """Returns when nobody has anything to do at this moment."""
+        """Returns when nothing is left to do at this moment."""
         try:
             async with asyncio.timeout(self.patience_seconds):
                 while await self._next_moment() is None:
@@ -114,7 +114,7 @@ class Pace:
             self._pause_seconds = min(1.5 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
 
     async def _next_moment(self) -> list[datetime] | None:
-        """When anybody acts next; None while somebody is busy, or something just changed."""
+        """The time of the next action; None while a part is busy, or something just changed."""
         before = self.changes.count
         first = await self._quiet_pulses()
         # What left the cluster or Slack a moment ago may not have reached the bot yet.

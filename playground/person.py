@@ -1,4 +1,4 @@
-"""People of a story: what they do, and what they are told."""
+"""People of a scenario: what they do, and what they are shown."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody of the workspace, as a story speaks of them."""
+    """A person of the workspace, as a scenario uses them."""
 
     story: Stage
     id: str
@@ -63,7 +63,7 @@ class Person:
             if not (self.story.unreliable and any(each.user == SLACKBOT for each in shown)):
                 return
             self.story.sightings.take(self._failed)
-        self.story.fail(f"{self.name} typed {text} {_TRIES} times and was never heard")
+        self.story.fail(f"{self.name} typed {text} {_TRIES} times without an answer")
 
     async def mentions(self, channel: str, text: str, *, thread: Card | None = None) -> None:
         """Writes to @Quartermaster in a channel, or in the thread of a card."""
@@ -88,7 +88,7 @@ class Person:
             if not (self.story.unreliable and self._was_not_heard(before)):
                 return
             self.story.sightings.take(self._failed)
-        self.story.fail(f"{self.name} clicked {label} {_TRIES} times and was never heard")
+        self.story.fail(f"{self.name} clicked {label} {_TRIES} times without an answer")
 
     async def is_told(self, *words: Words) -> Card | None:
         """Waits for an answer that only this person sees; an unreliable story has none."""
@@ -100,7 +100,7 @@ class Person:
             return Card(self.story, self.story.sightings.message(entry)) if entry else None
 
         return await self.story.until(
-            told, lambda: f"{self.name} is not told {spelled(words)}; {self._last()}"
+            told, lambda: f"{self.name} is not shown {spelled(words)}; {self._last()}"
         )
 
     async def is_mentioned(
@@ -154,4 +154,4 @@ class Person:
 
     def _last(self) -> str:
         own = [e for e in self.story.sightings.unexpected() if e.viewer == self.id]
-        return f"but:\n{own[-1].text}" if own else "nothing else was said to them either"
+        return f"but:\n{own[-1].text}" if own else "nothing else was shown to them either"

@@ -1,4 +1,4 @@
-"""How things stand, for somebody who has to find out why a story failed."""
+"""The state of the world, for finding out why a scenario failed."""
 
 from collections.abc import Iterator
 

@@ -96,7 +96,7 @@ def configuration(at: Addresses, setup: Setup, database_url: str) -> dict[str, A
 
 
 def _cluster(at: Addresses, name: str, engine: str) -> dict[str, str]:
-    """What the bot is told of a cluster; the usual one it finds by KUBECONFIG."""
+    """The bot's configuration of a cluster; it finds the usual one by KUBECONFIG."""
     file = {} if name == "default" else {"kubeconfig": str(at.files / kubeconfig(name))}
     return {"engine": engine, **file}
 

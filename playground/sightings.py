@@ -1,4 +1,4 @@
-"""What the bot said that somebody expected, and what nobody did."""
+"""Messages of the bot that a scenario expected, and those it did not."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

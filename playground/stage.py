@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class StoryError(AssertionError):
-    """The story went another way than it tells."""
+    """The scenario did not go as expected."""
 
 
 class Stage:
@@ -56,7 +56,7 @@ class Stage:
         return found
 
     async def rest(self) -> None:
-        """Waits until nobody has anything to do at this moment."""
+        """Waits until nothing is left to do at this moment."""
         try:
             await self.world.pace.rest()
         except ImpatientError as error:
@@ -71,5 +71,5 @@ class Stage:
         )
 
     def fail(self, why: str) -> NoReturn:
-        """Ends the story; whoever reads it learns how things stood."""
+        """Fails the scenario, with a report of the state of the world."""
         raise StoryError(f"{why}\n\n{report(self.world)}")

@@ -28,7 +28,7 @@ _TRAINING, _NOTEBOOK = "gcr.io/run-ai-demo/quickstart", "jupyter/base-notebook"
 
 @dataclass(frozen=True)
 class Work:
-    """A run somebody submits."""
+    """A run that a person submits."""
 
     name: str
     gpus: Decimal
@@ -37,7 +37,7 @@ class Work:
 
     @property
     def team(self) -> str:
-        """Whose it is."""
+        """The team of the run."""
         return f"team-{self.name[0]}"
 
 

@@ -1,4 +1,4 @@
-"""The words scenarios are written in: people act, cards show, the bot dies and comes back.
+"""The API of scenarios: people act, cards are checked, the bot is killed and restarted.
 
 Everything is seen through Slack, as people see it; only what the world outside does (how long
 an image trains, that the bot is killed) is said to the world itself.
@@ -33,7 +33,7 @@ _PACED = frozenset({("chat.update", "ratelimited"), ("chat.postMessage", "rateli
 
 
 class Story(Stage):
-    """One telling of a story in one world.
+    """One play of a scenario in one world.
 
     While `unreliable` is set the bot may be killed at any moment: people then repeat what was
     not heard, an answer that only they would have seen may be missing, and so may a reply on a
@@ -50,10 +50,10 @@ class Story(Stage):
     # Who and where
 
     def person(self, name: str) -> Person:
-        """Somebody by first name."""
+        """A person by first name."""
         users = {self.world.slack.name_of(each): each for each in self.world.slack.users}
         if name not in users:
-            raise StoryError(f"nobody is called {name}{closest(name, users)}")
+            raise StoryError(f"there is no person {name}{closest(name, users)}")
         return Person(self, users[name], name)
 
     # What is seen
@@ -116,28 +116,28 @@ class Story(Stage):
     def azure(self) -> Estate:
         """What there is in Azure NetApp Files."""
         if self.world.azure is None:
-            self.fail("this story has no Azure: Setup(azure=...)")
+            self.fail("this scenario has no Azure: Setup(azure=...)")
         return self.world.azure.estate
 
     @property
     def metrics(self) -> Prometheus:
         """What the GPUs of the story's cluster do, and who looks."""
         if self.world.metrics is None:
-            self.fail("this story has no Prometheus: Setup(prometheus=True)")
+            self.fail("this scenario has no Prometheus: Setup(prometheus=True)")
         return next(iter(self.world.metrics.of.values()))
 
     @property
     def fsx(self) -> Fsx:
         """What there is in FSx for Lustre."""
         if self.world.fsx is None:
-            self.fail("this story has no FSx: Setup(bucket=True, fsx=True)")
+            self.fail("this scenario has no FSx: Setup(bucket=True, fsx=True)")
         return self.world.fsx
 
     @property
     def bucket(self) -> Bucket:
         """The data in the object store."""
         if self.world.bucket is None:
-            self.fail("this story has no bucket: Setup(bucket=True)")
+            self.fail("this scenario has no bucket: Setup(bucket=True)")
         return self.world.bucket
 
     def files(self, namespace: str, claim: str) -> dict[str, bytes]:
@@ -199,7 +199,7 @@ class Story(Stage):
     # What must not be
 
     def was_shown_to(self, person: Person, words: str) -> None:
-        """Fails unless nobody but this person was ever shown these words."""
+        """Fails if anyone but this person was shown these words."""
         entries = self.world.slack.transcript.entries
         seen = {each.viewer for each in entries if words in self.sightings.text(each)}
         if seen != {person.id}:
@@ -214,7 +214,7 @@ class Story(Stage):
         await self.rest()
         problems = [*self._unexpected_words(), *self._refusals(), *self._writes(), *self._errors()]
         if problems:
-            self.fail("The story did not expect this:\n" + "\n".join(problems))
+            self.fail("The scenario did not expect this:\n" + "\n".join(problems))
 
     def _unexpected_words(self) -> list[str]:
         for fits in self._optional:

@@ -1,4 +1,4 @@
-"""Tells one story in one world, from its first line to its end."""
+"""Plays one scenario in one world, from start to end."""
 
 from playground.pace import ImpatientError
 from playground.scenarios import Scenario

@@ -223,7 +223,7 @@ class World:
             self.last_pulses[bot.url] = await bot.pulse()
 
     async def kill_bot(self, bot: BotProcess | None = None) -> None:
-        """Kills a bot with SIGKILL; somebody has to start it again."""
+        """Kills a bot with SIGKILL, without starting it again."""
         self.kills += 1
         await (bot or self.bot).kill()
         self.changes.ring()

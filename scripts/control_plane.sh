@@ -7,11 +7,11 @@ set -eu
 if [ "${QUARTERMASTER_TEST_CLUSTER:-}" = 1 ]; then exit 0; fi
 for program in go openssl; do
     if ! command -v "$program" >/dev/null; then
-        echo "The tests on a real control plane need $program. To install what they need:" >&2
+        echo "The tests on a real control plane need $program. To install it:" >&2
         echo "  Debian, Ubuntu: sudo apt-get install openssl, and Go from go.dev/dl" >&2
         echo "  macOS:          brew install openssl go" >&2
         exit 1
     fi
 done
-echo "Building the control plane unless it is kept from before ..."
+echo "Building the control plane, unless it is cached ..."
 "$1" -m tests.cluster.building

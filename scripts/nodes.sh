@@ -7,9 +7,9 @@ set -eu
 
 if [ "${QUARTERMASTER_TEST_CLUSTER:-}" = 1 ]; then exit 0; fi
 if [ "$(uname -s)" != Linux ] || [ "$(id -u)" != 0 ]; then
-    echo "Nodes of our own need Linux and root (namespaces, mounts, cgroups). Run this as root:" >&2
+    echo "The tests on nodes need Linux and root (namespaces, mounts, cgroups). Run this as root:" >&2
     echo "  sudo make test-node" >&2
-    echo "Or use a cluster of yours, as docs/testing.md says." >&2
+    echo "Or use your own cluster; see docs/testing.md." >&2
     exit 1
 fi
 packages=''
@@ -26,7 +26,7 @@ need buildah buildah
 need kubectl kubernetes-client
 if [ -n "$packages" ]; then
     if [ ! -f /etc/debian_version ]; then
-        echo "Nodes of our own need these programs, by the names of Debian's packages:$packages" >&2
+        echo "The tests on nodes need these programs (Debian package names):$packages" >&2
         exit 1
     fi
     echo "Installing$packages ..."
@@ -35,6 +35,6 @@ if [ -n "$packages" ]; then
     apt-get install -qq --yes --no-install-recommends $packages >/dev/null
 fi
 sh scripts/control_plane.sh "$1"
-echo "Building the nodes unless they are kept from before ..."
+echo "Building the nodes, unless they are cached ..."
 "$1" -m tests.node.building
 "$1" -m tests.node.bot_image

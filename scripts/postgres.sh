@@ -16,9 +16,9 @@ if [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then
         exit 0
     fi
     tail -n 5 /tmp/quartermaster-postgresql.log >&2
-    echo "That failed." >&2
+    echo "The installation failed." >&2
     if [ "${CI:-}" = true ]; then exit 1; fi
 fi
-echo "No PostgreSQL programs here, so the tests that need a server will be skipped. To run them:"
+echo "PostgreSQL is not installed, so the tests that need a server are skipped. To run them:"
 echo "  Debian, Ubuntu: sudo apt-get install postgresql"
 echo "  macOS:          brew install postgresql"

@@ -9,7 +9,7 @@ if command -v prometheus >/dev/null && command -v promtool >/dev/null; then exit
 if [ -x "$cache/usr/bin/promtool" ]; then exit 0; fi
 
 if [ -f /etc/debian_version ] && command -v dpkg-deb >/dev/null; then
-    echo "Taking Debian's prometheus for the tests that need a server ..."
+    echo "Downloading Debian's prometheus for the tests that need a server ..."
     work="$(mktemp -d)"
     trap 'rm -rf "$work"' EXIT
     # apt's own user writes there when root calls it.
@@ -23,9 +23,9 @@ if [ -f /etc/debian_version ] && command -v dpkg-deb >/dev/null; then
         exit 0
     fi
     tail -n 5 "$work/log" >&2
-    echo "That failed." >&2
+    echo "The download failed." >&2
     if [ "${CI:-}" = true ]; then exit 1; fi
 fi
-echo "No Prometheus here, so the tests that need one will be skipped. To run them:"
+echo "Prometheus is not installed, so the tests that need it are skipped. To run them:"
 echo "  Debian, Ubuntu: sudo apt-get install prometheus"
 echo "  macOS:          brew install prometheus"

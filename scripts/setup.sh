@@ -21,7 +21,7 @@ find_python() {
 
 install_uv() {
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-        echo "$python cannot make virtual environments: its venv module is missing." >&2
+        echo "$python cannot create virtual environments: its venv module is missing." >&2
         echo "Debian, Ubuntu: sudo apt-get install python3-venv" >&2
         return 1
     fi
@@ -35,7 +35,7 @@ case "$("$uv" --version 2>/dev/null || true)" in
     "uv $UV_VERSION"*) ;;
     *) install_uv ;;
 esac
-echo "Installing what uv.lock names into .venv, with $("$python" --version) (the first time takes a minute) ..."
+echo "Installing the packages of uv.lock into .venv, with $("$python" --version) (the first time takes a minute) ..."
 export UV_PYTHON_DOWNLOADS=never
 "$uv" sync --quiet --frozen --all-extras --python "$python"
 UV_PROJECT_ENVIRONMENT=.venv-lint "$uv" sync --quiet --frozen --only-group lint --python "$python"

@@ -28,7 +28,7 @@ _USER_TIME = 11  # its place in /proc/PID/stat behind the program's name
 
 @dataclass(frozen=True)
 class Command:
-    """A command that somebody gives, and what a good answer says."""
+    """A command of a person, and the text of a good answer."""
 
     person: str
     channel: str

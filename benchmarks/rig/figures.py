@@ -61,9 +61,9 @@ def command(name: str, summary: str, measure: Measure) -> click.Command:
     """A command line round a measurement, which is told whether it has to be quick."""
 
     @click.command(name, help=summary)
-    @click.option("--quick", is_flag=True, help="Less of everything; for a first look.")
-    @click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
-    @click.option("--check", is_flag=True, help="Exit 1 when an aim is missed, and name it.")
+    @click.option("--quick", is_flag=True, help="Measure smaller sizes, for a quick result.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+    @click.option("--check", is_flag=True, help="Exit 1 and name the aim if one is missed.")
     def run(*, quick: bool, as_json: bool, check: bool) -> None:
         before = _load()
         report = asyncio.run(measure(quick))

@@ -48,7 +48,7 @@ async def finish_one(world: World) -> str:
         if ended is not None:
             return str(ended[0])
         await world.changes.wait(_LOOK_SECONDS)
-    raise RigError("the run that was stopped did not end")
+    raise RigError("the stopped run did not end")
 
 
 def copy(world: World, run_id: str, count: int) -> None:

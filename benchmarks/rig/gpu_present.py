@@ -128,7 +128,7 @@ def _answer(of: list[Run], asked: dict[str, list[str]]) -> dict[str, object]:
 
 
 def _nothing() -> Access:
-    raise RuntimeError("nobody asks this cluster anything")
+    raise RuntimeError("this cluster answers no requests")
 
 
 def _pod(run: Run, number: int) -> Pod:

@@ -49,7 +49,7 @@ async def started(world: World, count: int) -> list[Key]:
         missing = (await load(_order(world, missing, asked - missing))).bad
         asked += missing
     if not await world.cluster.until(lambda: len(_running(world)) >= count, _START_SECONDS):
-        raise RigError(f"{len(_running(world))} of {count} runs came to run")
+        raise RigError(f"{len(_running(world))} of {count} runs started running")
     keys = _running(world)
     still = {"metadata": {"annotations": {STATIC: "true"}}}
     for namespace, name in keys:

@@ -26,7 +26,7 @@ async def load(order: Order) -> Outcome:
         raise RigError(f"the load generator ended with {process.returncode}: {order.text}")
     outcome = Outcome(**json.loads(told))
     for answer in outcome.bad_answers:
-        print(f"not as due, to {order.text!r}: {answer}", file=sys.stderr)
+        print(f"unexpected answer to {order.text!r}: {answer}", file=sys.stderr)
     return outcome
 
 
@@ -46,7 +46,7 @@ async def reference(kind: str, secret: str, database: Path) -> AsyncIterator[int
     process = await _start("benchmarks.rig.reference", kind, secret, str(database))
     try:
         if process.stdout is None:
-            raise RigError("a reference server without output")
+            raise RigError("the reference server printed nothing")
         yield int(await process.stdout.readline())
     finally:
         with contextlib.suppress(ProcessLookupError):

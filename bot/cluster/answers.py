@@ -1,4 +1,4 @@
-"""What an API server answers: decoded objects, or its refusal as our error."""
+"""Responses of an API server: decoded objects, or a ClusterError."""
 
 import re
 from functools import cache
@@ -67,7 +67,7 @@ class StatusDetails(Part, frozen=True, kw_only=True):
 
 
 class Status(Part, frozen=True, kw_only=True):
-    """How an API server says no."""
+    """The Status object of a failed request."""
 
     kind: str = ""
     reason: str = ""
@@ -90,7 +90,7 @@ def decode(body: bytes | msgspec.Raw, type_: type[T], doing: str) -> T:
         wanted: Any = type_
         decoded: T = decoder(wanted).decode(body)
     except (msgspec.MsgspecError, ValueError) as error:
-        text = sentence(doing, f"cannot read the server's answer ({error})")
+        text = sentence(doing, f"cannot decode the server's response ({error})")
         raise ClusterError(text, reason="Unreadable") from error
     return decoded
 
@@ -103,7 +103,7 @@ def decode_page(body: bytes, type_: type[T], doing: str) -> Page[T]:
 
 
 def meet(type_: type[ClusterObject]) -> None:
-    """Looks into a class, so that no thread has to do it when its first objects come."""
+    """Prepares the decoders of a class, before threads decode its first objects."""
     page: Any = Page
     for each in (type_, page[type_]):
         decoder(each)
@@ -139,17 +139,17 @@ def refusal(doing: str, code: int, body: bytes, retry_after: str = "") -> Cluste
 
 MISSING = "NamespaceMissing"
 NO_NAMESPACE = (
-    "A platform admin has to make that namespace, or to name another one in quartermaster.yaml;"
-    " then submit it again."
+    "A platform admin must create that namespace, or set another one in quartermaster.yaml; then"
+    " submit it again."
 )
 _HINTS = {
     "Unauthorized": (
-        "The cluster does not accept the bot's credentials; `quartermaster doctor` says which."
+        "The cluster does not accept the bot's credentials; `quartermaster doctor` shows which."
     ),
     "Forbidden": (
-        "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs."
+        "The bot lacks a right in the cluster; `quartermaster doctor` lists the rights it needs."
     ),
-    "OverQuota": "Delete what is not needed there, or have an admin raise that ResourceQuota.",
+    "OverQuota": "Delete what is not needed there, or ask an admin to raise that ResourceQuota.",
     "Denied": "Change what the policy objects to, or ask a platform admin about the policy.",
     "NamespaceTerminating": NO_NAMESPACE,
 }
@@ -186,7 +186,7 @@ def _reason(code: int, status: Status) -> str:
 
 
 def _forbidden(status: Status) -> str:
-    """Who forbids it; what is no answer of an API server comes from somebody in front of it."""
+    """The reason of a 403; a body that is no Status comes from a proxy in front of the server."""
     return who_forbids(status.message) if status.kind == "Status" else "Forbidden"
 
 

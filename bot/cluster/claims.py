@@ -55,7 +55,7 @@ class Requirement(Part, frozen=True, kw_only=True):
     values: tuple[str, ...] = ()
 
     def fits(self, labels: Mapping[str, str]) -> bool:
-        """Whether a node with these labels is so; a comparison that nobody knows fits."""
+        """Whether a node with these labels matches; an unknown operator matches."""
         there = labels.get(self.key)
         match self.operator:
             case "In":
@@ -186,7 +186,7 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
 
     @property
     def makes_disks(self) -> bool:
-        """Whether its volumes are of one node at a time, as far as its driver tells."""
+        """Whether its volumes attach to one node at a time, as far as the driver is known."""
         if self.provisioner == TRIDENT:
             return "-san" in self.parameters.get("backendType", "")
         return self.provisioner in _DISKS or self.provisioner.endswith("rbd.csi.ceph.com")

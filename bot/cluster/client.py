@@ -21,7 +21,7 @@ from bot.cluster.resources import PODS, Resource
 from bot.cluster.whole_log import read_whole
 from bot.errors import ClusterError
 
-_LET_IT_GO = "A platform admin has to let Quartermaster delete it, or to delete it by hand."
+_LET_IT_GO = "A platform admin must allow Quartermaster to delete it, or delete it by hand."
 
 T = TypeVar("T", bound=ClusterObject)
 
@@ -43,13 +43,13 @@ class Target(Generic[T]):
         return f"{what} in namespace {self.namespace}" if self.namespace else what
 
     def path(self, version: str, method: str) -> str:
-        """Where the server has it; what is created is posted to all of its kind."""
+        """The URL path of the object; creations are posted to the path of the collection."""
         return self.resource.path(version, self.namespace, "" if method == "POST" else self.name)
 
 
 @dataclass(frozen=True)
 class LogSource:
-    """Whose log is read: of a container as it runs now, or as it ran before its last restart."""
+    """A log to read: of a container as it runs now, or as it ran before its last restart."""
 
     pod: str
     namespace: str
@@ -210,12 +210,12 @@ class Client:
 
     def server_time(self) -> datetime:
         """The API server's clock, to the second."""
-        doing = f"Asking cluster {self.name} for its time"
+        doing = f"Reading the time of cluster {self.name}"
         date = self._connection.send(Request(doing, "GET", "/version")).headers.get("Date", "")
         try:
             return parsedate_to_datetime(date)
         except ValueError as error:
-            text = sentence(doing, "its answer has no date")
+            text = sentence(doing, "the response has no date")
             raise ClusterError(text, reason="Unreadable") from error
 
     def _exchange(

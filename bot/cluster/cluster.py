@@ -157,7 +157,7 @@ class Cluster(Client):
         served = self.served(VISIBILITY)
         version = next((each for each in VISIBILITY_VERSIONS if each in served), None)
         if version is None:
-            text = f"{doing}: its Kueue does not serve places in the queue."
+            text = f"{doing}: its Kueue does not serve positions in the queue."
             raise ClusterError(text, status=HTTPStatus.NOT_FOUND, reason="NotFound")
         name = quote(cluster_queue, safe="")
         path = f"/apis/{VISIBILITY}/{version}/clusterqueues/{name}/pendingworkloads"

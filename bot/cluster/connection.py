@@ -76,7 +76,7 @@ class Stream:
 
 
 class Connection:
-    """The way to one API server; safe to use from many threads."""
+    """The connection to one API server; safe to use from many threads."""
 
     def __init__(self, load: Callable[[], Access], timeouts: Timeouts | None = None) -> None:
         self._load = load
@@ -108,7 +108,7 @@ class Connection:
                 while chunk := response.read1(CHUNK_BYTES):
                     yield chunk
                     if time.monotonic() > deadline:
-                        raise LateError("its body did not end")
+                        raise LateError("the response did not end")
             finally:
                 response.close()
 
@@ -124,7 +124,7 @@ class Connection:
                 response.close()
 
     def _open(self, request: Request) -> urllib3.HTTPResponse:
-        """The answer's start; credentials that are refused are loaded anew, once."""
+        """The response without its body; rejected credentials are reloaded once."""
         access, headers = self._credentials(None)
         response = self._exchange(access, headers, request)
         if response.status == HTTPStatus.UNAUTHORIZED:
@@ -139,7 +139,7 @@ class Connection:
         return response
 
     def _credentials(self, refused: Access | None) -> tuple[Access, dict[str, str]]:
-        """Access with its headers; anew if it is the refused one, but not all the time."""
+        """Access with its headers; reloaded if it was rejected, at a limited rate."""
         # Programs that make tokens may hang; whoever waits behind one gives up.
         if not self._lock.acquire(timeout=self.timeouts.read):
             raise ClusterError(

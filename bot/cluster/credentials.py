@@ -1,4 +1,4 @@
-"""How to reach a cluster and prove who we are, left to Kubernetes' official client."""
+"""Addresses and credentials of clusters, loaded by Kubernetes' official client."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,16 +36,16 @@ class Access:
 def load_access(kubeconfig: str | None = None, context: str | None = None) -> Access:
     """The access kubectl would have; where there is none, that of the pod's service account.
 
-    Without `kubeconfig` that is KUBECONFIG or ~/.kube/config. Everything is read anew by each
+    Without `kubeconfig` that is KUBECONFIG or ~/.kube/config. Everything is read again by each
     call, so rotated tokens and certificates are seen. ClusterError "Credentials" when it fails.
     """
     place = kubeconfig or "KUBECONFIG, ~/.kube/config or the pod's service account"
-    with _failing(f"There is no way into the cluster from {place}"):
+    with _failing(f"Cannot load credentials of the cluster from {place}"):
         return open_access(partial(_fill, kubeconfig, context))
 
 
 def prepare() -> None:
-    """Loads the client, for who is about to need it in several threads."""
+    """Imports the client, before several threads need it."""
     import kubernetes  # noqa: F401, PLC0415 - as below
 
 
@@ -82,6 +82,6 @@ def _failing(what: str) -> Iterator[None]:
     except (kubernetes.config.ConfigException, OSError, ValueError, yaml.YAMLError) as error:
         raise ClusterError(
             sentence(what, str(error)),
-            "Name a kubeconfig under clusters in quartermaster.yaml, or run in the cluster.",
+            "Set a kubeconfig under clusters in quartermaster.yaml, or run the bot in the cluster.",
             reason="Credentials",
         ) from error

@@ -27,7 +27,7 @@ class Group(Part, frozen=True, kw_only=True):
 
 
 class Discovery:
-    """Remembers what is served, and asks again when that grew old or proved wrong."""
+    """Caches which versions are served; asks again when the cache is old or proved wrong."""
 
     def __init__(self, connection: Connection, cluster: str) -> None:
         self._connection = connection
@@ -44,7 +44,7 @@ class Discovery:
         return versions
 
     def forget(self) -> None:
-        """Has the next questions asked of the server."""
+        """Clears the cache, so that the server is asked again."""
         self._known.clear()
 
     def version(self, resource: Resource[Any]) -> str:
@@ -57,9 +57,9 @@ class Discovery:
                 return version
         found = f"it serves {', '.join(served)}" if served else "it does not serve that group"
         raise ClusterError(
-            f"The cluster {self.cluster} has no {resource.plural}.{resource.group} "
-            f"of version {' or '.join(resource.versions)}: {found}.",
-            "Install Kueue there, or take the cluster out of quartermaster.yaml.",
+            f"Cluster {self.cluster} does not serve {resource.plural}.{resource.group} "
+            f"in version {' or '.join(resource.versions)}: {found}.",
+            "Install Kueue there, or remove the cluster from quartermaster.yaml.",
             reason="NotServed",
         )
 

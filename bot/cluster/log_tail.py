@@ -1,4 +1,4 @@
-"""The end of a container's log, whatever its lines are like.
+"""The end of a container's log, for lines of any length.
 
 A kubelet counts `limitBytes` from the start of the tail, so that it would cut the newest lines
 away. What it calls a line is an entry of the container runtime's file: 16 KiB at most, and a
@@ -84,7 +84,7 @@ def read_tail(
             has_more = count < wanted or len(text) < tail.size
             if lines or not tail.text.strip():
                 return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
-            longest = "its last line is too long, and has no gap at which it could be cut"
+            longest = "its last line is too long and has no whitespace at which it could be cut"
             break
     else:
         longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"

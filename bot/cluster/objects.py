@@ -16,7 +16,7 @@ class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=
 
 
 class StatusMessage(Part, frozen=True, kw_only=True):
-    """Words of a server, or of somebody's program, that people may read: they call nobody."""
+    """Text of a server or a program that is safe to show: it mentions no one."""
 
     reason: str = ""
     message: str = ""
@@ -77,7 +77,7 @@ class ClusterObject(Part, frozen=True, kw_only=True):
 
     @property
     def uid(self) -> str:
-        """What tells it from an earlier object of the same name."""
+        """The UID, which differs from that of an earlier object of the same name."""
         return self.metadata.uid
 
     @property
@@ -127,7 +127,7 @@ class Container(Part, frozen=True, kw_only=True):
 
 
 class SchedulingGate(Part, frozen=True, kw_only=True):
-    """What keeps a pod from being given a node until somebody takes it away."""
+    """A scheduling gate: the pod is not scheduled until it is removed."""
 
     name: str = ""
 

@@ -28,7 +28,7 @@ class KubeflowJobSpec(Part, frozen=True, kw_only=True):
 
     @property
     def workers(self) -> int | None:
-        """The workers of a PyTorchJob, None where it does not say how many."""
+        """The number of workers of a PyTorchJob, None if it is not set."""
         found = self.pytorch_replica_specs.get("Worker")
         return found.replicas if found else None
 

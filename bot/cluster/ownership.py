@@ -1,4 +1,4 @@
-"""Whose an object in a team's namespace is, by its labels: the team's, or not its to use."""
+"""The owner of an object in a team's namespace, by its labels: the team, or someone else."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ _DATASET = labels.PREFIX + "dataset"
 
 @dataclass(frozen=True)
 class Foreign:
-    """Why a PVC is not a team's to use, as a sentence; `dataset` is what it shows, if known."""
+    """Why a team may not use a PVC, as a sentence; `dataset` is what the PVC shows, if known."""
 
     reason: str
     dataset: str = ""
 
 
 def is_managed(marks: Mapping[str, str]) -> bool:
-    """Whether labels say that Quartermaster made an object, this installation or another one."""
+    """Whether the labels show that any installation of Quartermaster created the object."""
     is_ours = marks.get(labels.MANAGED_BY) == labels.MANAGER
     return is_ours or any(key.startswith(labels.PREFIX) for key in marks)
 
 
 def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
-    """Why a PVC is not the team's by its own labels, None where it is.
+    """Why a PVC does not belong to the team by its own labels, None if it does.
 
     What was made for the team's runs and from its snapshots is the team's, and so is what has none
     of our labels.
@@ -40,22 +40,22 @@ def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
     if shows_cache(claim.labels):
         dataset = without_mentions(claim.metadata.annotations.get(_DATASET, ""))
         of = f"dataset {dataset}" if dataset else "a dataset"
-        return Foreign(f"PVC {claim.name} shows the cache of {of}, which many share.", dataset)
+        return Foreign(f"PVC {claim.name} shows the cache of {of}, which is shared.", dataset)
     owner = claim.labels.get(labels.TEAM)
     if owner is None or not any(each in claim.labels for each in _OF_TEAMS):
-        return Foreign(f"PVC {claim.name} is one of Quartermaster's own.")
-    return None if owner == team else Foreign(f"PVC {claim.name} was made for team {owner}.")
+        return Foreign(f"PVC {claim.name} belongs to Quartermaster itself.")
+    return None if owner == team else Foreign(f"PVC {claim.name} was created for team {owner}.")
 
 
 def cache_alias(
     claim: PersistentVolumeClaim, volume: PersistentVolume | None, view: View
 ) -> Foreign | None:
-    """Why a PVC is not the team's whatever its labels say: its `volume` is that of a cache."""
+    """Why a PVC does not belong to the team despite its labels: its `volume` is a cache's."""
     namespace, _, name = claim.metadata.annotations.get(labels.SHARED_FROM, "").partition("/")
     origin = view.get(PVCS, name, namespace) if name else None
     is_shared = origin is not None and shows_cache(origin.labels)
     if is_shared or (volume is not None and _address(volume) in _cached(view)):
-        return Foreign(f"PVC {claim.name} is on the volume of a dataset's cache, which many share.")
+        return Foreign(f"PVC {claim.name} is on the volume of a dataset's cache, which is shared.")
     return None
 
 
@@ -65,7 +65,7 @@ def shows_cache(marks: Mapping[str, str]) -> bool:
 
 
 def _cached(view: View) -> set[tuple[str, ...]]:
-    """Where the volumes of caches are."""
+    """The storage addresses of the caches' volumes."""
     claims = [each for each in view.all(PVCS) if shows_cache(each.labels)]
     volumes = [view.get(VOLUMES, each.spec.volume_name) for each in claims]
     found = _addresses(each for each in volumes if each is not None)
@@ -80,7 +80,7 @@ def _addresses(volumes: Iterable[PersistentVolume]) -> set[tuple[str, ...]]:
 
 
 def _address(volume: PersistentVolume) -> tuple[str, ...] | None:
-    """Where the bytes of a volume are, as far as it tells: two of one address share them."""
+    """The storage address of a volume, if it shows one; equal addresses share their data."""
     csi, nfs = volume.spec.csi, volume.spec.nfs
     if nfs is not None:
         return _exported(nfs.server, nfs.path)

@@ -70,4 +70,4 @@ def _scaled(value: Decimal, suffixes: tuple[str, ...]) -> str:
         scaled = value / SUFFIXES[suffix]
         if scaled == scaled.to_integral_value() and (scaled != _ZERO or suffix == ""):
             return f"{int(scaled)}{suffix}"
-    raise ValueError(f"{value} is finer than a Kubernetes quantity can say.")
+    raise ValueError(f"{value} is too precise for a Kubernetes quantity.")

@@ -65,7 +65,7 @@ class BorrowWithinCohort(Part, frozen=True, kw_only=True):
 
 
 class Preemption(Part, frozen=True, kw_only=True):
-    """Whose workloads a queue may preempt."""
+    """Which queues' workloads a queue may preempt."""
 
     reclaim_within_cohort: str = "Never"
     within_cluster_queue: str = "Never"
@@ -108,14 +108,14 @@ class ClusterQueue(ClusterObject, frozen=True, kw_only=True):
 
 
 class LocalQueueSpec(Part, frozen=True, kw_only=True):
-    """Which ClusterQueue a LocalQueue stands for."""
+    """The ClusterQueue of a LocalQueue."""
 
     cluster_queue: str = ""
     stop_policy: str = "None"
 
 
 class LocalQueueStatus(Part, frozen=True, kw_only=True):
-    """What went through a LocalQueue."""
+    """The status of a LocalQueue."""
 
     flavors_usage_v1beta2: tuple[FlavorUsage, ...] = msgspec.field(default=(), name="flavorsUsage")
     flavors_usage_v1beta1: tuple[FlavorUsage, ...] = msgspec.field(default=(), name="flavorUsage")
@@ -132,7 +132,7 @@ class LocalQueueStatus(Part, frozen=True, kw_only=True):
 
 
 class LocalQueue(ClusterObject, frozen=True, kw_only=True):
-    """A LocalQueue: a namespace's door to a ClusterQueue."""
+    """A LocalQueue: a namespace's queue that leads to a ClusterQueue."""
 
     spec: LocalQueueSpec = LocalQueueSpec()
     status: LocalQueueStatus = LocalQueueStatus()
@@ -158,7 +158,7 @@ class Cohort(ClusterObject, frozen=True, kw_only=True):
 
 
 class Toleration(Part, frozen=True, kw_only=True):
-    """What lets pods on nodes with a taint."""
+    """A toleration, which lets pods run on nodes with a taint."""
 
     key: str = ""
     operator: str = "Equal"
@@ -167,7 +167,7 @@ class Toleration(Part, frozen=True, kw_only=True):
 
 
 class ResourceFlavorSpec(Part, frozen=True, kw_only=True):
-    """Which nodes a flavor means."""
+    """The nodes of a flavor."""
 
     node_labels: Mapping[str, str] = {}
     node_taints: tuple[Taint, ...] = ()
@@ -227,7 +227,7 @@ class WorkloadSpec(Part, frozen=True, kw_only=True):
 
 
 class PodSetAssignment(Part, frozen=True, kw_only=True):
-    """What one pod set got: the flavor of each resource, and how much of it."""
+    """The assignment of one pod set: flavor and amount per resource."""
 
     name: str = "main"
     count: int = 0
@@ -249,14 +249,14 @@ class RequeueState(Part, frozen=True, kw_only=True):
 
 
 class AdmissionCheckState(StatusMessage, frozen=True, kw_only=True):
-    """How far a check is that a workload has to pass: Pending, Ready, Retry or Rejected."""
+    """The state of an admission check of a workload: Pending, Ready, Retry or Rejected."""
 
     name: str = ""
     state: str = "Pending"
 
 
 class WorkloadStatus(Part, frozen=True, kw_only=True):
-    """How far a workload is."""
+    """The status of a workload."""
 
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
@@ -265,7 +265,7 @@ class WorkloadStatus(Part, frozen=True, kw_only=True):
 
 
 class Workload(ClusterObject, frozen=True, kw_only=True):
-    """What Kueue queues: one for each Job, or other kind, that names a LocalQueue."""
+    """A Kueue Workload: one for each Job, or other kind, that names a LocalQueue."""
 
     spec: WorkloadSpec = WorkloadSpec()
     status: WorkloadStatus = WorkloadStatus()

@@ -1,4 +1,4 @@
-"""Which resources the bot speaks of, and where a Kubernetes API serves them."""
+"""The Kubernetes resources that the bot uses, and their API paths."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Resource(Generic[T]):
 
     @property
     def name(self) -> str:
-        """What people call it: the plural, with its group if it has one."""
+        """The display name: the plural, with its group if it has one."""
         name = ".".join(part for part in (self.plural, self.group) if part)
         return f"{name} ({self.purpose})" if self.purpose else name
 

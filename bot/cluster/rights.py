@@ -17,7 +17,7 @@ class Needed(NamedTuple):
 
 
 def lacking(cluster: Cluster, needed: Iterable[Needed]) -> list[Needed]:
-    """Those that the bot does not have; ClusterError when the cluster cannot be asked."""
+    """The rights the bot lacks; ClusterError if the cluster cannot be asked."""
     return [
         each
         for each in needed
@@ -32,7 +32,7 @@ def lacking(cluster: Cluster, needed: Iterable[Needed]) -> list[Needed]:
 
 
 def spelled(rights: Iterable[Needed]) -> str:
-    """What they are called in a sentence."""
+    """The rights as text for a sentence."""
     return ", ".join(
         f"{each.verb} {each.resource.plural}{f' in {each.namespace}' if each.namespace else ''}"
         for each in rights

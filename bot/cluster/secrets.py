@@ -1,4 +1,4 @@
-"""Secrets with what they hold; everything else that is read of Secrets is that they exist."""
+"""Secrets with their values; elsewhere the bot only checks that a Secret exists."""
 
 import base64
 import binascii

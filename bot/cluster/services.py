@@ -1,4 +1,4 @@
-"""What stands beside runs, reduced to the fields the bot looks at; of most only that it exists."""
+"""Services, Ingresses and Deployments of runs, reduced to the fields the bot reads."""
 
 from collections.abc import Mapping
 
@@ -20,20 +20,20 @@ class TemplateMeta(Part, frozen=True, kw_only=True):
 
 
 class PodTemplate(Part, frozen=True, kw_only=True):
-    """What the pods of a Deployment are to be; a change of it starts all of them anew."""
+    """The pod template of a Deployment; changing it restarts all of its pods."""
 
     metadata: TemplateMeta = TemplateMeta()
 
 
 class DeploymentSpec(Part, frozen=True, kw_only=True):
-    """How many pods a Deployment is to have, and which."""
+    """The spec of a Deployment: its number of pods and their template."""
 
     replicas: int = 1
     template: PodTemplate = PodTemplate()
 
 
 class DeploymentStatus(Part, frozen=True, kw_only=True):
-    """How far a Deployment is, as of `observed_generation`."""
+    """The status of a Deployment, as of `observed_generation`."""
 
     observed_generation: int = 0
     replicas: int = 0

@@ -86,7 +86,7 @@ class ContentSpec(Part, frozen=True, kw_only=True):
 
 
 class ContentStatus(Part, frozen=True, kw_only=True):
-    """What the driver calls the snapshot."""
+    """The status of a content: the snapshot's handle in the driver."""
 
     snapshot_handle: str = ""
 
@@ -99,7 +99,7 @@ class VolumeSnapshotContent(ClusterObject, frozen=True, kw_only=True):
 
     @property
     def handle(self) -> str:
-        """What the driver calls the snapshot, empty while it is being taken."""
+        """The snapshot's handle in the driver, empty while it is being taken."""
         return self.status.snapshot_handle or self.spec.source.snapshot_handle
 
 
@@ -147,6 +147,6 @@ class ActionStatus(StatusMessage, frozen=True, kw_only=True):
 
 
 class SnapshotAction(ClusterObject, frozen=True, kw_only=True):
-    """What asks Trident to put a volume back to what its newest snapshot shows."""
+    """A request to Trident to revert a volume in place to its newest snapshot."""
 
     status: ActionStatus = ActionStatus()

@@ -1,4 +1,4 @@
-"""What Trident keeps of the volumes that it made, reduced to the fields the bot looks at."""
+"""Trident's records of its volumes, reduced to the fields the bot reads."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What the watches have seen: immutable, proving presence and never absence."""
+"""A cluster as seen by the watches: it proves that objects exist, never that they do not."""
 
 import time
 from collections import defaultdict
@@ -47,12 +47,12 @@ class Store(Generic[T]):
         self.absent = False
 
     def prove(self) -> None:
-        """Notes that the server spoke just now."""
+        """Records that the server has just sent data."""
         self._proved_at = self._seconds()
 
     @property
     def age_seconds(self) -> float:
-        """Since the server spoke last; infinite before the first list."""
+        """Seconds since the server last sent data; infinite before the first list."""
         return self._seconds() - self._proved_at if self.synced else float("inf")
 
     def replace(self, objects: Iterable[T]) -> list[tuple[Kind, T]]:
@@ -124,7 +124,7 @@ class Store(Generic[T]):
 
 
 class View:
-    """What is known of a cluster. That something is missing here proves nothing."""
+    """The known objects of a cluster. An object missing here may still exist."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class View:
         return tuple(each for each in store.all(None) if each.labels.get(label) == value)
 
     def age_seconds(self, resource: Resource[Any]) -> float:
-        """Since the server spoke last of this resource; infinite before the first list."""
+        """Seconds since the last data on this resource; infinite before the first list."""
         return self.store(resource).age_seconds
 
     @property

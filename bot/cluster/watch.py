@@ -1,4 +1,4 @@
-"""Keeps a store like the cluster: lists once, then follows what changes."""
+"""Keeps a store in sync with the cluster: lists once, then watches changes."""
 
 import secrets
 import time
@@ -32,7 +32,7 @@ _KEEPS_PLACE = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MA
 
 @dataclass(frozen=True)
 class Pace:
-    """How a watch spends its time, in seconds.
+    """The intervals and time-outs of a watch, in seconds.
 
     The server ends a watch after `turn`, and says something about once a minute; `silence`, which
     is longer, is when we give up on it.
@@ -48,7 +48,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class WatchState:
-    """How one watch is doing, for people."""
+    """The state of one watch, for status pages."""
 
     resource: str
     served: bool
@@ -91,7 +91,7 @@ class Watch(Generic[T]):
         self._thread.start()
 
     def stop(self) -> None:
-        """Has it end at once; `join` waits for that."""
+        """Asks the watch to stop at once; `join` waits for that."""
         self._stopping.set()
         if self._stream is not None:
             self._stream.cut()
@@ -102,7 +102,7 @@ class Watch(Generic[T]):
 
     @property
     def thread(self) -> EssentialThread:
-        """What it runs in."""
+        """The thread of the watch."""
         return self._thread
 
     @property
@@ -116,7 +116,7 @@ class Watch(Generic[T]):
         return "" if self._store.absent else self._error
 
     def state(self) -> WatchState:
-        """How it is doing."""
+        """The state of the watch."""
         return WatchState(
             resource=self._listing.resource.name,
             served=not self._store.absent,
@@ -134,7 +134,7 @@ class Watch(Generic[T]):
         except Exception:
             # A new start does not mend a bad listener, so this counts as a pass; readiness tells.
             log.exception("watch_broke", resource=self._listing.resource.plural)
-            self._error = "Something broke on our side; the log says what."
+            self._error = "Something went wrong on our side; see the log."
             self._failures += 1
             pause = self._backoff()
         self._stopping.wait(pause)
@@ -221,7 +221,7 @@ class Watch(Generic[T]):
         return max(self._backoff(), wait)
 
     def _report(self, error: ClusterError) -> None:
-        """A connection that is cut once is no news, nor a kind that is absent; the rest is told."""
+        """Logs new failures, as warnings once they repeat; never for a kind that is not served."""
         is_news = self._failures == _TOLD_AT or error.message != self._error
         if is_news and error.reason != "NotServed":
             tell = log.info if self._failures < _TOLD_AT else log.warning

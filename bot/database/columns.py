@@ -73,7 +73,7 @@ class Moment(TypeDecorator[datetime]):
 
 @lru_cache(maxsize=4096)  # a list reads the same moments each time, and reading one takes long
 def moment_of(kept: str | datetime | None) -> datetime | None:
-    """A `Moment` as the driver gives it, where a statement is run without its types."""
+    """A `Moment` as returned by the driver, for statements that run without types."""
     moment = datetime.fromisoformat(kept) if isinstance(kept, str) else kept
     return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 

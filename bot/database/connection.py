@@ -10,7 +10,7 @@ from sqlalchemy.pool import QueuePool
 from bot.errors import ConfigurationError
 
 BUSY_MILLISECONDS = 1500
-# The writer copies its log back itself only when nobody did so for about 40 MB.
+# The writer checkpoints its log itself only after about 40 MB without a checkpoint.
 _MOST_PAGES_OF_LOG = 10_000
 _EXAMPLES = "sqlite:///quartermaster.db or postgresql://bot@db.example/quartermaster"
 
@@ -20,12 +20,12 @@ def engines(url: str) -> tuple[Engine, Engine]:
     try:
         name = make_url(url).get_backend_name()
     except ArgumentError:
-        raise ConfigurationError("The database URL cannot be read", f"Use {_EXAMPLES}") from None
+        raise ConfigurationError("The database URL is not valid", f"Use {_EXAMPLES}") from None
     if name == "sqlite":
         return _sqlite(url, begin="BEGIN IMMEDIATE", size=1), _sqlite(url, begin="BEGIN", size=16)
     if name == "postgresql":
         return _postgres(url, "SERIALIZABLE"), _postgres(url, "REPEATABLE READ")
-    raise ConfigurationError(f"{name} is not a database we support", f"Use {_EXAMPLES}")
+    raise ConfigurationError(f"{name} is not a supported database", f"Use {_EXAMPLES}")
 
 
 def _sqlite(url: str, *, begin: str, size: int) -> Engine:

@@ -1,4 +1,4 @@
-"""The one way to write, and the one way to read."""
+"""Transactions and consistent reads of the database."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ class Database:
         return result
 
     def together(self, works: Sequence[tuple[Work[T], float]]) -> "list[Future[T]]":
-        """What each of these came to, in order; in a file, what they wrote is committed at once.
+        """The outcome of each work, in order; with SQLite their writes share one commit.
 
         Each comes with its deadline, as in `transaction`. One sees what those before it wrote,
         and what it wrote itself is undone when it raises. Where they cannot be committed at
@@ -85,7 +85,9 @@ class Database:
             at_once = tried(partial(self.transaction, done, deadline=limit))
             if at_once.exception() is None:
                 return at_once.result()
-            log.warning("commands are committed alone", kind=type(at_once.exception()).__name__)
+            log.warning(
+                "commands are committed one by one", kind=type(at_once.exception()).__name__
+            )
         return [
             tried(partial(self.transaction, work, deadline=deadline)) for work, deadline in works
         ]
@@ -179,6 +181,6 @@ def _failed(error: SQLAlchemyError) -> DatabaseError:
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return DatabaseError(
             "The database connection was lost.",
-            "It is not known whether this was recorded. Look before you repeat it.",
+            "It is unknown whether this was recorded. Check before you repeat it.",
         )
     return DatabaseError(f"The database failed ({type(error).__name__}).", _NOTHING_DONE)

@@ -1,4 +1,4 @@
-"""One server for one SQLite file."""
+"""A lock that allows one server per SQLite file."""
 
 import fcntl
 import os
@@ -29,7 +29,7 @@ def alone(url: str) -> Iterator[None]:
         except OSError:
             raise ConfigurationError(
                 f"Another server already uses {parsed.database}.",
-                "One server runs per SQLite file; use PostgreSQL for several.",
+                "Only one server can use a SQLite file; use PostgreSQL for several servers.",
             ) from None
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Rows that nobody can need any more, removed a few at a time."""
+"""Deletes rows that are no longer needed, a few at a time."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ MOST_ROWS = 1000
 def forget_some(
     session: Session, table: type[SQLModel], *old: ColumnElement[bool], most: int = MOST_ROWS
 ) -> None:
-    """Removes rows that are old, but no more than others who write can wait for.
+    """Deletes old rows, but few enough not to delay other writers.
 
     What is left goes the next time.
     """

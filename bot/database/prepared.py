@@ -1,4 +1,4 @@
-"""Statements that differ only in their values: compiled once, and sent with little more ado."""
+"""Prepared statements: compiled once, and run with different values."""
 
 from collections.abc import Callable, KeysView, Mapping, Sequence
 from dataclasses import dataclass

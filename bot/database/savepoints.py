@@ -1,4 +1,4 @@
-"""Several pieces of work in one transaction, of which one may fail alone."""
+"""Several pieces of work in one transaction, each of which may fail on its own."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -22,7 +22,7 @@ _BEGIN, _UNDO, _END = (
 
 
 def done_each(session: Session, works: Sequence[Work[T]]) -> "list[Future[T]]":
-    """What each came to, in order; what one that raises wrote is undone.
+    """The outcome of each, in order; the writes of one that raises are undone.
 
     SQLAlchemyError when the database failed, which may have ended the transaction and with it all
     that was done so far, as SQLite does when its disk is full.

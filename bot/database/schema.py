@@ -1,4 +1,4 @@
-"""The schema's version: whether this server fits it, and how it is brought up to date."""
+"""The schema's version: whether this server fits it, and how it is upgraded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ class Installation(SQLModel, table=True):
 
 
 def upgrade(url: str) -> None:
-    """Brings the schema up to date, one process at a time; DatabaseError when it cannot."""
+    """Upgrades the schema, one process at a time; DatabaseError if that fails."""
     # To import Alembic takes a tenth of a start, and a server only has to know that it fits.
     from alembic import command  # noqa: PLC0415 - see above
 
@@ -44,7 +44,7 @@ def upgrade(url: str) -> None:
             _refuse_broken_keys(connection)
     except SQLAlchemyError as error:
         raise DatabaseError(
-            f"The schema could not be brought up to date: {_first_line(error)}",
+            f"The schema could not be upgraded: {_first_line(error)}",
             "Nothing was changed. Check the database and run it again.",
         ) from error
 
@@ -137,8 +137,8 @@ def _refuse_broken_keys(connection: Connection) -> None:
     broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
     if broken:
         raise DatabaseError(
-            f"The migration would leave {len(broken)} rows that point at nothing.",
-            "Nothing was changed. Please report this.",
+            f"The migration would leave {len(broken)} rows with broken foreign keys.",
+            "Nothing was changed. Report this as a bug.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What a transaction touched, for those who want to hear of it once it is committed."""
+"""Topics of a transaction, whose listeners are called after its commit."""
 
 from sqlmodel import Session
 
@@ -7,5 +7,5 @@ TOPICS = "topics"
 
 
 def touch(session: Session, topic: str) -> None:
-    """Marks the transaction as one that listeners of `topic` want to hear of."""
+    """Marks the transaction with `topic`, so that its listeners are called after the commit."""
     session.info.setdefault(TOPICS, set()).add(topic)

@@ -1,4 +1,4 @@
-"""An insert that changes the row instead where it is there already."""
+"""An insert that updates the row if it already exists."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -24,11 +24,11 @@ log = structlog.get_logger()
 
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
-_BUSY = sentence("I am busy with other answers. Try again in a moment.")
+_BUSY = sentence("Too many requests are in progress. Try again in a moment.")
 
 
 class Answers:
-    """Brings people the answers that cannot go into an acknowledgement."""
+    """Delivers the answers that do not fit into an acknowledgement."""
 
     def __init__(self, client: SlackClient, *, workers: int = 8, most: int = 64) -> None:
         self._client = client
@@ -46,7 +46,7 @@ class Answers:
         return self._pool.is_idle
 
     def stop(self, patience_seconds: float = 10.0) -> None:
-        """Delivers what is under way and ends."""
+        """Delivers the answers in progress and stops."""
         self._pool.drain(patience_seconds)
         self._pool.stop()
 
@@ -56,7 +56,7 @@ class Answers:
             self._follow(arrival, lambda: self._deliver(incoming, reply))
 
     def promise(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> Reply:
-        """The reply; what it looks up follows later, or it says that there is no room for that."""
+        """The reply; what it looks up follows later, or it says that the bot is too busy."""
         read = reply.later
         if read is None or self._follow(arrival, lambda: self._look_up(incoming, read)):
             return reply
@@ -107,7 +107,7 @@ class Answers:
 
 
 def draft_of(incoming: Incoming, reply: Reply) -> Draft:
-    """The reply as Slack shows it; nothing at all when it says nothing."""
+    """The reply in Slack's format; an empty draft for an empty reply."""
     if not _shows(reply):
         return Draft("")
     charts = chart_blocks(reply.card.charts, Showing()) if reply.card else []

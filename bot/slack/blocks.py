@@ -70,7 +70,7 @@ def reply_blocks(reply: Reply, *, key: str, charts: Sequence[Rendered] = ()) -> 
 
 
 def digest_of(content: object, size: int) -> str:
-    """What stands for content made of JSON's types, in twice `size` characters."""
+    """A digest of JSON content, in twice `size` characters."""
     return hashlib.blake2b(encoded(content), digest_size=size).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Slack's budgets: when a call may be made without being refused for its rate."""
+"""Slack's rate limits: when a call may be made without being rate-limited."""
 
 import threading
 import time
@@ -56,13 +56,13 @@ class Budgets:
             return self._wait(call)
 
     def is_held(self, call: Call) -> bool:
-        """Whether Slack itself keeps the call back, by asking for a pause or by being away."""
+        """Whether the call is held back by a Retry-After or an outage of Slack."""
         with self._lock:
             now = self._monotonic()
             return max(self._paused_until, self._held.get(call.key, 0.0)) > now
 
     def take(self, call: Call) -> bool:
-        """Takes the right to make the call; False when somebody else was first."""
+        """Takes the right to make the call; False when another thread took it first."""
         with self._lock:
             if self._wait(call) > 0:
                 return False

@@ -1,4 +1,4 @@
-"""What a card or an answer says, without a word about Slack's blocks.
+"""The content of cards and answers, independent of Slack's blocks.
 
 Areas build these values from their rows; `bot.slack.blocks` turns them into blocks and sees to
 Slack's limits, so nothing here needs to count characters.
@@ -14,7 +14,7 @@ from bot.slack.markup import Markup
 
 
 class Tone(StrEnum):
-    """How things stand, shown as a mark before the title."""
+    """The state of a card's subject, shown as a mark before the title."""
 
     WAITING = "waiting"
     WORKING = "working"
@@ -48,7 +48,7 @@ class Button:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far something is; `total` None when nobody knows."""
+    """The progress of something; `total` is None if unknown."""
 
     done: float
     total: float | None
@@ -65,7 +65,7 @@ class Table:
 
 @dataclass(frozen=True)
 class AsFile:
-    """As which file an answer's document or code is brought where a message cannot hold all of it.
+    """The file for an answer's document or code if it is too long for a message.
 
     `less` says how to ask for less, for what is too large even for a file.
     """

@@ -1,4 +1,4 @@
-"""Charts as Slack's own blocks, as pictures, or in words: what a workspace takes."""
+"""Charts as Slack's own blocks, as pictures, or as text: what the workspace accepts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _WORDS = 1_400
 
 
 class Plainness(IntEnum):
-    """How plainly a message shows its charts; each step does without what Slack refused."""
+    """How a message shows its charts; each step avoids what Slack rejected."""
 
     ALL = 0
     PICTURES = 1
@@ -59,12 +59,12 @@ def missing(charts: Sequence[Chart], showing: Showing) -> tuple[Chart, ...]:
 
 
 def name_of(chart: Chart) -> str:
-    """What stands for the picture of a chart."""
+    """The name of a chart's picture."""
     return digest_of(drawn(chart), 8)
 
 
 def alt_text(chart: Chart, most: int = _ALT) -> str:
-    """The chart in words, as long as Slack takes them beside a picture."""
+    """The chart as text, cut to Slack's limit for alternative texts."""
     return cut(described(chart), most)
 
 

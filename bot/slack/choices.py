@@ -1,8 +1,8 @@
-"""Kinds of value that are several words of a few."""
+"""Kinds of values that choose several words of a fixed set."""
 
 
 class SomeOf:
-    """Some words of a few, with commas between them."""
+    """One or more words of a fixed set, separated by commas."""
 
     def __init__(self, *words: str, word: str) -> None:
         self.words = words
@@ -11,7 +11,7 @@ class SomeOf:
     @property
     def form(self) -> str:
         """The words to choose from."""
-        return f"some of `{','.join(self.words)}`, with commas between them, or `all`"
+        return f"one or more of `{','.join(self.words)}`, separated by commas, or `all`"
 
     @property
     def example(self) -> str:

@@ -46,7 +46,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a message stands."""
+    """The position of a message."""
 
     channel: str
     ts: str
@@ -63,7 +63,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who we are in Slack."""
+    """The identity of the token's bot in Slack."""
 
     workspace_id: str
     user_id: str
@@ -100,19 +100,19 @@ class SlackClient:
         self._workspace_id = workspace_id
 
     def auth_test(self) -> Identity:
-        """Who the token makes us."""
+        """The identity of the token."""
         answer = self._api.call("auth.test")
         return Identity(answer["team_id"], answer["user_id"], answer["user"])
 
     def scopes(self) -> frozenset[str]:
-        """What the token allows."""
+        """The scopes of the token."""
         answer = self._api.call("auth.test")
         headers = {name.lower(): value for name, value in answer.headers.items()}
         given = headers.get("x-oauth-scopes", "").split(",")
         return frozenset(scope.strip() for scope in given if scope.strip())
 
     def post(self, place: Place, draft: Draft, *, mark: str) -> Spot:
-        """Where the new message stands; `find_by_metadata` knows it by its mark."""
+        """Posts a message and returns its position; `find_by_metadata` finds it by its mark."""
         answer = self._api.call(
             "chat.postMessage",
             channel=place.channel,
@@ -127,15 +127,15 @@ class SlackClient:
         return Spot(answer["channel"], answer["ts"])
 
     def update(self, spot: Spot, draft: Draft) -> None:
-        """Makes a message of ours say something else."""
+        """Updates a message of the bot."""
         self._api.call(
             "chat.update", channel=spot.channel, ts=spot.ts, text=draft.text, blocks=draft.blocks
         )
 
     def upload(self, name: str, words: tuple[str, str], content: bytes) -> str:
-        """The id of a new PNG, which nobody sees before a block shows it.
+        """The id of a new PNG, invisible until a block shows it.
 
-        `words` are its title and what it shows. Done again, there is one more, which nobody sees.
+        `words` are its title and its description. A repeated upload leaves one more, invisible.
         """
         title, alt = words
         file_id = self.bring(name, content, alt[:_ALT])
@@ -144,7 +144,7 @@ class SlackClient:
         return file_id
 
     def bring(self, name: str, content: bytes, alt: str | None = None) -> str:
-        """The id of a new file, which nobody sees and Slack soon forgets, unless it is shared."""
+        """The id of a new file; until it is shared it is invisible, and Slack soon discards it."""
         given = self._api.call(
             "files.getUploadURLExternal", filename=name, length=len(content), alt_txt=alt
         )
@@ -152,7 +152,7 @@ class SlackClient:
         return str(given["file_id"])
 
     def share(self, place: Place, file: tuple[str, str], text: str) -> None:
-        """Posts a file that was brought, below `text`; `file` is its id and its title.
+        """Posts an uploaded file below `text`; `file` is its id and its title.
 
         Slack does this once for a file, and does not say where its message stands.
         """
@@ -166,7 +166,7 @@ class SlackClient:
         )
 
     def post_ephemeral(self, place: Place, person: str, draft: Draft) -> None:
-        """Says something that only this person sees."""
+        """Posts a message that only this person sees."""
         self._api.call(
             "chat.postEphemeral",
             channel=place.channel,
@@ -177,7 +177,7 @@ class SlackClient:
         )
 
     def respond(self, response_url: str, draft: Draft, thread_ts: str | None = None) -> None:
-        """Says something that only the person sees who commanded or clicked.
+        """Posts a response that only the person who typed or clicked sees.
 
         Slack takes five of these within 30 minutes.
         """
@@ -200,7 +200,7 @@ class SlackClient:
         return channel
 
     def permalink(self, spot: Spot) -> str:
-        """The address under which people find a message."""
+        """The permalink of a message."""
         answer = self._api.call("chat.getPermalink", channel=spot.channel, message_ts=spot.ts)
         return str(answer["permalink"])
 

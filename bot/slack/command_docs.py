@@ -9,10 +9,10 @@ from bot.slack.registry import Registry
 _INTRODUCTION = """\
 # Commands
 
-Written from the declarations in `handlers/`; `make docs` writes it again.
+Generated from the declarations in `handlers/` by `make docs`.
 
-Every command also works as `{umbrella}` and, in threads too, as `{mention}`.
-With the command prefix `qm`, `/train` is called `/qm-train`. `help` after a command, or `--help`
+Every command also works as `{umbrella}` and, also in threads, as `{mention}`.
+With the command prefix `qm`, `/train` becomes `/qm-train`. `help` after a command, or `--help`
 after a verb, shows what works in that channel."""
 
 
@@ -35,7 +35,7 @@ def _command(registry: Registry, command: Command) -> Iterator[str]:
 
 
 def _verb(name: str, verb: Verb) -> Iterator[str]:
-    yield f"\n### {name} {verb.name}\n\n{verb.summary}. Needs the right `{verb.right}`."
+    yield f"\n### {name} {verb.name}\n\n{verb.summary}. Requires the right `{verb.right}`."
     yield f"\n```\n{name} {verb.usage}\n```"
     if verb.parameters:
         yield "\n| | |\n|---|---|"

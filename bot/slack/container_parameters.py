@@ -1,4 +1,4 @@
-"""Parameters for what a container gets: image, processor, memory, variables, volumes, code."""
+"""Kinds of container parameters: image, CPU, memory, variables, volumes, code."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ class CpuQuantity(Pattern):
 
     word = "CPU"
     rule = re.compile(r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,3}|m)?")
-    form = "processor cores such as `8`, `0.5` or `500m`"
+    form = "CPU cores such as `8`, `0.5` or `500m`"
     example = "8"
 
 
@@ -49,7 +49,7 @@ class EnvironmentPair:
     """`NAME=VALUE` for a container's environment; the value may be empty."""
 
     word = "NAME=VALUE"
-    form = "`NAME=VALUE`, where NAME has letters, digits and `_` and no digit first"
+    form = "`NAME=VALUE`; NAME has letters, digits and `_` and does not begin with a digit"
     example = "BATCH_SIZE=33"
     rule = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})=(.*)", re.DOTALL)
 
@@ -83,7 +83,7 @@ class SecretPair:
 
 
 class VolumeMount(NamedTuple):
-    """A PVC and where the container sees it."""
+    """A PVC and its path in the container."""
 
     claim: str
     path: str
@@ -91,7 +91,7 @@ class VolumeMount(NamedTuple):
 
 
 class NewVolume(NamedTuple):
-    """A PVC to be made: of which storage class, how large, and where the container sees it."""
+    """A PVC to create: its storage class, its size, and its path in the container."""
 
     storage_class: str
     size: str
@@ -103,7 +103,7 @@ class ClaimMount:
 
     word = "CLAIM:/PATH"
     form = (
-        "`claim:/path`, `claim:/path:ro` for reading only, or `storage-class:100Gi:/path` for a"
+        "`claim:/path`, `claim:/path:ro` for read-only access, or `storage-class:100Gi:/path` for a"
         " new PVC"
     )
     example = "imagenet:/data:ro"
@@ -115,7 +115,7 @@ class ClaimMount:
     rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{1,1000})(:ro|:rw)?")
 
     def read(self, text: str) -> VolumeMount | NewVolume:
-        """The claim, the path and whether it is for reading only; or what is to be made."""
+        """The PVC, the path and whether it is read-only; or the PVC to create."""
         new = self.new.fullmatch(text)
         found: VolumeMount | NewVolume
         if new is not None:
@@ -129,7 +129,7 @@ class ClaimMount:
 
 
 class DataMount(NamedTuple):
-    """A dataset, or one of its versions, and where the container sees it."""
+    """A dataset, or one of its versions, and its path in the container."""
 
     reference: str
     path: str
@@ -156,13 +156,13 @@ class DatasetMount:
 
 
 class Artifact(NamedTuple):
-    """A file or a folder that a run makes, as its containers see it."""
+    """A file or folder that a run writes, by its path in the containers."""
 
     path: str
 
 
 class ArtifactPath:
-    """The absolute path of what a run makes, without a slash at its end."""
+    """The absolute path of a run's output, without a trailing slash."""
 
     word = "PATH"
     form = "an absolute path in the container, such as `/out/model.pt`"
@@ -182,7 +182,7 @@ class FlavorName(Pattern):
 
     word = "TYPE"
     rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
-    form = "a GPU type as `quota status` names it"
+    form = "a GPU type as shown by `quota status`"
     example = "h100"
 
 
@@ -191,7 +191,7 @@ class CodeVersion(Pattern):
 
     word = "REPO@COMMIT"
     rule = re.compile(r"[A-Za-z0-9][\w.:/~-]{0,300}@[0-9a-fA-F]{7,40}", re.ASCII)
-    form = "`REPO@COMMIT`, with at least 7 digits of the commit"
+    form = "`REPO@COMMIT`, with at least 7 hex digits of the commit"
     example = "acme/lane@3f2a9c1"
 
 

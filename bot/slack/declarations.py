@@ -1,4 +1,4 @@
-"""What people can say, declared once: a command, its verbs with their parameters, its buttons.
+"""Commands, declared once: their verbs with parameters, and their buttons.
 
 From these values come the grammar, help, usage errors, permissions, the Slack app manifest and
 docs/commands.md.
@@ -24,13 +24,12 @@ class DeclarationError(Exception):
 
 
 class VerbTraits(TypedDict, total=False):
-    """How a verb is told apart from others of its kind.
+    """The traits of a verb.
 
-    `examples` are what follows the slash name. `mutates` asks before the same text is carried
-    out twice within a minute, which is not needed where a verb `repeats`: it asks by itself, or
-    has one effect however often it is said. A verb that reads may write with some of its flags,
-    whose keywords are `writing`. `into` is a dataclass that gathers the values of a verb with many
-    options.
+    `examples` are what follows the slash name. With `mutates`, the bot asks before the same text is
+    carried out twice within a minute. A verb that `repeats` does not need this: it asks by itself,
+    or has one effect however often it is sent. A reading verb may write with the flags whose
+    keywords are in `writing`. `into` is a dataclass for the values of a verb with many options.
     """
 
     right: Required[StrEnum]
@@ -45,8 +44,8 @@ class ValueTraits(TypedDict, total=False):
     """How an argument or option behaves.
 
     An argument is required unless it has a default or says otherwise, an option is not.
-    `multiple` hands over a tuple. What is neither given nor has a default is None. An option with
-    `bare` may be given without a value, and is that then.
+    With `multiple` the value is a tuple. Without a value and a default, it is None. An option with
+    `bare` may be given without a value; its value is then `bare`.
     """
 
     help: str
@@ -58,16 +57,16 @@ class ValueTraits(TypedDict, total=False):
 
 
 class ButtonTraits(TypedDict, total=False):
-    """What a click on a button takes.
+    """The traits of a button.
 
-    `right` is that of the verb which does the same. `team` gives, from the context and the button's
-    value, the team of what the button is about: the person needs the right in that team, whatever
-    the channel. It is `of_no_team` where no team owns it. A button that is `anywhere` stands in
-    channels of no team as well, such as those of digests, and may be clicked there.
+    `right` is that of the verb which does the same. `team` returns, from the context and the
+    button's value, the team that owns the object of the button: the person needs the right in that
+    team, in any channel. It is `of_no_team` if no team owns the object. A button with `anywhere`
+    may also be clicked in channels of no team, such as those of digests.
 
-    The same click within a minute, whoever clicks, has no second effect. A button that `repeats` is
-    carried out each time: it changes nothing, or has one effect however often it is clicked. One
-    that answers a question has its effect `once` for each message, which counts for a day.
+    The same click by any person within a minute has no second effect. A button that `repeats` is
+    carried out each time: it changes nothing, or has one effect however often it is clicked. A
+    button that answers a question has its effect `once` per message, for a day.
     """
 
     right: Required[StrEnum]
@@ -107,7 +106,7 @@ class Parameter:
 
     @property
     def word(self) -> str:
-        """What stands for the value in help."""
+        """The placeholder of the value in help."""
         return self.metavar or (self.name.upper() if self.shape == "rest" else self.kind.word)
 
     @property
@@ -127,7 +126,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """One thing that can be asked of a command."""
+    """One subcommand of a command, such as `submit` of `/train`."""
 
     name: str
     summary: str
@@ -141,7 +140,7 @@ class Verb:
     into: type | None = None
 
     def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:
-        """What the handler says to these values."""
+        """The handler's reply to these values."""
         if self.into is None:
             return self.handler(ctx, **values)
         return self.handler(ctx, self.into(**values))
@@ -153,13 +152,13 @@ class Verb:
 
     @property
     def rest(self) -> Parameter | None:
-        """What stands after `--`, if this verb takes anything there."""
+        """The parameter for the words after `--`, if the verb has one."""
         return next((each for each in self.parameters if each.shape == "rest"), None)
 
 
 @dataclass(frozen=True)
 class ButtonVerb:
-    """What a click on a button with this action asks for."""
+    """What a click on a button with this action runs."""
 
     action: str
     handler: Callable[..., Reply]
@@ -170,7 +169,7 @@ class ButtonVerb:
     once: bool = False
 
     def answer(self, ctx: object, value: str) -> Reply:
-        """What the handler says to the button's value."""
+        """The handler's reply to the button's value."""
         return self.handler(ctx, value)
 
 
@@ -266,7 +265,7 @@ class Command:
 
 
 def _check(command: str, verb: Verb) -> None:
-    """Refuses a verb that nobody could use, or whose handler wants other values."""
+    """Rejects a verb that cannot be used, or whose handler takes other values."""
     spoken = f"{command} {verb.name}"
     names = [parameter.name for parameter in verb.parameters]
     if verb.name in HELP_WORDS:

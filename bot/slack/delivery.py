@@ -1,4 +1,4 @@
-"""One step of one message: rendered, sent, and what came of it noted."""
+"""Carries out one step of one message: renders it, sends it, and records the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ CALL_SECONDS = 2.0 * TIMEOUT_SECONDS
 """What one call may take at most: to connect, and to answer."""
 
 _TOKEN_SECONDS = 60.0
-_WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
+_WITHDRAWN = "This channel is shared with another company, so this is no longer shown here."
 _chance = SystemRandom()
 
 
@@ -94,7 +94,7 @@ class Delivery:
         self._direct: dict[str, str] = {}
 
     def carry_out(self, job: Job) -> None:
-        """Takes the step; a failure at Slack is noted on the row."""
+        """Takes the step; a failure of Slack is recorded on the row."""
         rendered = self._render(job.row.id)
         try:
             if rendered.draft is None:
@@ -120,7 +120,7 @@ class Delivery:
                 self._look(job, place, since, rendered)
 
     def failed(self, job: Job, error: ChatError) -> None:
-        """Notes a failed step on its row and in the budgets."""
+        """Records a failed step on its row and in the budgets."""
         world = self._counted(job, job.call, error)
         self._outbox.failed(job.row.id, after_failure(job.row, job.step, error, world))
 
@@ -168,9 +168,9 @@ class Delivery:
         self._outbox.shown(job.row.id, rendered)
 
     def _upload(self, job: Job, chart: Chart) -> None:
-        """Brings Slack a picture, which nobody sees before the message shows it.
+        """Uploads a picture to Slack, which is invisible until the message shows it.
 
-        So it may be done twice; what a lost answer leaves behind nobody sees either.
+        So a repeated upload, after a lost answer, is harmless.
         """
         call = Call(FILES, job.call.channel)
         if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
@@ -192,7 +192,7 @@ class Delivery:
         self._outbox.uploaded(job.row.id, name, file_id)
 
     def _attach(self, job: Job, rendered: Rendered, file: Attached) -> None:
-        """Brings a file to Slack, shares it, or says why there is none; one of it at a time."""
+        """Uploads a file to Slack, shares it, or posts why it cannot; one step at a time."""
         call = Call(FILES, job.call.channel) if file.refused is None else job.call
         try:
             match job.step:
@@ -214,7 +214,7 @@ class Delivery:
             self._outbox.file_failed(job.row.id, *changes)
 
     def _bring(self, job: Job, call: Call, file: Attached) -> None:
-        """Brings Slack the bytes, which nobody sees yet; so it may be done twice."""
+        """Uploads the bytes to Slack; they are invisible until shared, so repeating is harmless."""
         if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
             return
         file_id = self._client.bring(file.name, self._outbox.content_of(job.row.id))
@@ -222,9 +222,9 @@ class Delivery:
         self._outbox.brought(job.row.id, file_id)
 
     def _share(self, job: Job, place: Place, rendered: Rendered, file: Attached) -> None:
-        """Shows a person the file, or why there is none; where they cannot be written to, says so.
+        """Sends a person the file, or why there is none; notifies them if that is impossible.
 
-        What nobody but they may see goes nowhere else.
+        The file is private to this person and is posted nowhere else.
         """
         try:
             there = self._reachable(place)
@@ -264,7 +264,7 @@ class Delivery:
             self._outbox.shared(job.row.id, rendered, ts)
 
     def _tell_there(self, job: Job, file: Attached, error: ChatError) -> None:
-        """Tells a person who cannot be written to where they asked, so that only they see it."""
+        """Notifies a person who cannot get direct messages in the channel, visible only to them."""
         untold = replace(file, refused=f"{unreachable(error)} {file.refused or ''}".rstrip())
         place = Place(file.asked_in, file.asked_thread)
         try:
@@ -272,7 +272,7 @@ class Delivery:
         except ChatError as second:
             if passes(job.row, second):
                 raise
-            log.warning("a person could not be told", message=job.row.id, code=second.code)
+            log.warning("a person could not be notified", message=job.row.id, code=second.code)
         self._outbox.file_failed(job.row.id, after_untold(error), {})
 
     def _link(self, job: Job, card: Spot) -> None:
@@ -308,7 +308,7 @@ class Delivery:
         return replace(place, channel=self._direct[person])
 
     def _may_update(self, job: Job, spot: Spot) -> bool:
-        """As with all calls; of a message that now another company could read one line is left."""
+        """Like `_may_call`; replaces a message that another company could now read by one line."""
         try:
             return self._may_call(job)
         except ChatError as error:
@@ -322,7 +322,7 @@ class Delivery:
     def _withdraw(self, job: Job, spot: Spot) -> None:
         try:
             self._client.update(spot, Draft(_WITHDRAWN))
-        except ChatError as error:  # else the message is gone, or nobody may change it any more
+        except ChatError as error:  # else the message is gone, or can no longer be changed
             if error.code == RATE_LIMITED or error.code in OUTAGE or is_of_token(job.row, error):
                 raise
 
@@ -345,7 +345,7 @@ class Delivery:
         except ChatError as error:
             if error.code not in BAD_BLOCKS or not draft.blocks or rendered.has_charts:
                 raise
-            log.exception("Slack refused blocks; the text goes alone")
+            log.exception("Slack rejected the blocks; only the text is sent")
             answer = say(Draft(draft.text))
         self._answered()
         return answer

@@ -1,4 +1,4 @@
-"""What to do next with a message, and what a failure makes of it: pure decisions."""
+"""What to do next with a message, also after a failure: pure decisions."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,9 +14,9 @@ from bot.slack.messages import Message
 
 
 class Detour(IntEnum):
-    """Where a message goes: where it belongs, else to the admins, else to its owner.
+    """Where a message is posted: its own channel, else the admins' channel, else its owner's DMs.
 
-    One that belongs to a person goes to the thread of its card instead.
+    A direct message that cannot be sent is posted to the thread of its card instead.
     """
 
     NONE = 0
@@ -87,14 +87,14 @@ class Post:
 
 @dataclass(frozen=True)
 class Update:
-    """Make the message that stands there show the present state."""
+    """Update the message at that position to the current state."""
 
     spot: Spot
 
 
 @dataclass(frozen=True)
 class Look:
-    """See whether a post whose answer was lost has arrived."""
+    """Look for a post whose answer was lost."""
 
     place: Place
     since: datetime
@@ -155,13 +155,13 @@ def after_failure(row: Message, step: Step, error: ChatError, world: World) -> C
 
 
 def is_of_token(row: Message, error: ChatError) -> bool:
-    """Whether nothing can be sent by this token; one that may not write to people still posts."""
+    """Whether the token can send nothing; without `im:write` it can still post to channels."""
     is_of_people = error.code == "missing_scope" and row.is_direct and not row.detour
     return error.code in TOKEN and not is_of_people
 
 
 def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes:
-    """What it changes that a picture could not be uploaded: after a few tries words must do.
+    """The changes after a picture could not be uploaded: after a few attempts, text is used.
 
     While Slack itself is away the message waits, like any other.
     """
@@ -175,7 +175,7 @@ def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes
 
 
 def after_vain_look(row: Message, world: World, patience: timedelta = POST_AGAIN) -> Changes:
-    """What it changes that a post was not found: it is looked for again, then made again."""
+    """The changes after a post was not found: it is looked for again, then posted again."""
     if row.posting_since is not None and world.real_now - row.posting_since < patience:
         return {"not_before": world.real_now + LOOK_FIRST}
     return {"posting_since": None}
@@ -193,7 +193,7 @@ def _refused(row: Message, step: Step, error: ChatError, world: World) -> Change
     if error.code in _GONE and isinstance(step, Update) and not row.is_reposted:
         return {"ts": None, "place": None, "digest": None, "is_reposted": True}
     if error.code in _GONE or row.attempts + 1 >= MOST_ATTEMPTS:
-        return {"is_dead": True, "trouble": f"It could not be shown. {error.message}"}
+        return {"is_dead": True, "trouble": f"The message could not be shown. {error.message}"}
     return back_off(row, error, world)
 
 
@@ -211,7 +211,7 @@ def _in_words(row: Message) -> Changes:
 
 
 def back_off(row: Message, error: ChatError, world: World) -> Changes:
-    """Tries it again later, and later each time."""
+    """Retries later, with a longer delay each time."""
     longest = min(_LONGEST_BACK_OFF_SECONDS, 2.0 ** min(row.attempts, 10))
     seconds = longest * (1 + world.jitter) / 2
     trouble = row.trouble if row.detour else error.message
@@ -226,7 +226,7 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
     """The next place for a message whose place cannot be reached; dead when there is none."""
     tried = row.place or row.channel
     if row.is_direct:
-        said = f"<@{row.channel}> could not be written to ({error.code})."
+        said = f"<@{row.channel}> could not be sent a direct message ({error.code})."
         return {"is_dead": True, "trouble": said}
     if row.detour == Detour.NONE and world.admin_channel not in (None, tried):
         detour = Detour.ADMINS
@@ -234,14 +234,14 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
         detour = Detour.OWNER
     else:
         reason = row.trouble if row.detour and row.trouble else _reason(row, error)
-        return {"is_dead": True, "trouble": f"{reason} Nobody else could be told."}
+        return {"is_dead": True, "trouble": f"{reason} There was no one else to notify."}
     trouble = row.trouble if row.detour else _reason(row, error)
     return {"detour": detour, "trouble": trouble, "ts": None, "place": None, "digest": None}
 
 
 def _into_thread(error: ChatError) -> Changes:
-    """A person who cannot be written to is told where everybody reads it."""
-    said = f"Slack does not let me write to you directly ({error.code}), so it is told here:"
+    """Posts a direct message that cannot be sent to the thread of its card."""
+    said = f"Slack does not let me send you direct messages ({error.code}), so this is posted here:"
     return {"detour": Detour.THREAD, "trouble": said, "ts": None, "place": None, "digest": None}
 
 

@@ -12,10 +12,10 @@ from bot.slack.messages import Message, Note, Subject, find, say_once
 
 DOCUMENT = "document"
 MOST_BYTES = 10_000_000
-"""What a file may have: it is held in memory while it is brought to Slack."""
+"""The largest file: it is held in memory while it is uploaded to Slack."""
 
-UNSURE = "Slack did not say whether it is shown. If you do not see it, ask for it again."
-"""Why a file is not brought anew that people may have: there are never two."""
+UNSURE = "Slack did not confirm that it is shown. If you do not see it, request it again."
+"""Why a file that may have been delivered is not sent again: there are never two."""
 
 _TRIED_FOR = timedelta(days=1)
 _TOO_LATE = "Slack could not be reached for a day."
@@ -32,7 +32,7 @@ _SHOWN = (
 def bring(
     session: Session, subject: Subject, note: Note, document: MessageDocument, now: datetime
 ) -> None:
-    """Has a person sent the file once, by direct message; `note` is what stands above it."""
+    """Sends a person the file once, by direct message; `note` is the text above it."""
     person = note.to or ""
     if say_once(session, subject, person, note, now):
         document.message_id = find(session, subject, note.purpose, person) or ""
@@ -40,7 +40,7 @@ def bring(
 
 
 def attached_to(session: Session, message: Message) -> Attached | None:
-    """The file of the message, if it has one that people do not have yet."""
+    """The file of the message, if it has one that is not delivered yet."""
     if message.purpose != DOCUMENT:
         return None
     its = select(*_SHOWN).where(col(MessageDocument.message_id) == message.id)
@@ -49,7 +49,7 @@ def attached_to(session: Session, message: Message) -> Attached | None:
 
 
 def content_of(session: Session, message_id: str) -> bytes:
-    """What the file of a message holds."""
+    """The content of a message's file."""
     return session.get_one(MessageDocument, message_id).content
 
 
@@ -60,12 +60,12 @@ def change(session: Session, message_id: str, values: Mapping[str, object]) -> N
 
 
 def drop(session: Session, message_id: str) -> None:
-    """Keeps the file no longer."""
+    """Deletes the file."""
     _delete(session, (message_id,))
 
 
 def forget(session: Session, real_now: datetime) -> None:
-    """Keeps no bytes longer than a day, and nothing of files that came or never will."""
+    """Deletes bytes after a day, and files that were delivered or never will be."""
     late = col(MessageDocument.created_at) < real_now - _TRIED_FOR
     session.connection().execute(
         update(MessageDocument)

@@ -1,4 +1,4 @@
-"""What becomes of a file that could not be brought to who asked for it: pure decisions."""
+"""What to do with a file that could not be sent to its requester: pure decisions."""
 
 from datetime import timedelta
 
@@ -28,38 +28,39 @@ Slack shares what it has looked through, some time after it answered; and each f
 
 # Slack refuses a file that it has shared already as it does one that it has forgotten.
 _ONCE_MORE: Changes = {"posting_since": None, "is_reposted": True}
-_AGAIN = "Then ask for it again."
+_AGAIN = "Then request it again."
 _ANEW = {
-    web_api.UPLOAD_FAILED: "Slack did not take it in five tries.",
+    web_api.UPLOAD_FAILED: "Slack did not accept it in five attempts.",
     "file_not_found": "Slack lost it five times.",
-    "file_update_failed": "Slack failed to take it five times.",
-    "access_denied": "Slack did not take it for the bot's own.",
+    "file_update_failed": "Slack failed to process it five times.",
+    "access_denied": "Slack did not recognise it as the bot's own file.",
 }
 _WHY = {
-    **{code: f"{said} Ask for it again later." for code, said in _ANEW.items()},
+    **{code: f"{said} Request it again later." for code, said in _ANEW.items()},
     "missing_scope": (
-        "The bot may not write files: its Slack app has no scope `files:write`. Ask a platform"
-        f" admin to save the app's manifest anew and to install it again. {_AGAIN}"
+        "The bot may not upload files: its Slack app lacks the scope `files:write`. Ask a platform"
+        f" admin to save the app's manifest again and to reinstall the app. {_AGAIN}"
     ),
     "file_uploads_disabled": (
-        f"Nobody may upload files in this workspace. Ask a workspace admin to allow it. {_AGAIN}"
+        "File uploads are disabled in this workspace. Ask a workspace admin to allow them."
+        f" {_AGAIN}"
     ),
     "file_upload_size_restricted": (
-        "It is larger than files may be in this workspace. Ask for less of it."
+        "It exceeds the file size limit of this workspace. Request less of it."
     ),
     "storage_limit_reached": (
-        f"The workspace has no room for files. Ask a workspace admin to make some. {_AGAIN}"
+        f"The workspace has no space left for files. Ask a workspace admin to free some. {_AGAIN}"
     ),
 }
 
 
 def passes(row: Message, error: ChatError) -> bool:
-    """Whether it is tried again as it is, when Slack can be asked again."""
+    """Whether the same step is retried once Slack can be called again."""
     return error.code in {web_api.RATE_LIMITED, *OUTAGE} or is_of_token(row, error)
 
 
 def is_unreachable(row: Message, error: ChatError) -> bool:
-    """Whether Slack lets nobody, or not us, write to this person."""
+    """Whether Slack refuses direct messages to this person, from everyone or from the bot."""
     if passes(row, error):
         return False
     opens = "conversations.open" in error.message
@@ -67,19 +68,19 @@ def is_unreachable(row: Message, error: ChatError) -> bool:
 
 
 def unreachable(error: ChatError) -> str:
-    """Why a person was not written to, and what to do about it."""
-    why = f"Slack does not let me write to you directly ({error.code})."
+    """Why a person got no direct message, and what to do about it."""
+    why = f"Slack does not let me send you direct messages ({error.code})."
     if error.code == "missing_scope":
-        return f"{why} Ask a platform admin to give the Slack app its scope `im:write`. {_AGAIN}"
+        return f"{why} Ask a platform admin to add the scope `im:write` to the Slack app. {_AGAIN}"
     return f"{why} {_AGAIN}" if error.code == "messages_tab_disabled" else why
 
 
 def after_failed_file(
     row: Message, step: Step, error: ChatError, world: World
 ) -> tuple[Changes, Changes]:
-    """What a failure changes in the message and in its file, which may be brought anew a few times.
+    """What a failure changes in the message and in its file, which may be uploaded a few times.
 
-    What cannot be brought leaves nothing but why.
+    Of a file that cannot be sent, only the reason is kept.
     """
     if passes(row, error):
         return after_failure(row, step, error, world), {}
@@ -94,19 +95,19 @@ def after_failed_file(
 
 
 def refused(error: ChatError) -> Changes:
-    """What becomes of a file that is not to be had for good."""
+    """The changes of a file that can never be sent."""
     return _given_up(_WHY.get(error.code, f"{error.message} {error.hint}".strip()))
 
 
 def after_vain_look_for_file(row: Message, world: World) -> Changes:
-    """What it changes that a file is not seen: the same one is shared once more, in the end."""
+    """The changes after a file was not found: in the end it is shared once more."""
     changes = after_vain_look(row, world, SHARE_AGAIN)
     return changes if "not_before" in changes else dict(_ONCE_MORE)
 
 
 def after_untold(error: ChatError) -> Changes:
-    """A person who cannot be written to has been told so where they asked, if that was possible."""
-    said = f"A file could not be brought: {error.message}"
+    """The changes after a person was notified in the channel, if possible, instead of directly."""
+    said = f"A file could not be delivered: {error.message}"
     return {"is_dead": True, "posting_since": None, "trouble": said}
 
 

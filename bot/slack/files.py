@@ -1,4 +1,4 @@
-"""Files that Slack has, or is to have: pictures of charts, and what people asked to have whole."""
+"""Files in Slack or to be uploaded: pictures of charts, and answers sent as files."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from bot.database.columns import Moment
 
 
 class MessageFile(SQLModel, table=True):
-    """One picture of one message; `name` stands for what it shows."""
+    """One picture of one message; `name` identifies its content."""
 
     __tablename__: ClassVar[Any] = "message_files"
 
@@ -22,7 +22,7 @@ class MessageFile(SQLModel, table=True):
 
 
 class MessageDocument(SQLModel, table=True):
-    """The file of one message; `file_id` is set once Slack has its bytes, which nobody sees yet.
+    """The file of one message; `file_id` is set once its bytes are uploaded, before it is shared.
 
     `refused` says why it cannot be brought; the message then says that instead. Who asked did so in
     `asked_in`, within a thread or not. The row goes once people have it; `created_at` is real time.
@@ -62,6 +62,6 @@ def files_of(session: Session, message_id: str) -> dict[str, str]:
 
 
 def keep(session: Session, message_id: str, name: str, file_id: str, now: datetime) -> None:
-    """Notes a picture; the first one counts where two processes uploaded it."""
+    """Records a picture; if two processes uploaded it, the first one counts."""
     if session.get(MessageFile, (message_id, name)) is None:
         session.add(MessageFile(message_id=message_id, name=name, file_id=file_id, uploaded_at=now))

@@ -1,4 +1,4 @@
-"""Answers that a message cannot hold: brought whole, as a file, to whoever asked."""
+"""Answers too long for a message: sent whole, as a file, to the person who asked."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -21,10 +21,10 @@ from bot.slack.messages import Note, Subject
 log = structlog.get_logger()
 
 LONGEST_DOCUMENT = 9_000
-"""What a message can show of a document, in characters as Slack counts them."""
+"""The longest document a message shows whole, in characters as Slack counts them."""
 
 LONGEST_CODE = 2_900
-"""What it can show of code."""
+"""The longest code block a message shows whole."""
 
 _LONGEST_LINES = 1_500
 _ANSWER = "answer"
@@ -73,8 +73,8 @@ class Filing:
         try:
             self._database.transaction(work, deadline=deadline)
         except QuartermasterError as error:
-            log.warning("a file was not kept", person=incoming.person, error=error.message)
-            lost = f"All of it is too long for a message. {error.message} Ask for it again."
+            log.warning("a file could not be stored", person=incoming.person, error=error.message)
+            lost = f"The whole text is too long for a message. {error.message} Request it again."
             return _told(shown, sentence(lost))
         return _told(shown, _coming(content, file))
 
@@ -113,13 +113,13 @@ def _told(card: Card, line: Markup) -> Card:
 
 
 def _coming(content: bytes, file: AsFile) -> Markup:
-    said = f"It is too long for a message. All of it ({_size(content)}) is the file {file.name}"
-    return plain(f"{said}, which comes in your messages with me.")
+    said = f"It is too long for a message. All of it ({_size(content)}) is in the file {file.name}"
+    return plain(f"{said}, which I send you in a direct message.")
 
 
 def _too_large(content: bytes, file: AsFile) -> Markup:
-    most = f"a file has {MOST_BYTES / 1e6:.0f} MB at most"
-    said = f"All of it is too much: it has {len(content) / 1e6:,.1f} MB, and {most}."
+    most = f"a file may have {MOST_BYTES / 1e6:.0f} MB at most"
+    said = f"The whole text is too large: it has {len(content) / 1e6:,.1f} MB; {most}."
     return sentence(f"{said} {file.less}".rstrip())
 
 
@@ -129,7 +129,7 @@ def _size(content: bytes) -> str:
 
 
 def _above(incoming: Incoming, name: str, card: Card) -> Markup:
-    """What stands above the file: what it is, and where it was asked for."""
+    """The text above the file: what it is, and where it was requested."""
     is_direct = incoming.channel.startswith("D")
-    where = () if is_direct else (", as you asked for it in ", channel(incoming.channel))
+    where = () if is_direct else (", as requested in ", channel(incoming.channel))
     return join(plain(card.title), *where, plain(f": {name}"))

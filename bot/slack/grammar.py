@@ -1,4 +1,4 @@
-"""From the text of a message to words, whatever keyboards and Slack have done to it."""
+"""Splits the text of a message into words, undoing changes by keyboards and Slack."""
 
 import re
 import shlex
@@ -113,8 +113,8 @@ def _words(text: str) -> list[str]:
             continue
     start = text[text.rindex('"') :][:40] if '"' in text else text[:40]
     raise UsageError(
-        f"The quote at `{start}` is never closed.",
-        'Close it where the text ends, for example `--reason "CVPR deadline"`.',
+        f"The quote at `{start}` is not closed.",
+        'Close it at the end of the text, for example `--reason "CVPR deadline"`.',
     )
 
 

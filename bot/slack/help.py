@@ -1,4 +1,4 @@
-"""Help on everything, on one command, on one verb: what works here, for this person."""
+"""Help on everything, a command or a verb: what this person may use in this channel."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -38,7 +38,7 @@ def described(parameter: Parameter, default: str | None = None) -> str:
 
 
 def default_text(parameter: Parameter) -> str:
-    """The declared default as a person would write it, empty where there is none."""
+    """The declared default as a person would write it, empty if there is none."""
     value = parameter.default
     if value is None or value == () or parameter.shape == "flag":
         return ""
@@ -57,12 +57,12 @@ def _overview(registry: Registry, spelling: Spelling, allowed: Callable[[StrEnum
                     plain(", ".join(names)),
                 )
             )
-    nothing = plain("Nothing works here for you. Ask a platform admin for a role.")
+    nothing = plain("You cannot use any command here. Ask a platform admin for a role.")
     example = code(spelling.of(f"{next(iter(registry.commands))} help"))
     return Card(
-        "What works here",
+        "Commands you can use here",
         lines=tuple(lines) or (nothing,),
-        footer=(join(example, plain(" says more about one command.")),) if lines else (),
+        footer=(join(example, plain(" shows the details of a command.")),) if lines else (),
     )
 
 
@@ -78,14 +78,14 @@ def _command_help(
         for verb in verbs
     )
     nothing = plain(
-        "Nothing of it works for you in this channel."
+        "You cannot use this command in this channel."
         " Use your team's channel, or ask a platform admin for a role."
     )
     more = (
         [
             join(
                 code(spelling.of(f"{command.name} help {verbs[0].name}")),
-                plain(" says more about one of them."),
+                plain(" shows the details of one of them."),
             )
         ]
         if verbs
@@ -131,7 +131,7 @@ def _visible(command: Command, allowed: Callable[[StrEnum], bool]) -> list[Verb]
 
 
 def _short_usage(verb: Verb) -> str:
-    """The verb with what it cannot do without."""
+    """The verb with its required parameters."""
     needed = [parameter.usage for parameter in verb.parameters if parameter.required]
     more = ["..."] if len(needed) < len(verb.parameters) else []
     return " ".join([verb.name, *needed, *more])

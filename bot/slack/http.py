@@ -1,4 +1,4 @@
-"""Slack's signed HTTP requests: an ASGI application that has them answered in threads."""
+"""Slack's signed HTTP requests: an ASGI application that answers them in threads."""
 
 import asyncio
 import re
@@ -29,13 +29,13 @@ _RETRY_NUMBER = "x-slack-retry-num"
 
 
 class SlackHttp:
-    """Takes Slack's requests; one that finds `most` others under way is answered 503.
+    """Receives Slack's requests; with `most` others in progress, a request is answered 503.
 
-    One whose headers cannot be Slack's is refused before its body is read, and a body has
-    `body_seconds` to come. Only then does a request count as under way, so that who sends slowly
-    keeps nobody out.
+    A request whose headers cannot be Slack's is rejected before its body is read. A body has
+    `body_seconds` to arrive, and only then counts as in progress, so that slow senders do not
+    block others.
 
-    `hurry` is entered from when a request has arrived as a whole until its answer is out. They are
+    `hurry` is entered when a request has fully arrived, until its answer is sent. Requests are
     answered in `threads`, which `stop` ends.
     """
 
@@ -79,7 +79,7 @@ class SlackHttp:
             await self._take(body, headers, send, received)
 
     def stop(self) -> None:
-        """Answers what has arrived; what comes from now on is answered 503."""
+        """Answers requests that have arrived; later ones are answered 503."""
         self._stopping = True
         self._threads.stop()
 

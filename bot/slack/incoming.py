@@ -1,4 +1,4 @@
-"""What comes in from Slack, told apart from how it came, and who answers it."""
+"""Requests from Slack, independent of their transport, and the interface that answers them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -32,7 +32,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Incoming:
-    """One thing that somebody said or clicked.
+    """One command, mention or click of a person.
 
     `command` is the slash name without slash, or a button's action; `words` what follows the
     name or the mention. `delivery` is what a second delivery of the same has in common
@@ -58,7 +58,7 @@ class Incoming:
 
 
 class Desk(Protocol):
-    """Answers what comes in."""
+    """Answers requests."""
 
     def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
         """The reply that only each person sees, in order, within milliseconds; raises nothing.

@@ -1,4 +1,4 @@
-"""A Bolt app that verifies what comes in, and reads what it says to us."""
+"""A Bolt app that verifies and parses incoming requests."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ _log.setLevel(logging.ERROR)
 
 
 class Commands(Middleware):
-    """Takes our commands once Bolt has verified a request; all else goes on to its listeners.
+    """Handles our commands after Bolt has verified the request; others go to its listeners.
 
     As one of those, it would take Bolt twice as long, which looks for the listener, wraps what it
     is given, and hands it from one to the other.

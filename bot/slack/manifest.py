@@ -10,21 +10,21 @@ from bot.slack.shortening import cut
 SCOPES = {
     "app_mentions:read": "answer @mentions, which work in threads where slash commands do not",
     "channels:history": "find its own post again when Slack's answer to it was lost",
-    "channels:read": "see whether the bot is in a public channel, and say which /invite helps",
+    "channels:read": "check whether the bot is in a public channel, and suggest an /invite",
     "chat:write": "post and edit cards",
     "commands": "receive slash commands",
-    "files:write": "show charts, and bring what is too long for a message",
+    "files:write": "show charts, and send what is too long for a message as a file",
     "groups:history": "find its own post again in private channels",
-    "groups:read": "see whether the bot is in a private channel",
-    "im:history": "read what people write to it, and find its own post again there",
-    "im:write": "write to people who want that, and when a channel cannot be reached",
-    "usergroups:read": "know who belongs to the user groups that roles are given to",
-    "users:read": "tell members from guests and people of other workspaces; their time zones",
+    "groups:read": "check whether the bot is in a private channel",
+    "im:history": "read direct messages to the bot, and find its own post again there",
+    "im:write": "send direct messages to people who choose them, or if a channel cannot be reached",
+    "usergroups:read": "read the members of the user groups that have roles",
+    "users:read": "distinguish members from guests and people of other workspaces; read time zones",
 }
 """The bot token's scopes and what each is for.
 
-chat:write.public is not among them: a bot that posts where nobody invited it cannot read its own
-posts back there, and an invitation is how a team says that it wants the bot.
+chat:write.public is not among them: a bot cannot read back its own posts in a channel it was not
+invited to, and an invitation is how a team says that it wants the bot.
 """
 
 _EVENTS = ("app_mention", "message.im", "channel_shared", "channel_unshared")
@@ -38,10 +38,9 @@ _ABOUT = {
     "name": "Quartermaster",
     "description": "Training, queues and GPU quota from a team's channel",
     "long_description": (
-        "Quartermaster lets a team run its GPU work from the channel it talks in: submit "
-        "training and follow it on one card, see what waits and why, and ask for more GPUs for "
-        "a while, with approval and an end. What it may do for whom is decided by the team's "
-        "own configuration."
+        "Quartermaster lets a team run its GPU work from its own Slack channel: submit training "
+        "and follow it on one card, see what waits and why, and request more GPUs for a limited "
+        "time, with approval. The team's own configuration decides what it may do, and for whom."
     ),
     "background_color": "#1f3a4d",
 }
@@ -58,7 +57,7 @@ def manifest(
     """
     if transport == "http" and not request_url:
         raise LimitError(
-            "Over HTTP Slack needs the address of this bot.",
+            "Over HTTP, Slack needs the URL of this bot.",
             "Add it, for example `--url https://quartermaster.example.com/slack/events`.",
         )
     url = {"url": request_url} if transport == "http" else {}
@@ -92,11 +91,13 @@ def _slash_commands(registry: Registry, url: dict[str, str]) -> list[dict[str, A
         *(_entry(registry, each) for each in registry.commands.values()),
     ]
     if len(entries) > _COMMANDS:
-        raise LimitError(f"An app may have {_COMMANDS} slash commands; these are {len(entries)}.")
+        raise LimitError(
+            f"A Slack app may have {_COMMANDS} slash commands; these are {len(entries)}."
+        )
     for entry in entries:
         if len(entry["command"]) > _NAME:
             raise LimitError(
-                f"`{entry['command']}` is longer than the {_NAME} characters Slack takes.",
+                f"`{entry['command']}` is longer than the {_NAME} characters Slack allows.",
                 "Choose a shorter `slack.command_prefix`.",
             )
     return [{**entry, **url, "should_escape": True} for entry in entries]
@@ -113,6 +114,6 @@ def _entry(registry: Registry, command: Command) -> dict[str, Any]:
 def _umbrella(registry: Registry) -> dict[str, Any]:
     return {
         "command": f"/{registry.umbrella}",
-        "description": "Everything Quartermaster does, under one name",
+        "description": "All Quartermaster commands under one name",
         "usage_hint": cut(" | ".join([*registry.commands, "help"]), _USAGE_HINT),
     }

@@ -12,7 +12,7 @@ _GRAVE = "\u02cb"  # looks like a backtick and does not end a code span
 
 
 def plain(text: str) -> Markup:
-    """`text` as it stands: no mention, link or channel call in it comes alive."""
+    """`text` as plain text: mentions, links and channel calls in it have no effect."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return Markup(escaped)
 
@@ -43,7 +43,7 @@ def channel(channel_id: str) -> Markup:
 
 
 def link(url: str) -> Markup:
-    """An address to click, shown as it is."""
+    """A clickable URL, shown as it is."""
     return Markup(f"<{plain(url).replace('|', '%7C')}>")
 
 
@@ -57,5 +57,5 @@ _LINKS = re.compile(r"&lt;([@#][A-Z0-9]+)&gt;")
 
 
 def sentence(text: str) -> Markup:
-    """`text` as it stands, but with the ids of people and channels shown by name."""
+    """`text` as plain text, but with the ids of people and channels shown by name."""
     return Markup(_LINKS.sub(r"<\1>", plain(text)))

@@ -1,4 +1,4 @@
-"""What Slack must show and must not lose: one row a message, kept true by the sender."""
+"""The messages Slack must show: one row per message, kept up to date by the sender."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ class Message(SQLModel, table=True):
 
     A card (`purpose` "card") is rendered whenever `wants` is ahead of `shown`; any other
     purpose is posted once with its `content` and `buttons`, after `parent_id` has a timestamp.
-    `ts` and `place` say where it stands in Slack; `posting_since` is set while a post may be on
-    its way.
+    `ts` and `place` are its position in Slack; `posting_since` is set while the outcome of a post
+    is unknown.
 
-    `digest` is of what Slack shows, or of what is being posted. `detour` counts the places given
-    up (0 its channel, 1 the admins' channel, 2 the owner's direct messages; 3 the thread of its
+    `digest` is that of the content shown or being posted. `detour` is the place it is posted to
+    (0 its channel, 1 the admins' channel, 2 the owner's direct messages; 3 the thread of its
     card, for one whose `channel` is a person) and `trouble` says why; a dead message found no
-    place. `plainness` is what its charts do without: Slack refused it. `card_link` is where people
-    find the card of a direct message, empty where nobody does.
+    place. `plainness` says which forms of charts Slack rejected. `card_link` is the link to the
+    card of a direct message, empty if there is none.
     `posting_since`, `not_before` and `shown_at` are database time, which no playground shifts.
     """
 
@@ -158,7 +158,7 @@ def show_card(
     live: bool,
     owner: str | None = None,
 ) -> None:
-    """Sees to it that the subject's card in this channel shows the present state.
+    """Creates or refreshes the subject's card in this channel.
 
     `live` cards share the refresh budget and yield to final ones; `owner` gets the card as a
     direct message where the channel cannot be reached.
@@ -178,7 +178,7 @@ def show_card(
 
 
 def refresh_cards(session: Session, subject: Subject, *, live: bool) -> None:
-    """Makes every card of the subject show the present state, wherever it stands."""
+    """Refreshes every card of the subject, in all channels."""
     about = {"subject": subject.id, "about": subject.kind, "is_live": live}
     if _REFRESH_ALL(session, about).rowcount:
         touch(session, TOPIC)
@@ -186,14 +186,14 @@ def refresh_cards(session: Session, subject: Subject, *, live: bool) -> None:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a card of a subject stands, and whose it is there."""
+    """The position of a subject's card, and its owner there."""
 
     channel: str
     owner: str | None
 
 
 def places_of(session: Session, subject: Subject) -> list[Standing]:
-    """Where cards of the subject stand, the oldest first."""
+    """The positions of the subject's cards, the oldest first."""
     session.flush()  # one may have been asked for a moment ago
     rows = session.scalars(
         select(Message)
@@ -224,7 +224,7 @@ class Note:
 
 
 def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> bool:
-    """Posts `note` once, after the card it belongs to; False where it was said before."""
+    """Posts `note` once, after the card it belongs to; False if it was posted before."""
     place = note.to or channel
     if find(session, subject, note.purpose, place):
         return False
@@ -240,7 +240,7 @@ def say_once(session: Session, subject: Subject, channel: str, note: Note, now: 
 
 
 def find(session: Session, subject: Subject, purpose: str, channel: str) -> str | None:
-    """The id of the message, None where there is none."""
+    """The id of the message, None if there is none."""
     session.flush()  # it may have been said a moment ago
     sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
     found = _FIND(session, sought).rows
@@ -271,7 +271,7 @@ def refresh_interval(session: Session) -> timedelta:
 
 
 def forget(session: Session, now: datetime) -> None:
-    """Removes what was said once about subjects that ended 30 days ago; their cards stay.
+    """Deletes the notes on subjects that ended 30 days ago; their cards stay.
 
     A subject has ended when no card of it is live and nothing new was said about it.
     """

@@ -1,4 +1,4 @@
-"""Message rows that want to be shown, and what became of showing them."""
+"""Message rows to be shown, and the results of showing them."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class Waiting:
-    """A message that wants to be shown, and the card in whose thread it belongs."""
+    """A message to be shown, and the card in whose thread it belongs."""
 
     row: Message
     parent: Message | None
@@ -39,7 +39,7 @@ class Outbox:
         self._first = self._select_first()  # it takes longer to build than to run
 
     def waiting(self) -> tuple[list[Waiting], datetime]:
-        """Those that may be shown next, most urgent first, and the database's present.
+        """The messages that may be shown next, most urgent first, and the database's time.
 
         Of those that share a channel and a budget these are the first few: the rest have to wait
         for them, and there may be many.
@@ -55,7 +55,7 @@ class Outbox:
         return self._database.read(work)
 
     def depth(self) -> int:
-        """How many are not shown yet as they should be."""
+        """The number of messages whose current state is not shown yet."""
         return self._database.read(
             lambda session: (
                 session.scalar(select(func.count()).select_from(Message).where(self._open())) or 0
@@ -63,13 +63,13 @@ class Outbox:
         )
 
     def is_in_doubt(self) -> bool:
-        """Whether a post may be on its way of which nothing, not even a failure, is known yet."""
+        """Whether the outcome of any post is still unknown."""
         unknown = (col(Message.posting_since).is_not(None), col(Message.ts).is_(None))
         some = select(col(Message.id)).where(self._open(), *unknown, col(Message.attempts) == 0)
         return self._database.read(lambda session: session.scalar(some.limit(1)) is not None)
 
     def begin_post(self, message_id: str, channel: str, digest: str) -> datetime | None:
-        """Notes that a post is about to be made; None when it is not ours to make any more."""
+        """Records the start of a post; None if this process may no longer make it."""
 
         def work(session: Session) -> datetime | None:
             row = session.get_one(Message, message_id, with_for_update=True)
@@ -85,7 +85,7 @@ class Outbox:
         return self._database.transaction(work)
 
     def posted(self, message_id: str, since: datetime, spot: Spot, rendered: Rendered) -> None:
-        """Notes where the post that began at `since` stands, and what it shows."""
+        """Records the position and content of the post started at `since`."""
 
         def change(row: Message, now: datetime) -> None:
             if row.ts is not None or row.posting_since != since:
@@ -96,7 +96,7 @@ class Outbox:
         self._change(message_id, change)
 
     def adopted(self, message_id: str, ts: str, rendered: Rendered) -> None:
-        """Notes where a post stands whose answer was lost; shown if it says the same as now."""
+        """Records a found post whose answer was lost; shown if its content is current."""
 
         def change(row: Message, now: datetime) -> None:
             if row.ts is not None:
@@ -108,11 +108,11 @@ class Outbox:
         self._change(message_id, change)
 
     def shown(self, message_id: str, rendered: Rendered) -> None:
-        """Notes that Slack shows this rendering."""
+        """Records that Slack shows this rendering."""
         self._change(message_id, lambda row, now: _now_shown(row, rendered, now))
 
     def uploaded(self, message_id: str, name: str, file_id: str) -> None:
-        """Notes that Slack has a picture of a chart of the message."""
+        """Records that a chart picture of the message was uploaded."""
 
         def work(session: Session) -> None:
             keep(session, message_id, name, file_id, self._database.real_now(session))
@@ -120,15 +120,15 @@ class Outbox:
         self._database.transaction(work)
 
     def content_of(self, message_id: str) -> bytes:
-        """What the file of a message holds."""
+        """The content of a message's file."""
         return self._database.read(lambda session: documents.content_of(session, message_id))
 
     def brought(self, message_id: str, file_id: str) -> None:
-        """Notes under which id Slack has the bytes of a message's file."""
+        """Records the id of a message's uploaded file."""
         self.file_failed(message_id, {}, {"file_id": file_id})
 
     def shared(self, message_id: str, rendered: Rendered, ts: str | None = None) -> None:
-        """Notes that people have the file, which is kept no longer; Slack may not say where."""
+        """Records that the file was shared, and deletes it; its position may be unknown."""
 
         def work(session: Session) -> None:
             row = session.get_one(Message, message_id, with_for_update=True)
@@ -139,7 +139,7 @@ class Outbox:
         self._database.transaction(work)
 
     def file_failed(self, message_id: str, changes: Changes, of_file: Changes) -> None:
-        """Notes what a failure changes in a message and in its file."""
+        """Records the changes of a failure in a message and its file."""
 
         def work(session: Session) -> None:
             row = session.get_one(Message, message_id, with_for_update=True)
@@ -153,7 +153,7 @@ class Outbox:
         self._database.transaction(work)
 
     def linked(self, message_id: str, link: str) -> None:
-        """Notes where people find the card that a message is about."""
+        """Records the link to the card that a message is about."""
 
         def change(row: Message, _now: datetime) -> None:
             row.card_link = link
@@ -161,7 +161,7 @@ class Outbox:
         self._change(message_id, change)
 
     def failed(self, message_id: str, changes: Changes) -> None:
-        """Notes what a failure changes."""
+        """Records the changes of a failure."""
 
         def change(row: Message, _now: datetime) -> None:
             for name, value in changes.items():

@@ -1,4 +1,4 @@
-"""What people write as values of arguments and options: one class a form, each with an example."""
+"""Kinds of argument and option values: one class per format, each with an example."""
 
 import re
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class Kind(Protocol[Value_co]):
     def example(self) -> str: ...  # noqa: D102 - said above
 
     def read(self, text: str) -> Value_co:
-        """The value of `text`; ValueError where it has not this form."""
+        """The value of `text`; ValueError if the format does not match."""
         ...
 
 
 class Pattern:
-    """Text that matches one regular expression as a whole, kept as it was written."""
+    """Text that fully matches one regular expression, kept as written."""
 
     rule: ClassVar[re.Pattern[str]]
 
@@ -50,7 +50,7 @@ class RunName(Pattern):
 
 
 class Reference(NamedTuple):
-    """A run somebody points at: the newest of that name, or the chosen one of several."""
+    """A reference to a run: the newest with that name, or a chosen one of several."""
 
     name: str
     number: int | None = None
@@ -65,7 +65,7 @@ class RunReference:
     """A run that exists: `lane` is the newest of that name, `lane#2` a chosen one."""
 
     word = "RUN"
-    form = "the name of a run; `lane` is the newest of that name, `lane#2` the second"
+    form = "the name of a run; `lane` is the newest run with that name, `lane#2` the second"
     example = "lane"
     rule = re.compile(rf"({RunName.rule.pattern})(?:#([1-9][0-9]{{0,5}}))?")
 
@@ -121,7 +121,7 @@ class WholeNumber:
 
 @dataclass(frozen=True)
 class GpuCount:
-    """How many GPUs a run takes; a part of one, where the cluster has parts, as 0.5."""
+    """The number of GPUs of a run, or a fraction of one (0.5) if the cluster shares GPUs."""
 
     minimum: int = 1
     maximum: int = 1024
@@ -132,7 +132,7 @@ class GpuCount:
     def form(self) -> str:
         """The two limits in words."""
         limits = f"from {self.minimum} to {self.maximum}"
-        return f"a number of GPUs {limits}, or a part of one such as `0.5`"
+        return f"a number of GPUs {limits}, or a fraction of one such as `0.5`"
 
     @property
     def example(self) -> str:
@@ -140,7 +140,7 @@ class GpuCount:
         return str(min(max(self.minimum, 2), self.maximum))
 
     def read(self, text: str) -> Decimal:
-        """The number; below 1 only what is a part."""
+        """The number; a value below 1 is a fraction."""
         number = Decimal(matched(self.rule, text).group())
         if number > self.maximum or (number < self.minimum and not 0 < number < 1):
             raise ValueError(text)
@@ -148,7 +148,7 @@ class GpuCount:
 
 
 class Nodes(NamedTuple):
-    """The fewest and the most nodes that a run may have; the same where that cannot change."""
+    """The minimum and maximum number of nodes of a run; equal if it cannot change."""
 
     fewest: int
     most: int
@@ -161,7 +161,7 @@ class Nodes(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeCount:
-    """A number of nodes, or the fewest and the most of a run that can change it as `1:3`."""
+    """A number of nodes, or the minimum and maximum of an elastic run, such as `1:3`."""
 
     maximum: int = 512
     word = "N"
@@ -172,7 +172,7 @@ class NodeCount:
     def form(self) -> str:
         """Both forms and the limits in words."""
         limits = f"from 1 to {self.maximum}"
-        return f"a number of nodes {limits}, or the fewest and the most of them such as `1:3`"
+        return f"a number of nodes {limits}, or a minimum and a maximum such as `1:3`"
 
     def read(self, text: str) -> Nodes:
         """The two numbers, the smaller one first."""
@@ -223,7 +223,7 @@ class Duration:
     def form(self) -> str:
         """The form and the two limits in words."""
         limits = f"from {_duration(self.minimum)} to {_duration(self.maximum)}"
-        return f"a length of time such as `15m`, `8h` or `1d12h`, {limits}"
+        return f"a duration such as `15m`, `8h` or `1d12h`, {limits}"
 
     @property
     def example(self) -> str:
@@ -249,7 +249,7 @@ class Words:
     @property
     def form(self) -> str:
         """The limit in words."""
-        return f"words in quotes, at most {self.maximum} characters"
+        return f"quoted text of at most {self.maximum} characters"
 
     def read(self, text: str) -> str:
         """The text without space around it."""
@@ -260,7 +260,7 @@ class Words:
 
 
 class Choice:
-    """One word of a few."""
+    """One word of a fixed set."""
 
     def __init__(self, *words: str, word: str = "WORD") -> None:
         self.words = words
@@ -288,7 +288,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 def matched(rule: re.Pattern[str], text: str) -> re.Match[str]:
-    """The match of the whole of `text`; ValueError where there is none."""
+    """The match of all of `text`; ValueError if there is none."""
     found = rule.fullmatch(text)
     if found is None:
         raise ValueError(text)

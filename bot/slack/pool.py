@@ -1,4 +1,4 @@
-"""A thread pool that takes no more than it can do, and says so."""
+"""A thread pool with limited capacity, which rejects further work."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Work = Callable[[], None]
 
 
 class Room:
-    """Room for `most` pieces of work, waiting and under way together."""
+    """Capacity for `most` pieces of work, queued and running together."""
 
     def __init__(self, most: int) -> None:
         self._idle = threading.Condition()
@@ -20,7 +20,7 @@ class Room:
         self._taken = 0
 
     def take(self) -> bool:
-        """Takes room for one piece of work; False when there is none."""
+        """Reserves capacity for one piece of work; False when there is none."""
         with self._idle:
             if self._taken >= self._most:
                 return False
@@ -35,7 +35,7 @@ class Room:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is under way."""
+        """Whether nothing is queued or running."""
         with self._idle:
             return not self._taken
 
@@ -46,7 +46,7 @@ class Room:
 
 
 class BoundedPool:
-    """Threads with room for `most` pieces of work, waiting and under way together."""
+    """Threads with capacity for `most` pieces of work, queued and running together."""
 
     def __init__(self, threads: Executor, *, most: int) -> None:
         self._threads = threads
@@ -58,7 +58,7 @@ class BoundedPool:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is under way."""
+        """Whether nothing is queued or running."""
         return self._room.is_idle
 
     def drain(self, patience_seconds: float) -> bool:
@@ -70,7 +70,7 @@ class BoundedPool:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def run(self, work: Work) -> None:
-        """Runs work for which room was reserved."""
+        """Runs work for which capacity was reserved."""
         try:
             self._threads.submit(work).add_done_callback(self._done)
         except RuntimeError:  # it was stopped meanwhile
@@ -80,11 +80,11 @@ class BoundedPool:
         self._room.give_back()
         broke = None if future.cancelled() else future.exception()
         if broke is not None:
-            log.error("work in a pool broke", exc_info=broke)
+            log.error("work in a pool failed unexpectedly", exc_info=broke)
 
 
 class Slot:
-    """Room in a pool for one piece of work."""
+    """Reserved capacity in a pool for one piece of work."""
 
     def __init__(self, pool: BoundedPool) -> None:
         self._pool = pool

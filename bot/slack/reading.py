@@ -1,4 +1,4 @@
-"""From words to a verb's values: click tells options from arguments, the sentences are ours."""
+"""Parses words into a verb's values: click separates options from arguments, errors are ours."""
 
 import difflib
 import functools
@@ -50,7 +50,7 @@ def _values(verb: Verb, words: Sequence[str]) -> dict[str, object]:
     written_out = [word for number, word in enumerate(words[:end]) if number not in bare]
     raw = _told_apart(verb, [_held(word) for word in written_out], parted=parted)
     if parted and verb.rest is None:
-        raise UsageError(f"`{verb.name}` takes nothing after ` -- `.")
+        raise UsageError(f"`{verb.name}` takes no arguments after ` -- `.")
     named = [p for p in verb.parameters if p.dashed and p.name in raw]
     given = {p.name: _given(verb, p, raw[p.name]) for p in named}
     _refuse_both(bare.values(), given)
@@ -96,7 +96,7 @@ def _told_apart(verb: Verb, words: list[str], *, parted: bool) -> dict[str, Any]
 
 @functools.cache
 def _click_parser(verb: Verb) -> Any:
-    """Tells options from arguments; made once, and without what a click command does besides."""
+    """A parser that separates options from arguments; created once per verb."""
     parameters: list[click.Parameter] = [
         click.Option([p.dashed, p.name], is_flag=True)
         if p.shape == "flag"
@@ -119,13 +119,13 @@ def _unknown_option(verb: Verb, name: str, words: Sequence[str], *, parted: bool
     elif flags:
         hints.append(f"Its options are {', '.join(f'`{flag}`' for flag in flags)}.")
     if verb.rest and not parted:
-        hints.append(f"What is for the {verb.rest.name} stands after ` -- `.")
+        hints.append(f"Arguments of the {verb.rest.name} go after ` -- `.")
     return UsageError(f"`{verb.name}` has no option `{shown(written)}`.", " ".join(hints))
 
 
 @functools.cache
 def _unwritten(verb: Verb) -> dict[str, object]:
-    """The values of what nobody wrote."""
+    """The values of parameters that were not given."""
     values: dict[str, object] = {p.name: p.default for p in verb.parameters}
     values |= {p.name: () for p in verb.parameters if p.multiple and p.default is None}
     return values | {p.name: False for p in verb.parameters if p.shape == "flag"}
@@ -137,7 +137,9 @@ def _given(verb: Verb, parameter: Parameter, raw: Any) -> object:
         return True
     texts = [_freed(text) for text in raw]
     for swallowed in {each.dashed for each in verb.parameters}.intersection(texts):
-        raise UsageError(f"`{parameter.dashed}` needs a value; `{swallowed}` is the next option.")
+        raise UsageError(
+            f"`{parameter.dashed}` needs a value, but the option `{swallowed}` follows."
+        )
     if len(texts) > 1 and not parameter.multiple:
         both = " and ".join(f"`{shown(text)}`" for text in texts[:2])
         raise UsageError(f"`{parameter.dashed}` is given twice, as {both}; it takes one value.")
@@ -159,12 +161,12 @@ def _placed(verb: Verb, words: list[str], *, parted: bool) -> dict[str, object]:
 
 
 def _too_many(verb: Verb, left: list[str], *, parted: bool) -> UsageError:
-    hints = [f"It is written `{verb.usage}`."]
+    hints = [f"Usage: `{verb.usage}`."]
     if verb.rest and not parted:
-        hints.append(f"What is for the {verb.rest.name} stands after ` -- `.")
+        hints.append(f"Arguments of the {verb.rest.name} go after ` -- `.")
     else:
-        hints.append("Put quotes round a value of several words.")
-    message = f"`{verb.name}` does not know what to do with `{shown(' '.join(left))}`."
+        hints.append("Put quotes around a value of several words.")
+    message = f"`{verb.name}` takes no argument `{shown(' '.join(left))}`."
     return UsageError(message, " ".join(hints))
 
 

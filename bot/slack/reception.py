@@ -28,7 +28,7 @@ _JSON = "application/json;charset=utf-8"
 
 
 class _Seen(NamedTuple):
-    """What Bolt says to a request; `arrival` is None for one that nobody can read."""
+    """Bolt's response to a request; `arrival` is None if the request cannot be read."""
 
     response: BoltResponse
     arrival: Arrival | None = None
@@ -99,7 +99,7 @@ def _unless_broken(work: Callable[[], T], broken: T) -> T:
     error = future.exception()
     if error is None:
         return future.result()
-    log.error("a request broke", exc_info=error)
+    log.error("a request failed unexpectedly", exc_info=error)
     return broken
 
 

@@ -1,4 +1,4 @@
-"""All declared commands together, and what a text means to them."""
+"""All declared commands, and the parser of texts for them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bot.slack.reading import closest, read, shown
 
 @dataclass(frozen=True)
 class Spelling:
-    """How commands are written where somebody is: `/train`, `/qm-train`, `@Quartermaster train`."""
+    """How commands are written in one place: `/train`, `/qm-train`, `@Quartermaster train`."""
 
     lead: str = "/"
 
@@ -23,7 +23,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A command that was understood; `text` is all that was said, tidied up.
+    """A parsed command; `text` is the whole command, normalised.
 
     `words` are its name, its verb and what followed these.
     """
@@ -37,17 +37,17 @@ class Parsed:
 
     @property
     def writes(self) -> bool:
-        """Whether anything may come of it but words."""
+        """Whether it may have an effect beyond its answer."""
         return self.verb.mutates or any(self.values.get(name) for name in self.verb.writing)
 
     def answer(self, ctx: object) -> Reply:
-        """What the verb's handler says."""
+        """The reply of the verb's handler."""
         return self.verb.answer(ctx, self.values)
 
 
 @dataclass(frozen=True)
 class HelpAsked:
-    """Somebody wants help: on everything, on one command, or on one verb."""
+    """A request for help: on everything, on one command, or on one verb."""
 
     spelling: Spelling
     command: Command | None = None
@@ -99,15 +99,15 @@ class Registry:
         return self._parse_named(text, self.mention)
 
     def button(self, action: str) -> ButtonVerb:
-        """The button of an action id, whose `:2` only tells it from others beside it.
+        """The button of an action id; a suffix such as `:2` only makes the id unique.
 
-        UsageError where an old message shows a button that is no more.
+        UsageError if an old message shows a button that no longer exists.
         """
         declared = self._buttons.get(action.partition(":")[0])
         if declared is None:
             raise UsageError(
-                "This button belongs to an older version and does nothing any more.",
-                f"`{self.overview(self.slash)}` says what works here.",
+                "This button is from an older version and no longer works.",
+                f"`{self.overview(self.slash)}` lists the commands you can use here.",
             )
         return declared
 
@@ -125,7 +125,7 @@ class Registry:
         if command.name in self.commands or command.name == self.umbrella:
             raise DeclarationError(f"Two commands are called {command.name}.")
         if command.unclaimed:
-            raise DeclarationError(f"No verb stands above {', '.join(command.unclaimed)}.")
+            raise DeclarationError(f"No verb is declared above {', '.join(command.unclaimed)}.")
         if not command.verbs:
             raise DeclarationError(f"Command {command.name} has no verb.")
         if command.alone is not None and command.alone not in command.verbs:
@@ -174,7 +174,7 @@ class Registry:
         hint = f"Did you mean `{spelling.of(near)}`? " if near else ""
         raise UsageError(
             f"There is no command `{shown(spelling.of(word))}`.",
-            f"{hint}`{self.overview(spelling)}` says what works here.",
+            f"{hint}`{self.overview(spelling)}` lists the commands you can use here.",
         )
 
 
@@ -186,7 +186,7 @@ def _verb(command: Command, word: str, spelling: Spelling) -> Verb:
     suggestion = (
         f"Did you mean `{spelling.of(f'{command.name} {near}')}`?"
         if near
-        else (f"It knows {', '.join(f'`{name}`' for name in command.verbs)}.")
+        else (f"Its verbs are {', '.join(f'`{name}`' for name in command.verbs)}.")
     )
     example = command.verbs[near or next(iter(command.verbs))].examples[0]
     raise UsageError(

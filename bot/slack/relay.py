@@ -54,7 +54,7 @@ class Relay(Generic[Asked, Answer]):
         self._stopping = False
 
     def submit(self, asked: Asked) -> "Future[Answer]":
-        """Has it answered in its turn; RuntimeError after `stop`, and where nobody could begin."""
+        """Queues it for an answer; RuntimeError after `stop`, or if no thread can be started."""
         future: Future[Answer] = Future()
         with self._changed:
             if self._stopping:
@@ -68,11 +68,11 @@ class Relay(Generic[Asked, Answer]):
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
-        """Those that answer, as many as were needed at once so far; told without a lock."""
+        """The answering threads, as many as were needed at once so far; read without a lock."""
         return tuple(self._threads)
 
     def stop(self, *, wait: bool = True, drop: bool = False) -> None:
-        """Takes nothing more; what waits is answered, or cancelled to `drop` it."""
+        """Accepts no more requests; queued ones are answered, or cancelled with `drop`."""
         dropped: list[Future[Answer]] = []
         with self._changed:
             self._stopping = True
@@ -112,9 +112,9 @@ class Relay(Generic[Asked, Answer]):
         return True
 
     def _answer_some(self) -> None:
-        """Answers what waits; each is told as soon as its answer is there."""
+        """Answers queued requests; each future is set as soon as its answer is there."""
         taken: deque[Future[Answer]] = deque()
-        error: BaseException = RuntimeError("it was left without an answer")
+        error: BaseException = RuntimeError("it got no answer")
         try:
             for answer in self._answer(self._questions(taken)):
                 taken.popleft().set_result(answer)
@@ -146,7 +146,7 @@ class Relay(Generic[Asked, Answer]):
         return True
 
     def _rest(self) -> None:
-        """Waits for something to change, or for whoever is at work to take too long."""
+        """Waits for a change, or for a thread at work to take too long."""
         watches = bool(self._waiting)
         self._is_watched = self._is_watched or watches
         self._resting += 1

@@ -1,4 +1,4 @@
-"""What a message row says now, as Slack takes it."""
+"""The current content of a message row, in Slack's format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,12 +46,12 @@ class Rendered:
 
     @property
     def text(self) -> str:
-        """What readers without blocks see."""
+        """The text shown by clients that do not render blocks."""
         return self.draft.text if self.draft is not None else ""
 
 
 def render(session: Session, renderers: Mapping[str, Renderer], message_id: str) -> Rendered:
-    """What the message says now; raises what its renderer raises."""
+    """The current content of the message; raises what its renderer raises."""
     row = session.get_one(Message, message_id)
     attached = attached_to(session, row)
     if attached is not None:
@@ -71,9 +71,9 @@ def render(session: Session, renderers: Mapping[str, Renderer], message_id: str)
 
 
 def broken(session: Session, message_id: str, reference: str) -> Rendered:
-    """What is shown instead of a card that could not be rendered."""
+    """The content shown instead of a card that could not be rendered."""
     row = session.get_one(Message, message_id)
-    title = f"Something broke on our side. Reference {reference}."
+    title = f"Something went wrong on our side. Reference {reference}."
     return _rendered(row, _draft(row, Card(title=title, tone=Tone.WARNING)))
 
 
@@ -96,23 +96,23 @@ def _note(session: Session, row: Message, card: Spot | None) -> Draft:
 
 
 def _with_file(row: Message, file: Attached) -> Rendered:
-    """The text above the file; where that cannot be brought, why and what to do."""
+    """The text above the file; if the file cannot be sent, why and what to do."""
     said = Markup("\n".join(row.content or ()))
     draft = Draft(cut_markup(said if file.refused is None else missed(file), _LONGEST_TEXT))
     return replace(_rendered(row, draft), attached=file)
 
 
 def missed(file: Attached) -> Markup:
-    """What somebody reads who asked for a file that cannot be brought to them."""
+    """The text for a person who requested a file that cannot be sent to them."""
     is_direct = file.asked_in.startswith("D")
-    where = () if is_direct else (", for which you asked in ", channel(file.asked_in))
-    begin = "I may have brought you" if file.refused == UNSURE else "I could not bring you"
+    where = () if is_direct else (", which you requested in ", channel(file.asked_in))
+    begin = "I may have sent you" if file.refused == UNSURE else "I could not send you"
     said = (plain(f"{begin} {file.name} ({file.title})"), *where, ". ")
     return join(*said, sentence(file.refused or ""))
 
 
 def _card_of(session: Session, row: Message) -> Spot | None:
-    """Where the card stands that a direct message is about."""
+    """The position of the card that a direct message is about."""
     if not row.is_direct or row.detour or row.parent_id is None:
         return None
     card = session.get(Message, row.parent_id)
@@ -130,7 +130,7 @@ def _link(row: Message, card: Spot | None) -> tuple[Markup, ...]:
 
 
 def _mentioned(session: Session, row: Message, said: Sequence[Markup]) -> tuple[Markup, ...]:
-    """What a person cannot be told directly; why is said until they could be in between."""
+    """A note that could not be sent directly; the reason is shown once per outage."""
     who, last = person(row.channel), _last_to(session, row)
     if last is not None and last.detour:
         return (join(who, " ", said[0]), *said[1:])
@@ -138,7 +138,7 @@ def _mentioned(session: Session, row: Message, said: Sequence[Markup]) -> tuple[
 
 
 def _last_to(session: Session, row: Message) -> Message | None:
-    """What the same person was told before, directly or for want of that."""
+    """The previous note to the same person, sent directly or posted instead."""
     told = select(Message).where(
         col(Message.channel) == row.channel,
         col(Message.id) < row.id,
@@ -148,7 +148,7 @@ def _last_to(session: Session, row: Message) -> Message | None:
 
 
 def _elsewhere(row: Message) -> tuple[Markup, ...]:
-    """Why it is shown here, where it does not belong."""
+    """Why the message is shown here instead of in its own channel."""
     return (Markup(row.trouble),) if row.detour and row.trouble else ()
 
 

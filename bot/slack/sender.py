@@ -1,4 +1,4 @@
-"""Keeps message rows true: what they want shown is shown in Slack, once and in time."""
+"""The sender: shows message rows in Slack, each once and in time."""
 
 import secrets
 import threading
@@ -36,7 +36,7 @@ _LONGEST_SENDING_SECONDS = 300.0
 
 
 class Sender:
-    """Sends what message rows want, while this process holds the lease `sender`.
+    """Sends due messages while this process holds the lease `sender`.
 
     Any number of processes may run one. Nothing here uses the bot's shiftable clock: leases
     and back-off live on database time, budgets on `monotonic`. `refuse` raises ChatError for a
@@ -75,12 +75,12 @@ class Sender:
         database.on_commit(self._heard)
 
     def start(self) -> None:
-        """Begins to send."""
+        """Starts sending."""
         self._sending.start()
         self._keeper.start()
 
     def stop(self) -> None:
-        """Finishes the requests in flight and gives the lease back."""
+        """Finishes the requests in flight and releases the lease."""
         self._keeper.stop()
         self._nudge()
         self._keeper.join()
@@ -88,7 +88,7 @@ class Sender:
         try:
             self._lease.release()
         except DatabaseError as error:
-            log.warning("the sender's lease could not be given back", error=error.message)
+            log.warning("the sender's lease could not be released", error=error.message)
 
     def send_due(self) -> int:
         """Sends all that may be sent now, in this thread; how many steps that took."""
@@ -119,7 +119,7 @@ class Sender:
             return not self._busy
 
     def depth(self) -> int:
-        """How many messages are not shown yet as they should be."""
+        """The number of messages whose current state is not shown yet."""
         depth = self._outbox.depth()
         metrics.OUTBOX.set(depth)
         return depth
@@ -127,7 +127,7 @@ class Sender:
     def health(self) -> str | None:
         """What keeps messages from being sent, None when nothing does."""
         if self._monotonic() - self._looked_at > _STUCK_SECONDS:
-            return "The sender has not looked for messages for a minute."
+            return "The sender has not checked for messages for a minute."
         return self._delivery.trouble
 
     def _heard(self, topics: frozenset[str]) -> None:
@@ -216,7 +216,11 @@ class Sender:
             self._database.courtesy.give_way()
             self._delivery.carry_out(job)
         except DatabaseError as error:
-            log.warning("a message could not be noted", message=job.row.id, error=error.message)
+            log.warning(
+                "the state of a message could not be stored",
+                message=job.row.id,
+                error=error.message,
+            )
             later = self._monotonic() + _POLL_SECONDS
         except Exception as error:  # noqa: BLE001  # logged
             later = self._put_off(job, _broke(job.row.id, error))
@@ -231,7 +235,7 @@ class Sender:
 
     def _put_off(self, job: Job, reference: str) -> float:
         """Has its row say when to try again; until when it rests if that cannot be, else 0."""
-        sentence = f"Something broke on our side. Reference {reference}."
+        sentence = f"Something went wrong on our side. Reference {reference}."
         try:
             self._delivery.failed(job, ChatError(sentence, code="broken"))
         except Exception as error:  # noqa: BLE001  # logged
@@ -240,19 +244,21 @@ class Sender:
         return 0.0
 
     def _rendered(self, message_id: str) -> Rendered:
-        """What a message says; a card that cannot be rendered says so."""
+        """The content of a message; a card that cannot be rendered says so."""
         try:
             return self._database.read(lambda session: render(session, self._renderers, message_id))
         except DatabaseError:
             raise
         except Exception:
             reference = secrets.token_hex(3)
-            log.exception("a card broke", message=message_id, reference=reference)
+            log.exception("a card could not be rendered", message=message_id, reference=reference)
         return self._database.read(lambda session: broken(session, message_id, reference))
 
 
 def _broke(message_id: str, error: Exception) -> str:
     """Logs the error; the reference under which it is found there."""
     reference = secrets.token_hex(3)
-    log.error("a message broke", message=message_id, reference=reference, exc_info=error)
+    log.error(
+        "a message failed unexpectedly", message=message_id, reference=reference, exc_info=error
+    )
     return reference

@@ -37,7 +37,10 @@ _LEAVING_SECONDS = 15.0
 _LONGEST_BACK_OFF_SECONDS = 30.0
 _DISABLED_SECONDS = 60.0
 _DISABLED = "Socket Mode is turned off for this app. Turn it on at api.slack.com/apps."
-_BUSY = {"response_type": "ephemeral", "text": "I am busy. Nothing was done. Try again shortly."}
+_BUSY = {
+    "response_type": "ephemeral",
+    "text": "Too many requests are in progress. Nothing was done. Try again shortly.",
+}
 _chance = SystemRandom()
 
 
@@ -56,7 +59,7 @@ class Line:
 
 
 class Sockets:
-    """Keeps connections to Slack open and has what they bring answered.
+    """Keeps connections to Slack open and answers the requests they deliver.
 
     A connection that Slack announces to close is replaced first and then read to its end.
     `issue_url` asks Slack for the address of a new connection; `hurry` is entered from when an
@@ -88,7 +91,7 @@ class Sockets:
         self.threads = (self._keeper,)
 
     def start(self) -> None:
-        """Begins to connect."""
+        """Starts connecting."""
         self._keeper.start()
 
     def stop(self, patience_seconds: float = 3.0) -> None:
@@ -108,11 +111,11 @@ class Sockets:
         self._threads.stop(drop=True)
 
     def health(self) -> str | None:
-        """What is wrong when no connection has answered a ping lately, None otherwise."""
+        """The problem if no connection has answered a ping lately, None otherwise."""
         with self._changed:
             if self._answering():
                 return None
-            return self._trouble or "No Socket Mode connection answers; connecting again."
+            return self._trouble or "No Socket Mode connection responds; reconnecting."
 
     def _pass(self) -> None:
         with self._changed:
@@ -163,8 +166,8 @@ class Sockets:
             if line.leaving_at is None:
                 self._failed(f"Socket Mode lost its connection ({type(error).__name__}).")
         except Exception:
-            log.exception("a socket broke", reference=secrets.token_hex(3))
-            self._failed("Socket Mode brought what the bot cannot read; the log says what.")
+            log.exception("a socket failed unexpectedly", reference=secrets.token_hex(3))
+            self._failed("Socket Mode delivered a message that the bot cannot read; see the log.")
         finally:
             with self._changed:
                 self._lines.remove(line)
@@ -214,7 +217,9 @@ class Sockets:
             line.leaving_at = time.monotonic()
             self._changed.notify_all()
         if reason in {"link_disabled", "too_many_websockets"}:
-            self._failed(_DISABLED if reason == "link_disabled" else "Slack has too many sockets.")
+            self._failed(
+                _DISABLED if reason == "link_disabled" else "Slack reports too many open sockets."
+            )
 
     def _accept(self, line: Line, envelope: Envelope, received: float) -> None:
         if not self._room.take():

@@ -27,7 +27,7 @@ _BOLD = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+)(?<=\S)\*(?![\w*])")
 
 
 def by_id(identifier: str) -> str:
-    """A person or channel whose name nobody knows here."""
+    """A person or channel whose name is unknown here."""
     return identifier
 
 
@@ -90,7 +90,7 @@ def headline(title: str, state: str, tone: Tone) -> str:
 
 
 def progress_text(progress: Progress) -> str:
-    """Done, total and a bar; without a bar where nobody knows the total."""
+    """Done, total and a bar; without a bar if the total is unknown."""
     unit = f" {progress.unit}" if progress.unit else ""
     if progress.total is None or not progress.total > 0:
         return f"{_figure(progress.done)}{unit}"

@@ -1,4 +1,4 @@
-"""How Slack reaches us: by Socket Mode, or by signed HTTP requests."""
+"""The transport from Slack: Socket Mode, or signed HTTP requests."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -23,10 +23,10 @@ _TOGETHER = 8
 
 
 class Transport:
-    """Brings what people say to the desk, and its replies back.
+    """Passes requests to the desk, and its replies back.
 
-    `hurry` is entered while somebody waits for an acknowledgement. `asgi` is what the bot's own
-    server shows at /slack/events, None with Socket Mode.
+    `hurry` is entered while a request waits for its acknowledgement. `asgi` is the application for
+    /slack/events of the bot's own server, None with Socket Mode.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Transport:
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
-        """What it cannot do without."""
+        """The essential threads of the transport."""
         keeper = self._sockets.threads if self._sockets is not None else ()
         return (*keeper, *self._relay.threads, *self._answers.threads)
 
     def start(self) -> None:
-        """Begins to take requests; with HTTP they come as soon as `asgi` is served."""
+        """Starts receiving requests; with HTTP they arrive once `asgi` is served."""
         self._answers.start()
         if self._sockets is not None:
             self._sockets.start()
@@ -73,7 +73,7 @@ class Transport:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody waits for an answer that is being looked up."""
+        """Whether no answer is being looked up."""
         return self._answers.is_idle
 
     def health(self) -> str | None:
@@ -83,9 +83,8 @@ class Transport:
     def _made_relay(self, app: App, desk: Desk, settings: Settings) -> Relay[Request, BoltResponse]:
         """The threads in which requests are answered.
 
-        With a database server they wait for it, so many run at once. In a file nothing waits but
-        for the one writer, so the next begins only while another is held up, and what several
-        that wait want to write is committed at once.
+        With PostgreSQL they wait for the server, so many run at once. With SQLite, requests run one
+        at a time; if one blocks, the next starts, and requests queued meanwhile share a commit.
         """
         answers = Reception(app, desk, self._answers).answers
         if settings.database.url.startswith("sqlite"):
@@ -97,8 +96,8 @@ def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:
     """Asks Slack for the address of a new connection, with the app's own token."""
     if secrets.app_token is None:
         raise ConfigurationError(
-            "Socket Mode needs an app-level token, and there is none.",
-            "Set SLACK_APP_TOKEN (it begins with xapp-), or slack.transport to http.",
+            "Socket Mode needs an app-level token, but none is set.",
+            "Set SLACK_APP_TOKEN (it begins with xapp-), or set slack.transport to http.",
         )
     api = WebApi(secrets.app_token.get_secret_value(), api_url)
     return lambda: str(api.call("apps.connections.open")["url"])
@@ -108,6 +107,6 @@ def _signing_secret(secrets: Secrets) -> str:
     if secrets.signing_secret is None:
         raise ConfigurationError(
             "Requests over HTTP cannot be verified without a signing secret.",
-            "Set SLACK_SIGNING_SECRET, or slack.transport to socket.",
+            "Set SLACK_SIGNING_SECRET, or set slack.transport to socket.",
         )
     return secrets.signing_secret.get_secret_value()

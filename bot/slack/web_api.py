@@ -35,8 +35,8 @@ quiet.setLevel(logging.CRITICAL)
 _LONGEST_DETAIL = 500
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
 _NEEDS_INVITATION = {"not_in_channel", "channel_not_found"}
-_TOKEN_HINT = "Run `quartermaster doctor`; it says which token or scope is missing."  # noqa: S105  # a sentence
-_ARCHIVE_HINT = "Unarchive the channel, or name another one in quartermaster.yaml."
+_TOKEN_HINT = "Run `quartermaster doctor`; it shows which token or scope is missing."  # noqa: S105  # a sentence
+_ARCHIVE_HINT = "Unarchive the channel, or set another one in quartermaster.yaml."
 _HINTS = {
     "invalid_auth": _TOKEN_HINT,
     "not_authed": _TOKEN_HINT,
@@ -63,7 +63,7 @@ class WebApi:
 
     @property
     def proxy(self) -> str | None:
-        """The way out of this network, where one is needed."""
+        """The HTTP proxy, if one is needed."""
         return self._web.proxy
 
     def call(self, method: str, **arguments: object) -> SlackResponse:
@@ -87,12 +87,12 @@ class WebApi:
 
 
 def send_bytes(url: str, content: bytes, proxy: str | None) -> None:
-    """Brings a file's content to the address that Slack gave for it.
+    """Uploads a file's content to the URL that Slack returned for it.
 
     ChatError with the code UPLOAD_FAILED when it is not known to be there.
     """
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise ChatError("Slack gave no address to bring a file to.", code=UPLOAD_FAILED)
+        raise ChatError("Slack returned no upload URL for a file.", code=UPLOAD_FAILED)
     request = Request(url, data=content, method="POST")  # noqa: S310  # looked at above
     request.add_header("Content-Type", "application/octet-stream")
     ways = [ProxyHandler({"http": proxy, "https": proxy})] if proxy else []
@@ -101,7 +101,7 @@ def send_bytes(url: str, content: bytes, proxy: str | None) -> None:
             answer.read(_LONGEST_DETAIL)
     except (OSError, http.client.HTTPException) as error:
         count(UPLOAD, UPLOAD_FAILED)
-        said = f"A file could not be brought to Slack ({type(error).__name__})."
+        said = f"A file could not be uploaded to Slack ({type(error).__name__})."
         raise ChatError(said, code=UPLOAD_FAILED) from error
     count(UPLOAD, "ok")
 
@@ -147,7 +147,7 @@ def _failed(method: str, error: Exception, channel: str) -> ChatError:
 
 
 def _detail(answer: SlackResponse) -> str:
-    """What Slack says of blocks that it refuses."""
+    """Slack's reasons for rejecting blocks."""
     said = (answer.get("response_metadata") or {}).get("messages") or ()
     return " ".join(map(str, said))[:_LONGEST_DETAIL]
 

@@ -1,4 +1,4 @@
-"""A run fails; its owner is told where everybody in the channel sees it, with the last lines."""
+"""A run fails; its owner is mentioned in the channel, with the last lines of the log."""
 
 from playground.scenes import is_admitted, submits
 from playground.story import Story

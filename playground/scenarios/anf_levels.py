@@ -1,4 +1,4 @@
-"""One volume gets more throughput for a while, another one a level; all is put back in time."""
+"""One volume gets more throughput for a while, another a service level; both are reverted."""
 
 from datetime import timedelta
 

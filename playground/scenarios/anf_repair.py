@@ -1,4 +1,4 @@
-"""Somebody moves a volume of Trident's; nothing is begun on it until Trident is told."""
+"""A volume of Trident is moved in Azure; the bot starts nothing on it until Trident is updated."""
 
 from datetime import timedelta
 

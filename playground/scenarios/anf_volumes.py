@@ -1,4 +1,4 @@
-"""Teams see what their PVCs are on in Azure NetApp Files, also after somebody moved a volume."""
+"""Teams see the Azure NetApp Files volumes of their PVCs, even after a volume was moved."""
 
 from playground.arm.estate import GIB, Estate
 from playground.arm.trident import Wanted, provision, storage_class

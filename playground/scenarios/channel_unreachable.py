@@ -1,4 +1,4 @@
-"""The bot is not in #gpu-approvals; the request reaches Carol all the same."""
+"""The bot is not in #gpu-approvals; the request still reaches Carol."""
 
 from playground.scenes import approves
 from playground.story import Story

@@ -1,4 +1,4 @@
-"""A storage class is too full: what was unused for longest is announced once, and evicted."""
+"""A storage class is too full: the least recently used cache is announced once and evicted."""
 
 import random
 from datetime import timedelta

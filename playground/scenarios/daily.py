@@ -1,4 +1,4 @@
-"""A week of GPUs told every morning: idle ones, borrowed ones, an hour that clocks leave out."""
+"""A week of daily GPU digests: idle GPUs, borrowed GPUs, and the hour that summer time skips."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""A volume of Azure NetApp Files has more throughput while a dataset is copied to it."""
+"""A volume of Azure NetApp Files gets more throughput while a dataset is copied to it."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Two teams have a version cached at one moment: one fill for both; then content that changed."""
+"""Two teams cache a version at the same moment: one fill serves both; then the content changes."""
 
 import asyncio
 import re

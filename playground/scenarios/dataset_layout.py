@@ -1,4 +1,4 @@
-"""ImageNet's validation images are put into a folder for each class before anybody sees them."""
+"""ImageNet's validation images are sorted into a folder per class before the cache is ready."""
 
 import re
 

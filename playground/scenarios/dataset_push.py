@@ -1,4 +1,4 @@
-"""What a run made goes into the store as a version that says of what; so does a snapshot of it."""
+"""A run's output, then a snapshot of it, is pushed as a dataset version with its origin."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Runs of two teams read one cache, each in its own namespace; what is not cached is offered."""
+"""Runs of two teams read one cache, each in its own namespace; a missing cache is offered."""
 
 import hashlib
 import re

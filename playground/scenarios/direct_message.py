@@ -1,4 +1,4 @@
-"""Alice writes to the bot directly: each message is answered once, and her run's card is there."""
+"""Alice sends the bot direct messages: each is answered once, and her run's card is there."""
 
 from playground.scenes import is_admitted
 from playground.story import Story

@@ -1,4 +1,4 @@
-"""Alice trains on three nodes, gives two back and takes one again, without losing a step."""
+"""Alice trains on three nodes, gives two back and adds one again, without losing a step."""
 
 from playground.person import Person
 from playground.scenes import ends_well, is_admitted, submits

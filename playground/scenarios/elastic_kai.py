@@ -1,4 +1,4 @@
-"""The same on KAI Scheduler, which starts further nodes one by one as there is room."""
+"""The same on KAI Scheduler, which starts further nodes one by one as capacity allows."""
 
 from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup

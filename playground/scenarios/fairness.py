@@ -1,4 +1,4 @@
-"""Four teams share sixteen GPUs: they borrow, give back, queue, and divide what a team leaves."""
+"""Four teams share sixteen GPUs: they borrow, give back, queue, and share what a team leaves."""
 
 import re
 from datetime import timedelta

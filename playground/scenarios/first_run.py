@@ -1,4 +1,4 @@
-"""Alice trains, is helped with a typo, asks for more GPUs, and gets them for three days."""
+"""Alice trains, is helped with a typo, requests more GPUs, and gets them for three days."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Alice sees the log of her run grow in her direct messages; the bot dies, and goes on with it."""
+"""Alice follows the log of her run in her direct messages; the bot dies, restarts and goes on."""
 
 from playground.scenes import is_admitted, submits
 from playground.story import Story

@@ -1,4 +1,4 @@
-"""Alice leaves the team and clicks on: her session is her team's now, and a lead sees to it."""
+"""Alice leaves the team and keeps clicking: her session stays with the team, under a lead."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ async def play(story: Story) -> None:
     card = await submits(story, alice, "#team-a", "nb", command)
     await is_admitted(story, card)
     await alice.types("#team-a", f"/train submit nb {command}")
-    question = await alice.is_told("The same command was sent here", "Was this one meant as well?")
+    question = await alice.is_told("The same command was sent here", "Do you want to do it again?")
     await story.pass_time(timedelta(hours=1, minutes=31))
     reminder = await alice.is_mentioned("#team-a", story.about("nb ends in 30m,"), thread=card)
     story.world.slack.groups[GROUP].users.remove("U0ALICE")

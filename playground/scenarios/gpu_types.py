@@ -1,4 +1,4 @@
-"""A team has GPUs of two types: runs get the one that was asked for, or are told what there is."""
+"""A team has GPUs of two types: a run gets the type requested, or its owner sees what there is."""
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.two_types import add_second_type

@@ -1,4 +1,4 @@
-"""GPU types on KAI Scheduler are node pools, each with a Queue of the team's own."""
+"""GPU types on KAI Scheduler are node pools, each with its own Queue of the team."""
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.kai_story import queue

@@ -1,4 +1,4 @@
-"""A guest and somebody of another company ask for things, and nothing happens."""
+"""A guest and a person of another company send commands, and nothing happens."""
 
 from playground.slack.people import PARTNER, User
 from playground.story import Story

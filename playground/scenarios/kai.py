@@ -1,4 +1,4 @@
-"""The same on KAI Scheduler: quota, waiting, an override, GPUs taken back, a part of a GPU."""
+"""The same on KAI Scheduler: quota, waiting, an override, reclaimed GPUs, a fraction of a GPU."""
 
 from datetime import timedelta
 

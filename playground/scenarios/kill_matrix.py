@@ -1,4 +1,4 @@
-"""The shortest story with every kind of effect in it, for killing the bot at each of them."""
+"""The shortest story with every kind of effect, for killing the bot at each of them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Lanes are learnt on three GPUs, kept with their data, gone on from, and given a faster level."""
+"""A model is trained on three GPUs, kept with its data, resumed, and moved to a faster level."""
 
 import sys
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A progress bar of megabytes is drawn, then a traceback: the card shows what the run said last."""
+"""A run prints a progress bar of megabytes, then a traceback: the card shows its last lines."""
 
 from datetime import datetime, timedelta
 

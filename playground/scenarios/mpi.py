@@ -1,4 +1,4 @@
-"""Alice trains on three nodes under the MPI operator, and stops another run in its middle."""
+"""Alice trains on three nodes with the MPI operator, and stops another run halfway."""
 
 from playground.person import Person
 from playground.scenes import ends_well, is_admitted, submits

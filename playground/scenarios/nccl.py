@@ -1,4 +1,4 @@
-"""Alice measures the network between two nodes, and sees that EFA was not used any more."""
+"""Alice measures the network between two nodes, and sees that EFA is no longer used."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Alice opens a notebook that nobody else can enter, has it last longer, and it ends in time."""
+"""Alice opens a notebook that only she can enter and extends it; it ends on time."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Alice asks for an MPI run where no MPI operator is, and is shown the way that needs none."""
+"""Alice submits an MPI run without an MPI operator, and is shown a launcher that needs none."""
 
 from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup

@@ -1,4 +1,4 @@
-"""Alice runs on borrowed GPUs until team-b needs them back, and goes on when they are free."""
+"""Alice runs on borrowed GPUs until team-b needs them back, and continues when they are free."""
 
 from playground.scenes import ends_well, is_admitted, submits
 from playground.story import Story

@@ -1,4 +1,4 @@
-"""The bot is dead when an override ends; the quota is put back as soon as it lives again."""
+"""The bot is down when an override ends; the quota is restored as soon as the bot is back."""
 
 from datetime import timedelta
 

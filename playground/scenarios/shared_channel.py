@@ -1,4 +1,4 @@
-"""Another company comes into the team's channel while Alice's run is shown there."""
+"""Another company joins the team's channel while Alice's run is shown there."""
 
 from datetime import timedelta
 
@@ -25,7 +25,9 @@ async def play(story: Story) -> None:
     await alice.types("#team-a", "/train list")
     await alice.is_told("Runs of team-a", "lane")
     await story.pass_time(timedelta(minutes=5))
-    await card.shows("This channel is shared with another company, so this is shown here no more.")
+    await card.shows(
+        "This channel is shared with another company, so this is no longer shown here."
+    )
     own = await alice.is_written_to("lane", "#team-a is shared with another company")
     await own.shows("Succeeded in")
     await story.reply(own, "lane succeeded")

@@ -1,4 +1,4 @@
-"""Slack is away for an hour while a run ends; then every card says how it is."""
+"""Slack is down for an hour while a run ends; then every card shows the current state."""
 
 from datetime import timedelta
 

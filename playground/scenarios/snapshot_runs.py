@@ -1,4 +1,4 @@
-"""A run's end is kept without its doing, spoilt by another run, and gone on from in one command."""
+"""A run's end is kept automatically, overwritten by another run, and resumed in one command."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What a run wrote is kept, overwritten, and given back as a PVC that the next run reads."""
+"""A run's output is snapshotted, overwritten, and restored to a PVC that the next run reads."""
 
 import sys
 

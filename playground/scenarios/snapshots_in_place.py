@@ -1,4 +1,4 @@
-"""A PVC gets a schedule; a bad run is undone in place, by Trident, once that is approved."""
+"""A PVC gets a schedule; after approval, Trident reverts it in place to undo a bad run."""
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim, snapshot_class, storage_class

@@ -1,4 +1,4 @@
-"""Alice stops a run after being asked, and submits it again with one click."""
+"""Alice stops a run, confirms it, and submits it again with one click."""
 
 from playground.scenes import ends_well, is_admitted, submits
 from playground.story import Story
@@ -13,7 +13,7 @@ async def play(story: Story) -> None:
     await is_admitted(story, card)
     await card.shows("Running for")
     await alice.types("#team-a", "/train submit lane " + command)
-    await alice.is_told("The same command was sent here", "Was this one meant as well?")
+    await alice.is_told("The same command was sent here", "Do you want to do it again?")
     await alice.types("#team-a", "/train stop lnae")
     await alice.is_told("team-a has no run lnae.", "It has: lane.")
     await alice.clicks(card, "Stop", confirming="Stop lane? 1 GPU will be free again.")

@@ -1,4 +1,4 @@
-"""Alice trains on two nodes without any operator; the keys of the run go with it."""
+"""Alice trains on two nodes without an operator; the keys of the run are deleted with it."""
 
 from playground.person import Person
 from playground.scenes import ends_well, is_admitted, submits

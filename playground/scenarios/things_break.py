@@ -1,4 +1,4 @@
-"""A node falls silent, a pod is evicted, storage fails: each card says what, and what to try."""
+"""A node is lost, a pod is evicted, storage fails: each card shows what failed and what to try."""
 
 from playground.scenes import ends_well, is_admitted, submits
 from playground.story import Story

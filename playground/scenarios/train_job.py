@@ -1,4 +1,4 @@
-"""Alice's TrainJob keeps the nodes it starts with; it is stopped and starts again on more."""
+"""Alice's TrainJob keeps its number of nodes; it is stopped and starts again on more."""
 
 from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup

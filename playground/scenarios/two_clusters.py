@@ -1,4 +1,4 @@
-"""A team has two clusters, one of them goes down: the other works on, and everybody sees it."""
+"""A team has two clusters and one goes down: the other keeps working, and the team sees it."""
 
 from playground.person import Person
 from playground.scenes import ends_well, is_admitted, submits

@@ -1,4 +1,4 @@
-"""Kueue does not look after Jobs here: the run is taken back, and its owner is told why."""
+"""Kueue does not manage Jobs here: the run is withdrawn, and its owner sees why."""
 
 from playground.scenes import submits
 from playground.settings import Setup

@@ -1,4 +1,4 @@
-"""A long log comes as a file, whole and once, to who asked alone, though the bot dies over it."""
+"""A long log is sent as a file, whole and once, only to the person who asked, despite a crash."""
 
 from datetime import datetime, timedelta
 
@@ -24,8 +24,8 @@ async def play(story: Story) -> None:
     await alice.is_mentioned("#team-a", "talks failed", thread=card, broadcast=True)
     story.world.ledger.by_name[_COMPLETE] = [Fault.KILL_AFTER]
     await alice.types("#team-a", "/train logs talks --tail 5000")
-    await alice.is_told("(1,500 lines, ", " is the file talks.log,", f"step {_LINES - 1} ")
-    await alice.is_written_to("Log of talks, as you asked for it in #team-a: talks.log")
+    await alice.is_told("(1,500 lines, ", " is in the file talks.log,", f"step {_LINES - 1} ")
+    await alice.is_written_to("Log of talks, as requested in #team-a: talks.log")
     requests = story.world.ledger.requests
     await story.until(
         lambda: any(each.name == "conversations.history" for each in requests),

@@ -1,4 +1,4 @@
-"""What Slack tells the app of messages, as far as the app is subscribed to it."""
+"""Message events that Slack sends to the app, as far as the app is subscribed."""
 
 from playground.slack import payloads
 from playground.slack.people import BOT_USER, PARTNER, Channel, Message

@@ -40,7 +40,7 @@ def page(state: State, title: str) -> str:
         '<meta name=viewport content="width=device-width,initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style>"
         f"<body><header><h1>{escape(title)}</h1><p>As of {now:%A, %B} {now.day}, {now:%H:%M} UTC."
-        " What only one person sees is on yellow ground.</p></header>"
+        " Messages that only one person sees have a yellow background.</p></header>"
         f"<main>{''.join(sections)}</main></body></html>"
     )
 
@@ -159,7 +159,7 @@ def _act(state: State, entry: Entry) -> str:
         return f'<div class="act">{who} typed <code>{escape(entry.text)}</code></div>'
     if entry.kind is Kind.CLICKED:
         return f'<div class="act">{who} clicked {escape(entry.text)}</div>'
-    return f'<div class="act failed">{who} was told: {escape(entry.text)}</div>'
+    return f'<div class="act failed">{who} was shown: {escape(entry.text)}</div>'
 
 
 def _view(state: State, view: View, kind: str) -> str:

@@ -43,7 +43,7 @@ def post(state: State, message: Message) -> Message:
 
 
 def edit(state: State, message: Message, change: Change) -> None:
-    """Changes a message in place; nobody is notified."""
+    """Changes a message in place, without a notification."""
     before, was = text_of(state, message), message.as_json()
     message.text = message.text if change.text is None else change.text
     message.blocks = message.blocks if change.blocks is None else change.blocks

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a line of the transcript tells."""
+    """The kind of a transcript line."""
 
     POSTED = "posted"
     EDITED = "edited"

@@ -169,7 +169,9 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert code == 1
     failed = {each["about"]: each for each in json.loads(out) if each["state"] == "failed"}
     assert failed["database"]["remedy"] == "Run `quartermaster migrate`."
-    missing = "missing: files:write (show charts, and bring what is too long for a message)"
+    missing = (
+        "missing: files:write (show charts, and send what is too long for a message as a file)"
+    )
     assert failed["slack scopes"]["says"] == missing
     assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
     assert "cluster default" in failed
@@ -191,9 +193,8 @@ def test_the_doctor_tells_of_shared_channels(
     assert told.startswith(
         "channel C0TEAMA (team-a): the bot is in #team-a"
         if is_allowed
-        else "channel C0TEAMA (team-a): #team-a is shared with another company;"
-        " no card is shown there -> Name another channel, or allow this one in"
-        " slack.shared_channels."
+        else "channel C0TEAMA (team-a): #team-a is shared with another company; cards are not"
+        " shown there -> Use another channel, or allow this one in slack.shared_channels."
     )
 
 
@@ -212,9 +213,10 @@ def test_the_doctor_wants_metrics_shown_somewhere(
     file.write_text(f"{file.read_text()}slack: {{{slack}}}\nhttp: {{{http}}}\n")
     out = terminal.run("doctor")[1]
     warning = (
-        "warning  http: Slack's requests come to 0.0.0.0:8080, so nobody is shown /metrics, nor"
-        " what is not ready or dead.\n"
-        "         -> Set http.ops_listen to a port that no Ingress leads to, like 0.0.0.0:8081.\n"
+        "warning  http: Slack's requests come to 0.0.0.0:8080, so /metrics is not served, nor"
+        " the details of what is not ready or dead.\n"
+        "         -> Set http.ops_listen to a port that no Ingress exposes, for example"
+        " 0.0.0.0:8081.\n"
     )
     assert (warning in out, " http: " in out) == (found, found)
 

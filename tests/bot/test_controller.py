@@ -98,7 +98,7 @@ def test_poison_backs_off_and_blocks_nobody(database: Database) -> None:
     row, trouble = rows.troubles[0]
     assert row == "poison"
     assert trouble.attempts == 1
-    assert trouble.sentence.startswith("Something broke on our side. Reference ")
+    assert trouble.sentence.startswith("Something went wrong on our side. Reference ")
     kept = database.read(lambda session: session.get_one(Due, ("run", "poison")))
     assert kept.attempts >= 1
     assert kept.token is None
@@ -198,7 +198,9 @@ def test_a_note_that_breaks_still_backs_off(database: Database) -> None:
     assert (kept.attempts, kept.token, kept.lease_until) == (1, None, None)
     assert kept.due_at is not None
     assert kept.due_at > before
-    broke = next(entry for entry in logs if entry["event"] == "the note of a failed step broke")
+    broke = next(
+        entry for entry in logs if entry["event"] == "storing a failed step failed unexpectedly"
+    )
     assert (broke["row"], len(broke["reference"])) == ("a", 6)
     assert isinstance(broke["exc_info"], KeyError)
     assert loop.is_idle()

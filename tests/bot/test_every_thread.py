@@ -196,7 +196,7 @@ def test_every_thread_is_watched_or_comes_and_goes(bot: Bot) -> None:
 def test_details_are_on_a_port_of_their_own(bot: Bot) -> None:
     assert "quartermaster_due_lag_seconds" in get(f"{bot.url}/metrics")[1]
     assert get(f"{bot.url}/readyz")[1].startswith("database: ready\n")
-    assert get(f"{bot.public}/metrics") == (404, "Nothing is here.\n")
+    assert get(f"{bot.public}/metrics") == (404, "Not found.\n")
     assert get(f"{bot.public}/readyz") == (200, "ready\n")
     assert get(f"{bot.public}/healthz") == (200, "alive\n")
 
@@ -222,7 +222,9 @@ def test_a_thread_that_is_killed_is_named(bot: Bot) -> None:
     with capture_logs():  # to show 50 tracebacks takes a minute
         names = give(bot, dies, {OURS})
         until_named(bot, names)
-    assert {line.partition(": ")[2] for line in bot.health()[1].splitlines()} == {"It has died."}
+    assert {line.partition(": ")[2] for line in bot.health()[1].splitlines()} == {
+        "It has ended unexpectedly."
+    }
 
 
 @pytest.mark.timeout(600)

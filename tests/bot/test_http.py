@@ -63,7 +63,7 @@ def test_unknown_pages_say_which_exist() -> None:
     with served(Pages(ready={})) as url:
         assert get(f"{url}/admin") == (
             404,
-            "Nothing is here. Try /healthz, /readyz or /metrics.\n",
+            "Not found. Try /healthz, /readyz or /metrics.\n",
         )
 
 
@@ -77,13 +77,13 @@ def test_a_taken_address_is_said_at_once() -> None:
             server.start()
     assert (caught.value.message, caught.value.hint) == (
         f"Cannot listen on {address}.",
-        "Is another process there? Set http.listen.",
+        "Is another process using it? Set http.listen.",
     )
 
 
 def test_strangers_are_told_no_more_than_needed() -> None:
     troubles: dict[str, str | None] = {"database": "db.internal is down"}
-    dead: dict[str, str] = {"sender": "It has died."}
+    dead: dict[str, str] = {"sender": "It has ended unexpectedly."}
     pages = Pages(
         ready={"database": lambda: troubles["database"]},
         pulse=lambda: {"quiet": True},
@@ -93,8 +93,8 @@ def test_strangers_are_told_no_more_than_needed() -> None:
     with served(pages) as url:
         assert get(f"{url}/readyz") == (503, "not ready\n")
         assert get(f"{url}/healthz") == (503, "dead\n")
-        assert get(f"{url}/metrics") == (404, "Nothing is here.\n")
-        assert get(f"{url}/pulse") == (404, "Nothing is here.\n")
+        assert get(f"{url}/metrics") == (404, "Not found.\n")
+        assert get(f"{url}/pulse") == (404, "Not found.\n")
         troubles["database"] = None
         dead.clear()
         assert get(f"{url}/readyz") == (200, "ready\n")
@@ -102,5 +102,5 @@ def test_strangers_are_told_no_more_than_needed() -> None:
 
 
 def test_dead_threads_are_told_with_their_names() -> None:
-    with served(Pages(ready={}, dead=lambda: {"sender": "It has died."})) as url:
-        assert get(f"{url}/healthz") == (503, "thread sender: It has died.\n")
+    with served(Pages(ready={}, dead=lambda: {"sender": "It has ended unexpectedly."})) as url:
+        assert get(f"{url}/healthz") == (503, "thread sender: It has ended unexpectedly.\n")

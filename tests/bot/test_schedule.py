@@ -63,10 +63,10 @@ def test_hourly_patterns_go_on_through_it() -> None:
 @pytest.mark.parametrize(
     ("cron", "message"),
     [
-        ("0 2 31 2 *", "'0 2 31 2 *' never comes."),
-        ("0 2 1 * mon", "'0 2 1 * mon' names both a day of the month and a weekday."),
+        ("0 2 31 2 *", "'0 2 31 2 *' never occurs."),
+        ("0 2 1 * mon", "'0 2 1 * mon' sets both a day of the month and a weekday."),
         ("@daily", "'@daily' does not have five fields."),
-        ("0 2 * * */2", "'*/2' steps through weekdays."),
+        ("0 2 * * */2", "'*/2' uses steps for weekdays."),
     ],
 )
 def test_misleading_patterns_are_refused(cron: str, message: str) -> None:

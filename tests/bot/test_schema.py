@@ -141,7 +141,7 @@ def test_an_installation_keeps_its_id(database_url: str) -> None:
 def test_a_database_that_cannot_be_had_is_said() -> None:
     with pytest.raises(DatabaseError) as caught:
         schema.upgrade("postgresql://nobody@127.0.0.1:9/none")
-    assert caught.value.message.startswith("The schema could not be brought up to date: ")
+    assert caught.value.message.startswith("The schema could not be upgraded: ")
     assert caught.value.hint == "Nothing was changed. Check the database and run it again."
 
 

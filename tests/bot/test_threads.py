@@ -37,7 +37,7 @@ def test_a_thread_that_died_says_so() -> None:
     assert thread.trouble() is None
     thread.start()
     thread.join()
-    assert troubles([thread]) == {"loop": "It has died."}
+    assert troubles([thread]) == {"loop": "It has ended unexpectedly."}
     thread.stop()
     assert troubles([thread]) == {}
 
@@ -47,7 +47,7 @@ def test_a_stuck_pass_is_told_with_its_limit() -> None:
     thread = endless(gate.wait, limit_seconds=0.05)
     thread.start()
     wait_until(thread.trouble)
-    assert thread.trouble() == "It has made no pass for 0 s; its limit is 0 s."
+    assert thread.trouble() == "It has completed no pass for 0 s; its limit is 0 s."
     thread.beat()
     assert thread.trouble() is None
     thread.stop()

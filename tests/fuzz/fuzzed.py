@@ -33,7 +33,7 @@ BATCH = 200
 """So many acts follow one another in one office before everything is put back."""
 
 ROWS = [row for row in TABLE if row.startswith("/")]
-BROKEN = "Something broke"
+BROKEN = "Something went wrong"
 # Bolt's answer where the bot listens to nothing of the kind; Slack gets no acknowledgement then.
 NOT_OURS = 404
 _LOOKED_UP = 0.2

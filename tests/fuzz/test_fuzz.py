@@ -100,7 +100,7 @@ def lenient(office: Office) -> Desk:
     ("desk", "wrong"),
     [
         (lenient, "of no team|an admin's|a lead's"),
-        (lambda office: made(office, Breaking), "Something broke"),
+        (lambda office: made(office, Breaking), "Something went wrong"),
         (lambda office: made(office, Parrot), "it says ghp_"),
         (lambda office: made(office, Silent), "no answer"),
     ],

@@ -70,7 +70,7 @@ def test_secrets_in_a_button_are_refused(everything: Furnished, action: str) -> 
     before = everything.effects()
     value = f"{everything.values[action]} {CANARY}"
     said = everything.office.clicks(ALICE, TEAM_A, action, value)
-    assert said.startswith("Something in that looks like a secret. Nothing of it was stored.")
+    assert said.startswith("Something in that looks like a secret. None of it was stored.")
     assert everything.effects() == before
 
 

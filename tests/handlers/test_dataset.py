@@ -100,7 +100,7 @@ def test_a_command_delivered_twice_counts_once(desk: Office) -> None:
     typed = "/dataset version chest-xray"
     desk.says(ALICE, TEAM_A, typed, delivery="one")
     assert desk.says(ALICE, TEAM_A, typed, delivery="one") == (
-        "This was received already. Nothing was done twice."
+        "This was already received. Nothing was done twice."
     )
 
 

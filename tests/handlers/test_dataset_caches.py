@@ -79,7 +79,7 @@ def test_whoever_means_it_is_not_asked(desk: Office) -> None:
 def test_a_delivery_that_comes_twice_counts_once(desk: Office) -> None:
     desk.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one")
     assert desk.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one") == (
-        "This was received already. Nothing was done twice."
+        "This was already received. Nothing was done twice."
     )
     assert len(caches(desk)) == 1
 

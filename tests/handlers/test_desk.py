@@ -28,7 +28,7 @@ from tests.handlers.office import (
 
 SUBMIT = "/train submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3"
 
-ALIKE = "The same command was sent here 0 s ago and it was taken: "
+ALIKE = "The same command was sent here 0 s ago and was accepted: "
 
 
 def count(office: Office, table: type[Run | AuditLine]) -> int:
@@ -47,7 +47,7 @@ def test_a_delivery_that_comes_twice_counts_once(office: Office) -> None:
     first = office.says(ALICE, TEAM_A, SUBMIT, delivery="trigger-1")
     second = office.says(ALICE, TEAM_A, SUBMIT, delivery="trigger-1")
     assert first.startswith("Recorded: ")
-    assert second == "This was received already. Nothing was done twice."
+    assert second == "This was already received. Nothing was done twice."
     assert (count(office, Run), count(office, AuditLine)) == (1, 1)
 
 
@@ -55,7 +55,7 @@ def test_the_same_words_again_are_asked_about(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     asked = office.says(ALICE, TEAM_A, SUBMIT)
     assert asked.startswith("The same command was sent here ")
-    assert "Was this one meant as well?" in asked
+    assert "Do you want to do it again?" in asked
     assert "Yes, do it again" in asked
     assert count(office, Run) == 1
 
@@ -114,7 +114,7 @@ def test_everybody_but_guests_gets_help(office: Office) -> None:
         assert "/train submit" in office.says(person, channel, "/train help")
     assert office.says(ALICE, ELSEWHERE, "/train help") == (
         "/train: Training runs: submit, follow, stop, and start again\n"
-        "Nothing of it works for you in this channel."
+        "You cannot use this command in this channel."
         " Use your team's channel, or ask a platform admin for a role."
     )
 
@@ -124,7 +124,7 @@ def test_every_example_of_the_help_runs(office: Office) -> None:
     for name, text in registry.examples():
         answer = office.says(CAROL, TEAM_A, f"/{name} {text}")
         assert "is not a command" not in answer
-        assert "Something broke" not in answer
+        assert "Something went wrong" not in answer
         assert "For example" not in answer, (name, text, answer)
 
 
@@ -178,7 +178,7 @@ def test_those_who_ask_at_once_are_each_answered(office: Office) -> None:
         asked(office, "U0NEW", SUBMIT),
     ) == [
         recorded("lane", "team-a"),
-        "This was received already. Nothing was done twice.",
+        "This was already received. Nothing was done twice.",
         f"{ALIKE}`{SUBMIT.removeprefix('/train ')}`",
         "900 GPUs are more than team-a may use in one run: 64.",
         "Guests and people from other workspaces cannot use Quartermaster.",

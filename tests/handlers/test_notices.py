@@ -45,18 +45,18 @@ def test_same_choice_twice_is_one(office: Office) -> None:
     first = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
     assert office.says(ALICE, TEAM_A, "/notices dm") == first
     again = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
-    assert again == "This was received already. Nothing was done twice."
+    assert again == "This was already received. Nothing was done twice."
 
 
 def test_other_words_are_refused(office: Office) -> None:
     assert office.says(ALICE, TEAM_A, "/notices mail").splitlines() == [
         "`/notices mail` is not a command.",
-        "It knows `show`, `thread`, `dm`, `none`. For example `/notices show`.",
+        "Its verbs are `show`, `thread`, `dm`, `none`. For example `/notices show`.",
     ]
     assert office.says(ALICE, TEAM_A, "/notices dm --for weekends").splitlines() == [
         (
-            "`--for` takes some of `started,time,preempted,idle,failed,ended`, with commas"
-            " between them, or `all`, not `weekends`."
+            "`--for` takes one or more of `started,time,preempted,idle,failed,ended`, separated"
+            " by commas, or `all`, not `weekends`."
         ),
         "Write it like `--for started,time`. For example `/notices dm`.",
     ]

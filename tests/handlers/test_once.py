@@ -17,7 +17,7 @@ from tests.handlers.office import ALICE, MIA, TEAM_A, Office, question
 from tests.handlers.test_permissions import IN_THE_CHANNEL, TABLE
 
 REQUEST = "/quota request +8 --for 1d --reason deadline"
-DONE = "This was done already. Nothing was done twice."
+DONE = "This was already done. Nothing was done twice."
 STAMP = f"{datetime.now(UTC).timestamp():.6f}"
 MUTATING = {
     f"/{command.name} {verb.name}"
@@ -77,7 +77,7 @@ def has_effect_once(everything: Furnished, row: str, who: str, delivery: str) ->
     once = everything.effects()
     assert (once == before) == (row in WITHOUT_EFFECT), row
     (said,) = told(everything, asked(everything, row, who, delivery))
-    assert "Something broke" not in said
+    assert "Something went wrong" not in said
     twice = everything.effects()
     return twice == once or (row in SAID_AGAIN and _rows(twice) == _rows(once))
 
@@ -143,7 +143,7 @@ def test_questions_of_yesterday_are_out_of_date(everything: Furnished, action: s
     click = replace(asked(everything, f"[{action}]", ALICE, "first"), message_ts=old)
     before = everything.effects()
     assert told(everything, click) == [
-        "This question is out of date. Nothing was done.\nAsk for it again."
+        "This question is out of date. Nothing was done.\nRequest it again."
     ]
     assert everything.effects() == before
 
@@ -168,7 +168,7 @@ def test_a_question_delivered_twice_is_one(office: Office) -> None:
     replies = [office.application.desk.answer(doubted) for _ in range(2)]
     values = [reply.buttons[0].value for reply in replies if reply is not None]
     assert [office.clicks(ALICE, TEAM_A, AGAIN, each)[:5] for each in values] == ["Asked", "This "]
-    assert office.answer(doubted).startswith("This was received already.")
+    assert office.answer(doubted).startswith("This was already received.")
     assert overrides(office) == 2
 
 
@@ -176,7 +176,7 @@ def test_a_question_is_for_whom_it_was_asked(office: Office) -> None:
     office.says(ALICE, TEAM_A, REQUEST)
     value = question(office, REQUEST)
     assert office.clicks(MIA, TEAM_A, AGAIN, value) == (
-        "This was asked of @U0ALICE.\nSend the command yourself."
+        "This question is for @U0ALICE.\nSend the command yourself."
     )
     old = value.replace('"at":', '"at":-')
     assert office.clicks(ALICE, TEAM_A, AGAIN, old).startswith("This question is out of date.")

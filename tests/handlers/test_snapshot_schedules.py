@@ -55,7 +55,7 @@ def test_schedules_are_made_listed_and_ended(desk: Office) -> None:
 
 def test_schedules_without_quotes_are_explained(desk: Office) -> None:
     said = desk.says(ALICE, TEAM_A, "/snapshot schedule imagenet 0 2 * * *").splitlines()
-    assert said[0] == "`schedule` does not know what to do with `2 * * *`."
+    assert said[0] == "`schedule` takes no argument `2 * * *`."
     assert said[1].endswith('`/snapshot schedule imagenet "0 2 * * *" --keep 7d --max 14`.')
 
 

@@ -10,7 +10,8 @@ from tests.handlers.office import ALICE, BOB, DAN, TEAM_A, TEAM_B, Office
 
 BEGAN = datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
 MISSING = (
-    "RUN is the name of a run; `lane` is the newest of that name, `lane#2` the second. For example"
+    "RUN is the name of a run; `lane` is the newest run with that name, `lane#2` the second. For"
+    " example"
 )
 
 

@@ -17,7 +17,7 @@ from bot.training.tables import KeptLog, Run
 from tests.handlers.gpu_past import HELD, held, sampled, submitted
 from tests.handlers.office import ALICE, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office
 
-COMES = "which comes in your messages with me."
+COMES = "which I send you in a direct message."
 
 
 def says(office: Office, person: str, channel: str, text: str) -> list[str]:
@@ -58,7 +58,9 @@ def test_every_line_of_a_report_comes(office: Office) -> None:
     name = f"gpu-report-team-a-by-run-{today - timedelta(days=1)}-to-{today}.csv"
     [(person, file, content)] = files(office)
     size = f"152 lines, {round(len(content) / 1000)} kB"
-    assert last == f"It is too long for a message. All of it ({size}) is the file {name}, {COMES}"
+    assert last == (
+        f"It is too long for a message. All of it ({size}) is in the file {name}, {COMES}"
+    )
     assert (person, file) == (ALICE, name)
     rows = list(csv.reader(StringIO(content)))
     assert (len(rows), rows[0][0], rows[-1][:2]) == (152, "run", ["total", "300.000"])
@@ -98,7 +100,7 @@ def test_all_of_a_record_comes(office: Office) -> None:
 
     office.application.database.transaction(ran)
     title, told = says(office, ALICE, TEAM_A, "/train export lane")
-    assert (title, told.endswith(f"is the file lane.json, {COMES}")) == ("Record of lane", True)
+    assert (title, told.endswith(f"is in the file lane.json, {COMES}")) == ("Record of lane", True)
     [(person, name, content)] = files(office)
     assert (person, name) == (ALICE, "lane.json")
     assert json.loads(content)["where"]["nodes"] == nodes
@@ -134,7 +136,7 @@ def test_all_lines_of_a_log_come(office: Office, options: str, name: str) -> Non
     assert shown[0] == "Log of lane · lane-x"
     # What was asked for is there, unless all was asked for, of which more may have been.
     cut = [] if options.endswith("200") else [kept]
-    comes = f"All of it (200 lines, 10 kB) is the file {name}, {COMES}"
+    comes = f"All of it (200 lines, 10 kB) is in the file {name}, {COMES}"
     assert shown[2 : 3 + len(cut)] == [*cut, f"It is too long for a message. {comes}"]
     assert files(office) == [(ALICE, name, "\n".join(lines) + "\n")]
     assert COMES not in "".join(says(office, ALICE, TEAM_A, "/train logs lane --tail 20"))

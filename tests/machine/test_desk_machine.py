@@ -284,7 +284,7 @@ class Desk(RuleBasedStateMachine):
 
     def _heard(self, incoming: Incoming, reply: Reply, *, may: bool, is_new: bool) -> None:
         text = as_text(reply)
-        assert "Something broke" not in text
+        assert "Something went wrong" not in text
         assert CANARY not in text
         found = re.match(r"Recorded: `(.+?)`", text)
         stops = re.match(r"`(.+?)` is being stopped", text)

@@ -93,7 +93,7 @@ async def play(story: Story) -> None:
         await alice.types("#team-a", text)
         await alice.is_told("")
     await alice.types("#team-a", "/train logs leaky --tail 5000")
-    await alice.is_told("is the file leaky.log, which comes in your messages with me.")
+    await alice.is_told("is in the file leaky.log, which I send you in a direct message.")
     await alice.is_written_to("[file: leaky.log, ")
 
 

@@ -24,7 +24,7 @@ def test_list_names_stories_with_their_first_lines() -> None:
     lines = said("--list").output.splitlines()
     assert (
         "first-run                  "
-        "Alice trains, is helped with a typo, asks for more GPUs, and gets them for three days."
+        "Alice trains, is helped with a typo, requests more GPUs, and gets them for three days."
     ) in lines
     assert all(len(line.split()) > 3 for line in lines)
 
@@ -50,7 +50,7 @@ def test_story_says_where_its_channels_are(tmp_path: Path) -> None:
         [*command, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
     )
     page = tmp_path / "channels.html"
-    assert told.stdout.splitlines()[-1] == f"The channels as a page: {page}"
+    assert told.stdout.splitlines()[-1] == f"The channels as an HTML page: {page}"
     assert "<title>Quartermaster in Slack</title>" in page.read_text("utf-8")
 
 

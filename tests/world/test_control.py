@@ -40,7 +40,7 @@ def test_wrong_names_are_answered_with_suggestions(tmp_path: Path) -> None:
         said = {"person": "Alcie", "channel": "#team-a", "text": "/train list"}
         assert error_of(await client.post("/say", json=said)) == (
             404,
-            "nobody is called Alcie; did you mean Alice?",
+            "there is no person Alcie; did you mean Alice?",
         )
         said = {"person": "Alice", "channel": "#team-aa", "text": "/train list"}
         assert error_of(await client.post("/say", json=said)) == (
@@ -53,7 +53,7 @@ def test_wrong_names_are_answered_with_suggestions(tmp_path: Path) -> None:
         )
         assert error_of(await client.post("/sya", json={})) == (
             404,
-            "nothing answers POST /sya; did you mean POST /say?",
+            "there is no route POST /sya; did you mean POST /say?",
         )
         assert error_of(await client.post("/clock", json={"forward": "soon"})) == (
             400,

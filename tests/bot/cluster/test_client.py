@@ -229,7 +229,8 @@ def test_a_cluster_without_kueue_says_so(client: Client) -> None:
         client.list(CLUSTER_QUEUES)
     assert caught.value.reason == "NotServed"
     assert caught.value.message == (
-        "The cluster default has no clusterqueues.kueue.x-k8s.io of version v1beta2 or v1beta1: "
+        "Cluster default does not serve clusterqueues.kueue.x-k8s.io in version v1beta2 or"
+        " v1beta1: "
         "it does not serve that group."
     )
     assert client.served("kueue.x-k8s.io") == []
@@ -251,6 +252,6 @@ def test_an_answer_that_is_no_object_is_unreadable(server: ApiServer, client: Cl
         client.get(JOBS, "lane", "team-a")
     assert caught.value.reason == "Unreadable"
     assert caught.value.message == (
-        "Reading Job lane in namespace team-a on cluster default: cannot read the server's "
-        "answer (Expected `str`, got `int` - at `$.metadata.name`)."
+        "Reading Job lane in namespace team-a on cluster default: cannot decode the server's"
+        " response (Expected `str`, got `int` - at `$.metadata.name`)."
     )

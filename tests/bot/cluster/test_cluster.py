@@ -149,7 +149,7 @@ def test_places_that_are_not_served_are_not_found(cluster: Cluster, server: ApiS
     assert server.count(VISIBILITY) == 1
     assert caught.value.message == (
         "Reading what waits in ClusterQueue team-a on cluster default: "
-        "its Kueue does not serve places in the queue."
+        "its Kueue does not serve positions in the queue."
     )
 
 

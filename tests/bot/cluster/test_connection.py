@@ -162,7 +162,7 @@ def test_refusals_are_cut_and_hide_secrets(server: ApiServer, connection: Connec
     )
     assert len(error.message) == 300
     assert error.hint == (
-        "The cluster does not accept the bot's credentials; `quartermaster doctor` says which."
+        "The cluster does not accept the bot's credentials; `quartermaster doctor` shows which."
     )
 
 
@@ -176,6 +176,6 @@ def test_a_missing_kubeconfig_is_named(tmp_path: Path) -> None:
     error = failure(Connection.to(str(tmp_path / "none")))
     assert error.reason == "Credentials"
     assert error.message == (
-        f"There is no way into the cluster from {tmp_path}/none: "
+        f"Cannot load credentials of the cluster from {tmp_path}/none: "
         "Invalid kube-config file. No configuration found."
     )

@@ -126,4 +126,4 @@ def test_a_broken_kubeconfig_is_named(tmp_path: Path) -> None:
     path.write_text("a: [")
     with pytest.raises(ClusterError) as caught:
         load_access(str(path))
-    assert caught.value.message.startswith(f"There is no way into the cluster from {path}: ")
+    assert caught.value.message.startswith(f"Cannot load credentials of the cluster from {path}: ")

@@ -158,7 +158,7 @@ def test_a_long_line_without_a_gap_is_said(server: ApiServer, client: Client) ->
     with pytest.raises(ClusterError) as caught:
         client.last_lines(SOURCE, 50, Limits(16_000_000, 1_000_000, asks_again=True))
     assert caught.value.message.endswith(
-        "its last line is too long, and has no gap at which it could be cut."
+        "its last line is too long and has no whitespace at which it could be cut."
     )
     (line,) = client.whole_log(SOURCE).lines
     assert (line[:16], len(line)) == ("00000000" * 2, 65_536)

@@ -54,7 +54,7 @@ def test_writes_the_shortest_exact_form(value: str, *, binary: bool, text: str) 
 
 
 def test_refuses_to_write_what_is_too_fine() -> None:
-    with pytest.raises(ValueError, match="finer than a Kubernetes quantity can say"):
+    with pytest.raises(ValueError, match="too precise for a Kubernetes quantity"):
         format_quantity(Decimal("1e-10"))
 
 

@@ -7,7 +7,7 @@ from bot.cluster.answers import refusal
 
 ADMISSION = 'jobs.batch "lane" is forbidden: '
 USER = 'User "system:serviceaccount:qm:bot" cannot create resource "jobs" in API group "batch"'
-RIGHTS = "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs."
+RIGHTS = "The bot lacks a right in the cluster; `quartermaster doctor` lists the rights it needs."
 
 
 def status(code: int, reason: str, message: str) -> bytes:

@@ -86,4 +86,4 @@ def test_arguments_without_a_verb_are_found() -> None:
     train.argument("name", RunName())(answer_name)
     with pytest.raises(DeclarationError) as caught:
         Registry([train])
-    assert str(caught.value) == "No verb stands above answer_name."
+    assert str(caught.value) == "No verb is declared above answer_name."

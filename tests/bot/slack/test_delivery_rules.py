@@ -83,7 +83,7 @@ def test_unknown_refusals_end_after_five_attempts() -> None:
     changes = after_failure(message(attempts=4), POST, error, WORLD)
     assert changes["is_dead"]
     assert changes["trouble"] == (
-        "It could not be shown. Slack answered no_text to chat.postMessage."
+        "The message could not be shown. Slack answered no_text to chat.postMessage."
     )
 
 

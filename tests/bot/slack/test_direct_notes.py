@@ -69,8 +69,8 @@ def test_refused_message_is_told_in_the_thread(post: Office) -> None:
     sends(post)
     assert thread(post) == [
         (
-            "<@U0ALICE> Slack does not let me write to you directly (user_disabled), so it is told"
-            " here:\nRun lane idles."
+            "<@U0ALICE> Slack does not let me send you direct messages (user_disabled), so this"
+            " is posted here:\nRun lane idles."
         ),
         "<@U0ALICE> Run lane succeeded.",
     ]
@@ -90,7 +90,7 @@ def test_reason_is_told_anew_after_it_worked(post: Office) -> None:
     post.sender.stop()  # a new process knows no channel of hers yet
     sends(post, post.another())
     assert [each.text for each in post.shown(DIRECT)] == [linked(post, "Two.")]
-    assert [each.partition("\n")[0][-10:] for each in thread(post)] == ["told here:"] * 2
+    assert [each.partition("\n")[0][-12:] for each in thread(post)] == ["posted here:"] * 2
 
 
 def test_missing_scope_holds_up_nobody_else(post: Office) -> None:
@@ -101,8 +101,8 @@ def test_missing_scope_holds_up_nobody_else(post: Office) -> None:
     post.show("other", "C0TEAMB")
     sends(post)
     assert post.texts("C0TEAMB") == ["Run other · Pending"]
-    assert post.shown()[1].text.startswith("<@U0ALICE> Slack does not let me write to you directly"
-                                           " (missing_scope)")  # fmt: skip
+    assert post.shown()[1].text.startswith("<@U0ALICE> Slack does not let me send"
+                                           " you direct messages (missing_scope)")  # fmt: skip
     assert post.sender.health() is None
 
 
@@ -118,5 +118,5 @@ def test_refused_card_of_a_person_goes_nowhere_else(post: Office) -> None:
     goes_away(post)
     post.show(channel="U0ALICE")
     sends(post)
-    assert post.row().trouble == "<@U0ALICE> could not be written to (user_disabled)."
+    assert post.row().trouble == "<@U0ALICE> could not be sent a direct message (user_disabled)."
     assert (post.texts("C0APPROVE"), post.sender.depth()) == ([], 0)

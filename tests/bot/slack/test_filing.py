@@ -69,22 +69,22 @@ def test_document_that_does_not_fit_is_a_file(post: Office) -> None:
     card = Card("Report", lines=(plain("No samples."),), document=document, as_file=CSV)
     assert said(post, card) == [
         (
-            "Report\nNo samples.\nIt is too long for a message. All of it (1,000 lines, 15 kB) is"
-            " the file report.csv, which comes in your messages with me."
+            "Report\nNo samples.\nIt is too long for a message. All of it (1,000 lines, 15 kB)"
+            " is in the file report.csv, which I send you in a direct message."
         )
     ]
     assert whole(post) == [document.encode()]
     assert post.texts("D0ALICE") == [
-        "Report, as you asked for it in #team-a: report.csv\n[file: report.csv, 14,890 bytes]"
+        "Report, as requested in #team-a: report.csv\n[file: report.csv, 14,890 bytes]"
     ]
     assert (post.shown(), post.shown("C0TEAMB")) == ([], [])
 
 
 def test_escapes_and_lines_count_as_slack_counts(post: Office) -> None:
     card = Card("Report", document="<" * (LONGEST_DOCUMENT // 4 + 1), as_file=CSV)
-    assert said(post, card)[0].endswith("which comes in your messages with me.")
+    assert said(post, card)[0].endswith("which I send you in a direct message.")
     crowded = Card("Report", lines=(plain("x" * 1_600),), document="a,b\n" * 2_000, as_file=CSV)
-    assert said(post, crowded, incoming("delivery-2"))[0].endswith("in your messages with me.")
+    assert said(post, crowded, incoming("delivery-2"))[0].endswith("in a direct message.")
     assert len(whole(post)) == 2
 
 
@@ -102,8 +102,8 @@ def test_end_of_a_log_stays_with_its_file(post: Office) -> None:
     assert card.code == log
     assert card.lines == (
         plain(
-            "It is too long for a message. All of it (900 lines, 8 kB) is the file lane.log,"
-            " which comes in your messages with me."
+            "It is too long for a message. All of it (900 lines, 8 kB) is in the file lane.log,"
+            " which I send you in a direct message."
         ),
     )
     assert whole(post) == [f"{log}\n".encode()]
@@ -130,7 +130,7 @@ def test_too_much_is_said_with_what_to_do(post: Office) -> None:
     card = Card("Report", document="x" * 12_340_000, as_file=CSV)
     assert said(post, card) == [
         (
-            "Report\nAll of it is too much: it has 12.3 MB, and a file has 10 MB at most."
+            "Report\nThe whole text is too large: it has 12.3 MB; a file may have 10 MB at most."
             " Ask for fewer days."
         )
     ]
@@ -142,8 +142,8 @@ def test_what_cannot_be_kept_is_not_promised(post: Office) -> None:
     late = incoming()
     object.__setattr__(late, "received", time.monotonic() - 60)
     [told] = said(post, card, late)
-    assert told.startswith("Report\nAll of it is too long for a message. ")
-    assert told.endswith(" Ask for it again.")
+    assert told.startswith("Report\nThe whole text is too long for a message. ")
+    assert told.endswith(" Request it again.")
     assert (post.rows(), whole(post)) == ([], [])
 
 

@@ -81,9 +81,9 @@ def test_splits_words_as_people_mean_them(text: str, words: list[str]) -> None:
 def test_names_the_quote_left_open() -> None:
     with pytest.raises(UsageError) as caught:
         split('request +8 --reason "CVPR')
-    assert caught.value.message == 'The quote at `"CVPR` is never closed.'
+    assert caught.value.message == 'The quote at `"CVPR` is not closed.'
     assert caught.value.hint == (
-        'Close it where the text ends, for example `--reason "CVPR deadline"`.'
+        'Close it at the end of the text, for example `--reason "CVPR deadline"`.'
     )
 
 

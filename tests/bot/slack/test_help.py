@@ -28,24 +28,25 @@ def said(asked: Parsed | HelpAsked, allowed: Callable[[StrEnum], bool] = everyth
 
 def test_overview_names_every_command_with_its_verbs() -> None:
     assert said(REGISTRY.parse_umbrella("")) == (
-        "What works here\n"
+        "Commands you can use here\n"
         "`/qm train` Training runs: submit, follow, stop\n"
         "      submit, logs, list\n"
         "`/qm quota` GPU quota: what your team may use, uses and waits for\n"
         "      request\n"
-        "`/qm train help` says more about one command."
+        "`/qm train help` shows the details of a command."
     )
 
 
 def test_overview_leaves_out_what_is_not_allowed() -> None:
     assert said(REGISTRY.parse_mention("help"), looking) == (
-        "What works here\n"
+        "Commands you can use here\n"
         "`@Quartermaster train` Training runs: submit, follow, stop\n"
         "      logs, list\n"
-        "`@Quartermaster train help` says more about one command."
+        "`@Quartermaster train help` shows the details of a command."
     )
     assert said(REGISTRY.parse_mention("help"), nothing) == (
-        "What works here\nNothing works here for you. Ask a platform admin for a role."
+        "Commands you can use here\nYou cannot use any command here. Ask a platform admin for a"
+        " role."
     )
 
 
@@ -55,12 +56,12 @@ def test_help_on_a_command_shows_this_channels_defaults() -> None:
         "`/qm-train submit NAME --image IMAGE ...` Start a training run\n"
         "`/qm-train logs RUN ...` Show the last lines\n"
         "`/qm-train list ...` Show this team's runs\n"
-        "`/qm-train help submit` says more about one of them.\n"
+        "`/qm-train help submit` shows the details of one of them.\n"
         "Defaults here: team team-a, gpus 2."
     )
     assert said(REGISTRY.parse("quota", ""), looking) == (
         "/qm-quota: GPU quota: what your team may use, uses and waits for\n"
-        "Nothing of it works for you in this channel."
+        "You cannot use this command in this channel."
         " Use your team's channel, or ask a platform admin for a role."
     )
 
@@ -75,16 +76,16 @@ def test_help_on_a_verb_explains_each_parameter() -> None:
         "hyphens\n"
         "`--image IMAGE` what to run; takes a container image such as "
         "`registry/project/name:tag`\n"
-        "`--gpus COUNT` takes a number of GPUs from 1 to 64, or a part of one such as `0.5`;"
+        "`--gpus COUNT` takes a number of GPUs from 1 to 64, or a fraction of one such as `0.5`;"
         " default 2\n"
-        "`--env NAME=VALUE` takes `NAME=VALUE`, where NAME has letters, digits and `_` and no "
-        "digit first; may be repeated\n"
+        "`--env NAME=VALUE` takes `NAME=VALUE`; NAME has letters, digits and `_` and does not"
+        " begin with a digit; may be repeated\n"
         "`--secret NAME=SECRET/KEY` takes `NAME=secret/key`: a variable, and the Secret and key "
         "that hold its value; may be repeated\n"
-        "`--pvc CLAIM:/PATH` takes `claim:/path`, `claim:/path:ro` for reading only, or "
-        "`storage-class:100Gi:/path` for a new PVC; "
+        "`--pvc CLAIM:/PATH` takes `claim:/path`, `claim:/path:ro` for read-only access, or"
+        " `storage-class:100Gi:/path` for a new PVC; "
         "may be repeated\n"
-        "`--time TIME` takes a length of time such as `15m`, `8h` or `1d12h`, from 1m to 365d\n"
+        "`--time TIME` takes a duration such as `15m`, `8h` or `1d12h`, from 1m to 365d\n"
         "`--team TEAM` takes a team's name: lower-case letters, digits and hyphens; "
         "default team-a\n"
         "`-- COMMAND ...` what the container runs\n"

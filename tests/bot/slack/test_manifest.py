@@ -25,7 +25,7 @@ def test_socket_mode_needs_no_addresses() -> None:
     assert made["features"]["slash_commands"] == [
         {
             "command": "/qm",
-            "description": "Everything Quartermaster does, under one name",
+            "description": "All Quartermaster commands under one name",
             "usage_hint": "train | quota | help",
             "should_escape": True,
         },
@@ -65,7 +65,7 @@ def test_http_sends_everything_to_one_address() -> None:
 def test_http_without_an_address_is_refused() -> None:
     with pytest.raises(LimitError) as caught:
         manifest(REGISTRY, "http")
-    assert caught.value.message == "Over HTTP Slack needs the address of this bot."
+    assert caught.value.message == "Over HTTP, Slack needs the URL of this bot."
 
 
 def test_texts_fit_the_published_schema() -> None:
@@ -81,14 +81,14 @@ def test_texts_fit_the_published_schema() -> None:
 def test_refuses_more_commands_than_slack_takes() -> None:
     with pytest.raises(LimitError) as caught:
         manifest(Registry(command(f"c{number}") for number in range(50)))
-    assert caught.value.message == "An app may have 50 slash commands; these are 51."
+    assert caught.value.message == "A Slack app may have 50 slash commands; these are 51."
 
 
 def test_refuses_names_longer_than_slack_takes() -> None:
     with pytest.raises(LimitError) as caught:
         manifest(Registry([command("train")], prefix="quartermaster-of-acme-berlin"))
     assert (caught.value.message, caught.value.hint) == (
-        "`/quartermaster-of-acme-berlin-train` is longer than the 32 characters Slack takes.",
+        "`/quartermaster-of-acme-berlin-train` is longer than the 32 characters Slack allows.",
         "Choose a shorter `slack.command_prefix`.",
     )
 

@@ -141,10 +141,10 @@ def test_refuses_values_of_other_forms(kind: Kind[Any], text: str) -> None:
 
 def test_limits_are_part_of_the_form() -> None:
     assert GpuCount(maximum=64).form == (
-        "a number of GPUs from 1 to 64, or a part of one such as `0.5`"
+        "a number of GPUs from 1 to 64, or a fraction of one such as `0.5`"
     )
     assert WholeNumber(1, 64).form == "a whole number from 1 to 64"
     assert Duration(maximum=timedelta(days=14)).form == (
-        "a length of time such as `15m`, `8h` or `1d12h`, from 1m to 14d"
+        "a duration such as `15m`, `8h` or `1d12h`, from 1m to 14d"
     )
     assert Choice("low", "high").form == "one of `low`, `high`"

@@ -106,7 +106,7 @@ def test_every_declared_example_parses() -> None:
         (
             "zzz",
             "`/train zzz` is not a command.",
-            f"It knows `submit`, `logs`, `list`. {SUBMIT}",
+            f"Its verbs are `submit`, `logs`, `list`. {SUBMIT}",
         ),
         (
             "submit lane",
@@ -116,7 +116,7 @@ def test_every_declared_example_parses() -> None:
         (
             "submit lane --image a --gpus 65",
             (
-                "`--gpus` takes a number of GPUs from 1 to 64, or a part of one such as `0.5`,"
+                "`--gpus` takes a number of GPUs from 1 to 64, or a fraction of one such as `0.5`,"
                 " not `65`."
             ),
             f"Write it like `--gpus 2`. {SUBMIT}",
@@ -128,7 +128,7 @@ def test_every_declared_example_parses() -> None:
         ),
         (
             "submit lane --image a --team --gpus 3",
-            "`--team` needs a value; `--gpus` is the next option.",
+            "`--team` needs a value, but the option `--gpus` follows.",
             SUBMIT,
         ),
         (
@@ -148,12 +148,12 @@ def test_every_declared_example_parses() -> None:
         ),
         (
             "submit lane --image a python x.py",
-            "`submit` does not know what to do with `python x.py`.",
+            "`submit` takes no argument `python x.py`.",
             (
-                "It is written `submit NAME --image IMAGE [--gpus COUNT] [--env NAME=VALUE] ... "
+                "Usage: `submit NAME --image IMAGE [--gpus COUNT] [--env NAME=VALUE] ... "
                 "[--secret NAME=SECRET/KEY] ... [--pvc CLAIM:/PATH] ... [--time TIME] "
                 "[--team TEAM] [-- COMMAND ...]`. "
-                f"What is for the command stands after ` -- `. {SUBMIT}"
+                f"Arguments of the command go after ` -- `. {SUBMIT}"
             ),
         ),
         (
@@ -161,7 +161,11 @@ def test_every_declared_example_parses() -> None:
             "`--image` is given twice, as `a` and `b`; it takes one value.",
             SUBMIT,
         ),
-        ("logs lane -- x", "`logs` takes nothing after ` -- `.", "For example `/train logs a`."),
+        (
+            "logs lane -- x",
+            "`logs` takes no arguments after ` -- `.",
+            "For example `/train logs a`.",
+        ),
         ("list --all=no", "`--all` takes no value.", "For example `/train list`."),
         (
             "list --everything",
@@ -181,9 +185,14 @@ def test_refusals_say_what_is_right(text: str, message: str, hint: str) -> None:
             "qm",
             "trian list",
             "There is no command `/qm trian`.",
-            "Did you mean `/qm train`? `/qm help` says what works here.",
+            "Did you mean `/qm train`? `/qm help` lists the commands you can use here.",
         ),
-        ("zzz", "", "There is no command `/qm-zzz`.", "`/qm help` says what works here."),
+        (
+            "zzz",
+            "",
+            "There is no command `/qm-zzz`.",
+            "`/qm help` lists the commands you can use here.",
+        ),
         (
             "/qm-train",
             "lsit",
@@ -196,7 +205,7 @@ def test_refusals_say_what_is_right(text: str, message: str, hint: str) -> None:
             "`AMOUNT` and `--reason TEXT` are missing.",
             (
                 "AMOUNT is a change such as `+8` or `-2`, or a new total such as `12`; "
-                "TEXT is words in quotes, at most 300 characters. "
+                "TEXT is quoted text of at most 300 characters. "
                 'For example `/qm-quota request +8 --for 3d --reason "CVPR deadline"`.'
             ),
         ),
@@ -254,7 +263,7 @@ def test_buttons_are_found_by_action_id() -> None:
     for action_id in ("train.stop", "train.stop:2"):
         button = REGISTRY.button(action_id)
         assert button.answer(ALICE, "7").lines == (plain("alice stops 7"),)
-    with pytest.raises(UsageError, match="belongs to an older version"):
+    with pytest.raises(UsageError, match="is from an older version"):
         REGISTRY.button("train.gone")
 
 

@@ -147,7 +147,7 @@ def test_a_missing_answer_is_told() -> None:
         yield from list(questions)[1:]
 
     relay = Relay("test", nothing)
-    assert str(asked(relay, 1)[0].exception(LONG_SECONDS)) == "it was left without an answer"
+    assert str(asked(relay, 1)[0].exception(LONG_SECONDS)) == "it got no answer"
     relay.stop()
 
 

@@ -167,7 +167,7 @@ def test_a_broken_card_says_so_alone(post: Office) -> None:
     post.show("other", "C0TEAMB")
     post.sender.send_due()
     [broken] = post.texts()
-    assert broken.startswith("⚠️ Something broke on our side. Reference ")
+    assert broken.startswith("⚠️ Something went wrong on our side. Reference ")
     assert post.texts("C0TEAMB") == ["Run other · Pending"]
     post.change("Running")
     post.sender.send_due()
@@ -215,7 +215,7 @@ def test_a_deleted_card_is_posted_once_more(post: Office) -> None:
         post.sender.send_due()
     assert post.texts() == []
     assert post.row().is_dead
-    expected = "It could not be shown. Slack answered message_not_found to chat.update."
+    expected = "The message could not be shown. Slack answered message_not_found to chat.update."
     assert post.row().trouble == expected
 
 

@@ -200,7 +200,7 @@ def test_an_archived_channel_is_left_for_the_admins(post: Office) -> None:
     card, note = post.shown("C0APPROVE")
     moved = (
         "Run lane · Pending\n#team-a could not be reached (is_archived)."
-        " Unarchive the channel, or name another one in quartermaster.yaml."
+        " Unarchive the channel, or set another one in quartermaster.yaml."
     )
     assert post.texts("C0APPROVE") == [moved, "Run lane succeeded."]
     assert note.thread_ts == card.ts
@@ -247,8 +247,8 @@ def test_a_message_without_any_place_is_dead(post: Office) -> None:
     post.sender.send_due()
     assert post.row().is_dead
     assert post.row().trouble == (
-        "<#C0TEAMA> could not be reached (is_archived). Unarchive the channel, or name another"
-        " one in quartermaster.yaml. Nobody else could be told."
+        "<#C0TEAMA> could not be reached (is_archived). Unarchive the channel, or set another"
+        " one in quartermaster.yaml. There was no one else to notify."
     )
     assert post.sender.depth() == 0
     assert post.sender.is_quiet()
@@ -269,7 +269,7 @@ def test_a_revoked_token_is_named_and_waited_for(post: Office) -> None:
     post.sender.send_due()
     assert post.sender.health() == (
         "Slack answered missing_scope to chat.postMessage."
-        " Run `quartermaster doctor`; it says which token or scope is missing."
+        " Run `quartermaster doctor`; it shows which token or scope is missing."
     )
     post.slack.workspace.scopes |= scopes
     post.pass_time(61)

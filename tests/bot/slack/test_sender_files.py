@@ -16,7 +16,7 @@ from tests.bot.slack.senders import WHEN, Office
 
 ASKED = Subject("T0QM", "answer", "delivery-1")
 CSV = b"team,gpu_hours\n" + b"team-a,1.000\n" * 2_000
-TOLD = "GPUs of team-a, as you asked for it in #team-a: report.csv"
+TOLD = "GPUs of team-a, as requested in #team-a: report.csv"
 SHOWN = f"{TOLD}\n[file: report.csv, {len(CSV):,} bytes]"
 UPLOAD = "files.getUploadURLExternal"
 COMPLETE = "files.completeUploadExternal"
@@ -112,8 +112,8 @@ def test_file_in_doubt_is_not_brought_twice(post: Office) -> None:
     post.slack.workspace.ledger.by_name[COMPLETE] = [Fault.LOSE_ANSWER]
     bring(post)
     send(post, 200)
-    said = "Slack did not say whether it is shown. If you do not see it, ask for it again."
-    maybe = REFUSED.replace("could not bring", "may have brought")
+    said = "Slack did not confirm that it is shown. If you do not see it, request it again."
+    maybe = REFUSED.replace("could not send", "may have sent")
     assert post.texts(DIRECT) == [SHOWN, maybe + said]
     assert (post.calls(UPLOAD), post.calls(COMPLETE), post.sender.depth()) == (1, 2, 0)
 
@@ -160,7 +160,7 @@ def test_file_waits_while_slack_is_away(post: Office) -> None:
     assert post.texts(DIRECT) == [SHOWN]
 
 
-REFUSED = "I could not bring you report.csv (GPUs of team-a), for which you asked in #team-a. "
+REFUSED = "I could not send you report.csv (GPUs of team-a), which you requested in #team-a. "
 
 
 def test_missing_scope_is_told_with_its_remedy(post: Office) -> None:
@@ -168,8 +168,9 @@ def test_missing_scope_is_told_with_its_remedy(post: Office) -> None:
     bring(post)
     send(post, 5)
     said = (
-        "The bot may not write files: its Slack app has no scope `files:write`. Ask a platform"
-        " admin to save the app's manifest anew and to install it again. Then ask for it again."
+        "The bot may not upload files: its Slack app lacks the scope `files:write`. Ask a"
+        " platform admin to save the app's manifest again and to reinstall the app. Then request"
+        " it again."
     )
     assert post.texts(DIRECT) == [REFUSED + said]
     assert (post.sender.depth(), elsewhere(post)) == (0, [])
@@ -179,7 +180,7 @@ def test_file_above_the_workspaces_limit_is_told(post: Office) -> None:
     post.slack.workspace.faults.largest_file = 1_000
     bring(post)
     send(post, 5)
-    said = "It is larger than files may be in this workspace. Ask for less of it."
+    said = "It exceeds the file size limit of this workspace. Request less of it."
     assert post.texts(DIRECT) == [REFUSED + said]
 
 
@@ -187,7 +188,7 @@ def test_file_that_slack_never_takes_is_told(post: Office) -> None:
     post.slack.workspace.ledger.by_name["upload"] = [Fault.REFUSE] * 100
     bring(post)
     send(post, 120)
-    said = "Slack did not take it in five tries. Ask for it again later."
+    said = "Slack did not accept it in five attempts. Request it again later."
     assert post.texts(DIRECT) == [REFUSED + said]
     assert post.calls("upload") == 5
 
@@ -197,8 +198,8 @@ def test_who_cannot_be_written_to_is_told_there(post: Office) -> None:
     bring(post)
     send(post, 5)
     said = (
-        "Slack does not let me write to you directly (missing_scope). Ask a platform admin to give"
-        " the Slack app its scope `im:write`. Then ask for it again."
+        "Slack does not let me send you direct messages (missing_scope). Ask a platform admin to"
+        " add the scope `im:write` to the Slack app. Then request it again."
     )
     assert ephemerals(post) == [("U0ALICE", REFUSED + said)]
     assert (post.sender.depth(), kept(post), elsewhere(post)) == (0, [], [])

@@ -23,7 +23,7 @@ MOVED = (
     " it: `slack.shared_channels` in quartermaster.yaml."
 )
 
-WITHDRAWN = "This channel is shared with another company, so this is shown here no more."
+WITHDRAWN = "This channel is shared with another company, so this is no longer shown here."
 TOLD = (
     "#team-a is shared with another company. Its messages are sent here or to their owners;"
     " commands that change something are rejected there. Name another channel in"

@@ -93,7 +93,9 @@ def test_too_many_commands_at_once_are_told_so(slack: Served) -> None:
             for number in range(65)
         ]
         slack.until(lambda: slack.texts("U0ALICE", "C0TEAMA"))
-        assert shown(slack) == ["I am busy. Nothing was done. Try again shortly."]
+        assert shown(slack) == [
+            "Too many requests are in progress. Nothing was done. Try again shortly."
+        ]
         gate.opened.set()
         for each in asked:
             each.result(PATIENCE_SECONDS)

@@ -210,7 +210,7 @@ def test_too_many_look_ups_are_told_so(slack: Served) -> None:
             slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
         assert shown(slack) == []
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
-        assert shown(slack) == ["I am busy with other answers. Try again in a moment."]
+        assert shown(slack) == ["Too many requests are in progress. Try again in a moment."]
         gate.opened.set()
 
 

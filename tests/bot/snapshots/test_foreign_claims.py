@@ -16,8 +16,8 @@ OF_TEAM_B = {labels.INSTALLATION: INSTALLATION, labels.RUN: "r1", labels.TEAM: "
 OF_A_CACHE = {labels.INSTALLATION: INSTALLATION, labels.DATASET_SHARE: "s1"}
 WAY_OUT = "Name a PVC that your runs write to."
 FOREIGN = [
-    (OF_TEAM_B, "PVC imagenet was made for team team-b."),
-    (OF_A_CACHE, "PVC imagenet shows the cache of a dataset, which many share."),
+    (OF_TEAM_B, "PVC imagenet was created for team team-b."),
+    (OF_A_CACHE, "PVC imagenet shows the cache of a dataset, which is shared."),
 ]
 
 
@@ -66,6 +66,6 @@ def test_foreign_claims_are_not_put_back(in_place: InPlace) -> None:
     mark(in_place, OF_TEAM_B, RESULTS)
     in_place.look()
     assert refusal(lambda: in_place.put_back(row)) == (
-        "PVC results was made for team team-b.",
+        "PVC results was created for team team-b.",
         WAY_OUT,
     )

@@ -249,7 +249,7 @@ def test_bad_patterns_say_what_is_right(rig: Rig) -> None:
     assert refusal(lambda: schedule(rig, "every night")) == (
         "'every night' does not have five fields.", right,
     )  # fmt: skip
-    assert refusal(lambda: schedule(rig, "0 2 31 2 *")) == ("'0 2 31 2 *' never comes.", right)
+    assert refusal(lambda: schedule(rig, "0 2 31 2 *")) == ("'0 2 31 2 *' never occurs.", right)
     assert refusal(lambda: schedule(rig, "* * * * *")) == (
         "'* * * * *' is due every 1m at times. The shortest interval is 10m.", right,
     )  # fmt: skip

@@ -18,7 +18,7 @@ OURS = {labels.MANAGED_BY: labels.MANAGER, labels.INSTALLATION: INSTALLATION}
 OF_TEAM_A = {labels.TEAM: "team-a", labels.PERSON: ALICE}
 WAY_OUT = "Name a PVC of the team's own. Datasets are read with `--data chest-xray@v3:/data`."
 NAME_YOURS = "Name a Secret that your team made: `--secret WANDB_API_KEY=wandb/api-key`."
-SHOWS = "PVC there shows the cache of dataset chest-xray@v3, which many share."
+SHOWS = "PVC there shows the cache of dataset chest-xray@v3, which is shared."
 
 
 def marked(name: str, marks: dict[str, str], **annotations: str) -> dict[str, Any]:
@@ -47,11 +47,11 @@ def failure(rig: Rig, run_id: str) -> tuple[str, str]:
 FOREIGN = [
     ({labels.DATASET_SHARE: "s1"}, SHOWS),
     ({labels.DATASET_CACHE: "c1"}, SHOWS),
-    ({labels.DATASET_PUSH: "p1"} | OF_TEAM_A, "PVC there is one of Quartermaster's own."),
-    ({"quartermaster.dev/new": "x"} | OF_TEAM_A, "PVC there is one of Quartermaster's own."),
-    ({labels.RUN: "r1", labels.TEAM: "team-b"}, "PVC there was made for team team-b."),
-    ({labels.RESTORE: "r1", labels.TEAM: "team-b"}, "PVC there was made for team team-b."),
-    ({labels.RUN: "r1"}, "PVC there is one of Quartermaster's own."),
+    ({labels.DATASET_PUSH: "p1"} | OF_TEAM_A, "PVC there belongs to Quartermaster itself."),
+    ({"quartermaster.dev/new": "x"} | OF_TEAM_A, "PVC there belongs to Quartermaster itself."),
+    ({labels.RUN: "r1", labels.TEAM: "team-b"}, "PVC there was created for team team-b."),
+    ({labels.RESTORE: "r1", labels.TEAM: "team-b"}, "PVC there was created for team team-b."),
+    ({labels.RUN: "r1"}, "PVC there belongs to Quartermaster itself."),
 ]
 
 
@@ -116,7 +116,7 @@ def test_another_name_of_a_cache_is_refused(rig: Rig, marks: dict[str, str]) -> 
     rig.world.create(CLAIMS, marked("alias", marks, **{labels.SHARED_FROM: "team-b/cache"}),
                      "team-a")  # fmt: skip
     rig.look()
-    reason = "PVC alias is on the volume of a dataset's cache, which many share."
+    reason = "PVC alias is on the volume of a dataset's cache, which is shared."
     assert refusal(rig, **mount("alias")) == (reason, WAY_OUT)
 
 
@@ -137,7 +137,7 @@ def test_a_second_volume_of_a_cache_is_refused(rig: Rig) -> None:
     bound["spec"] |= {"volumeName": "twin", "storageClassName": ""}
     rig.world.create(CLAIMS, bound, "team-a")
     rig.look()
-    reason = "PVC twin is on the volume of a dataset's cache, which many share."
+    reason = "PVC twin is on the volume of a dataset's cache, which is shared."
     assert refusal(rig, **mount("twin")) == (reason, WAY_OUT)
 
 

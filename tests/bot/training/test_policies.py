@@ -63,7 +63,7 @@ def test_a_missing_right_is_told_and_waited_for(rig: Rig) -> None:
     run = rig.get(run_id)
     assert run.phase == Phase.ASKED
     assert run.trouble.endswith(
-        "The bot lacks a right in the cluster; `quartermaster doctor` lists those it needs."
+        "The bot lacks a right in the cluster; `quartermaster doctor` lists the rights it needs."
     )
     rig.world.allow("create", "jobs")
     rig.pass_time(minutes=6)
@@ -129,7 +129,7 @@ def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
 
 
 LET_GO = (
-    "A platform admin has to let Quartermaster delete it, or to delete it by hand. It is tried"
+    "A platform admin must allow Quartermaster to delete it, or delete it by hand. It is tried"
     " again."
 )
 
@@ -209,8 +209,8 @@ LEAVING = (
     " it is being terminated"
 )
 NO_NAMESPACE = (
-    "A platform admin has to make that namespace, or to name another one in quartermaster.yaml;"
-    " then submit it again."
+    "A platform admin must create that namespace, or set another one in quartermaster.yaml; then"
+    " submit it again."
 )
 
 

@@ -45,7 +45,7 @@ def test_foreign_claims_do_not_grow(growing: Growing) -> None:
     growing.world.patch("persistentvolumeclaims", CLAIM, {"metadata": {"labels": marks}}, "team-a")
     growing.look()
     assert refusal(growing) == (
-        "PVC lane-data shows the cache of a dataset, which many share.",
+        "PVC lane-data shows the cache of a dataset, which is shared.",
         "Name one of the team's own PVCs: `/anf volumes` lists them.",
     )
 

@@ -271,11 +271,11 @@ def test_volumes_that_cannot_be_seen_are_refused(
     [
         (
             {"quartermaster.dev/dataset-cache": "c1"},
-            "PVC other shows the cache of a dataset, which many share.",
+            "PVC other shows the cache of a dataset, which is shared.",
         ),
         (
             {"quartermaster.dev/run": "r1", "quartermaster.dev/team": "team-b"},
-            "PVC other was made for team team-b.",
+            "PVC other was created for team team-b.",
         ),
     ],
 )

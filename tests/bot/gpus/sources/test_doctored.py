@@ -14,7 +14,7 @@ from tests.prometheus import Scraped, Span, prometheus
 __all__ = ["cluster", "terminal"]
 
 MINUTE = timedelta(minutes=1)
-HINT = "\n         -> Set clusters.{0}.prometheus.matchers, like {{cluster: {0}}}."
+HINT = "\n         -> Set clusters.{0}.prometheus.matchers, for example {{cluster: {0}}}."
 NO_PODS = "; minutes while the bot is down stay unknown: no kube-state-metrics"
 
 

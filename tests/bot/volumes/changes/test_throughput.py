@@ -52,7 +52,7 @@ def test_foreign_claims_are_not_changed(rig: Rig) -> None:
     foreign = replace(of, claim=structs.replace(of.claim, metadata=metadata))
     with pytest.raises(NotAllowedError) as caught:
         rig.do(lambda session: rig.service.check(session, mibps("lane", 100), foreign))
-    assert caught.value.message == "PVC lane was made for team team-b."
+    assert caught.value.message == "PVC lane was created for team team-b."
 
 
 def test_put_back_is_late_after_an_outage(rig: Rig) -> None:
