@@ -30,8 +30,8 @@ class ClaimFolder:
 
     word = "CLAIM:/PATH"
     form = (
-        "a PVC and a folder on its volume such as `results:/run-7`, or `results:/` for all, or a"
-        " VolumeSnapshot such as `snapshot:monday:/run-7`"
+        "a folder of a PVC such as `results:/run-7`, or `results:/` for the whole PVC, or a folder"
+        " of a VolumeSnapshot such as `snapshot:monday:/run-7`"
     )
     example = "results:/run-7"
     rule = re.compile(r"(snapshot:)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{0,500})")
@@ -70,7 +70,7 @@ class Asked:
 
 @dataset.verb(
     "push",
-    "Copy a folder of a PVC or snapshot into an object store, and record it as a version",
+    "Copy a folder of a PVC or snapshot to an object store and record it as a version",
     right=Right.DATASET_PUSH,
     mutates=True,
     repeats=True,
@@ -81,15 +81,15 @@ class Asked:
         'push prep:/chest s3://lake/chest-xray/ --as chest-xray --name v4 --note "new labels"',
     ),
 )
-@dataset.argument("source", ClaimFolder(), help="Which PVC or snapshot, and which folder")
-@dataset.argument("target", TargetUrl(), help="Where to")
-@dataset.option("--as", "dataset", DatasetName(), help="The dataset that it is, or becomes")
-@dataset.option("--name", "version", VersionName(), help="What you call the version")
-@dataset.option("--note", default="", help="What is new in it")
-@dataset.option("--store", StoreName(), help="In which object store, where there are several")
+@dataset.argument("source", ClaimFolder(), help="PVC or snapshot, and the folder to copy")
+@dataset.argument("target", TargetUrl(), help="Bucket and folder to copy to")
+@dataset.option("--as", "dataset", DatasetName(), help="Dataset that the target is, or becomes")
+@dataset.option("--name", "version", VersionName(), help="Name of the version")
+@dataset.option("--note", default="", help="What is new in this version")
+@dataset.option("--store", StoreName(), help="Object store, if there are several")
 @dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
-@dataset.option("--yes", "is_meant", flag=True, help="Begin without being asked first")
-@dataset.option("--team", TeamName(), help="Of which team, where the channel does not say")
+@dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def push(ctx: Context, asked: Asked) -> Reply:
     """What would be pushed, with a button."""
     wish = Wish(
@@ -128,4 +128,4 @@ def click_stop(ctx: Context, push_id: str) -> Reply:
     """Ends a push early."""
     found = ctx.pushes.get(ctx.session, push_id)
     row = ctx.pushes.stop(ctx.session, ctx.caller, found, ctx.now)
-    return Reply((plain(f"{row.source} is no longer pushed to {row.target}."),))
+    return Reply((plain(f"Stopping the push of {row.source} to {row.target}."),))

@@ -11,7 +11,7 @@ from bot.datasets.location import Location, overlap
 from bot.datasets.tables import Dataset, Version
 from bot.errors import NotAllowedError
 
-_MORE = "A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
+_MORE = "A platform admin sets the places of teams in stores.NAME.places of quartermaster.yaml."
 
 
 class Use(NamedTuple):
@@ -54,8 +54,8 @@ def reading_refusal(
     if foreign is None:
         return None
     return NotAllowedError(
-        f"{use.place} is a place of another team: a dataset is there that {use.team} may not use.",
-        "Ask that team to add the dataset anew, with yours among its readers.",
+        f"{use.place} overlaps a dataset of another team, which {use.team} may not use.",
+        "Ask that team to add the dataset again with your team among its readers.",
     )
 
 
@@ -75,7 +75,7 @@ def ambiguous(place: str) -> NotAllowedError | None:
     """Refuses what stores and clients take for different places."""
     if is_place(place):
         return None
-    return NotAllowedError(f"{place} can be taken for several places.", f"Write it as {WORDS}.")
+    return NotAllowedError(f"{place} can mean several places.", f"Write it as {WORDS}.")
 
 
 def stores_of(settings: Settings, team: str, *, is_writing: bool) -> list[str]:
@@ -96,7 +96,7 @@ def places_hint(settings: Settings, team: str, *, is_writing: bool) -> str:
         for name in settings.stores
         for place in _places(settings, name, team, is_writing)
     ]
-    return f"It may use {', '.join(found)}. {_MORE}" if found else _MORE
+    return f"{team} may use {', '.join(found)}. {_MORE}" if found else _MORE
 
 
 def _reserved(settings: Settings, place: str) -> NotAllowedError | None:
@@ -104,8 +104,8 @@ def _reserved(settings: Settings, place: str) -> NotAllowedError | None:
     if state is None or not overlap(state, place):
         return None
     return NotAllowedError(
-        f"{state} is for the bot alone: manifests of versions are kept there.",
-        "Name a folder of your team's own, such as s3://lake/team-a/results/.",
+        f"{state} is reserved for the bot, which keeps the manifests of versions there.",
+        "Use a folder of your own team, for example s3://lake/team-a/results/.",
     )
 
 

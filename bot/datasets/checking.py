@@ -35,7 +35,7 @@ _RIGHTS = (
     ("get", "", "pods", "log"),
     ("list", "", "events", ""),
 )
-_APPLY = "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace."
+_APPLY = "Apply deploy/kubernetes/17-datasets.yaml to the namespace in datasets.namespace."
 _MANY = "ReadWriteMany"
 _APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
 _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
@@ -68,14 +68,14 @@ def _rights(datasets: Datasets, cluster: Cluster) -> Finding:
     if missing:
         says = f"missing in {datasets.namespace}: {', '.join(missing)}"
         return Finding("datasets rights", "failed", says, _APPLY)
-    return Finding("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
+    return Finding("datasets rights", "ok", f"all {len(_RIGHTS)} rights are granted")
 
 
 def _snapshots(cluster: Cluster) -> Finding:
     """Whether snapshots of caches can be seen; without that nothing is evicted."""
     if cluster.may("list", SNAPSHOTS.group, SNAPSHOTS.plural):
-        return Finding("dataset snapshots", "ok", "the bot sees which volumes have some")
-    says = "the bot may not list VolumeSnapshots, and evicts nothing without looking for them"
+        return Finding("dataset snapshots", "ok", "the bot can list the snapshots of volumes")
+    says = "the bot may not list VolumeSnapshots and evicts no cache without checking them"
     return Finding("dataset snapshots", "failed", says, "Apply deploy/kubernetes/10-access.yaml.")
 
 
@@ -88,11 +88,11 @@ def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
     missing = lacking(cluster, needed)
     if missing:
         is_of_trident = all(each.resource is VOLUME_REFERENCES for each in missing)
-        where = "from Trident's volumes" if is_of_trident else "from teams' namespaces"
+        where = "on Trident volumes" if is_of_trident else "from team namespaces"
         says = f"runs cannot read caches {where}: missing {spelled(missing)}"
         state: Literal["warning", "failed"] = "warning" if is_of_trident else "failed"
         return Finding("datasets sharing", state, says, _APPLY_ALL)
-    return Finding("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
+    return Finding("datasets sharing", "ok", f"all {len(needed)} rights are granted")
 
 
 def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
@@ -103,9 +103,9 @@ def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
         needed += [Needed("patch", PVCS, each) for each in _namespaces(settings, datasets)]
     missing = lacking(cluster, needed)
     if missing:
-        says = f"PVCs of teams cannot be pushed: missing {spelled(missing)}"
+        says = f"team PVCs cannot be pushed: missing {spelled(missing)}"
         return Finding("datasets pushing", "warning", says, _APPLY_ALL)
-    return Finding("datasets pushing", "ok", f"all {len(needed)} rights for it are granted")
+    return Finding("datasets pushing", "ok", f"all {len(needed)} rights are granted")
 
 
 def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
@@ -118,7 +118,7 @@ def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
     if missing:
         says = f"snapshots cannot be pushed: missing {spelled(missing)}"
         return Finding("pushing snapshots", "warning", says, _APPLY)
-    return Finding("pushing snapshots", "ok", f"all {len(needed)} rights for it are granted")
+    return Finding("pushing snapshots", "ok", f"all {len(needed)} rights are granted")
 
 
 def _namespaces(settings: Settings, datasets: Datasets) -> list[str]:
@@ -139,9 +139,11 @@ def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Find
         cluster.create(JOBS, job, datasets.namespace, is_trial=True)
     except ClusterError as error:
         if error.reason == MISSING:
-            return Finding(about, "failed", f"{datasets.namespace} is missing", _APPLY)
+            return Finding(
+                about, "failed", f"namespace {datasets.namespace} does not exist", _APPLY
+            )
         return Finding(about, "failed", error.message, error.hint)
-    return Finding(about, "ok", f"{datasets.namespace} takes the Job of a survey")
+    return Finding(about, "ok", f"namespace {datasets.namespace} admits survey Jobs")
 
 
 def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
@@ -153,14 +155,14 @@ def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
         if known.fsx is not None and datasets.fsx is not None:
             yield _linked(about, known.fsx, datasets.fsx)
         elif kind is None:
-            remedy = f"Make storage class {name}, or take it out of datasets.classes."
-            yield Finding(about, "failed", "the cluster does not have it", remedy)
+            remedy = f"Create storage class {name}, or remove it from datasets.classes."
+            yield Finding(about, "failed", "the cluster has no storage class of that name", remedy)
         elif told.get(name, "ReadWriteOnce" if kind.makes_disks else _MANY) != _MANY:
-            says = "its volumes are for one node at a time"
-            remedy = "Take a class of files and not of disks, as of NFS."
+            says = "only one node at a time can mount its volumes"
+            remedy = "Use a class with file storage such as NFS, not disks."
             yield Finding(about, "failed", says, remedy)
         else:
-            yield Finding(about, "ok", "its volumes are for many nodes")
+            yield Finding(about, "ok", "many nodes can mount its volumes")
 
 
 def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
@@ -171,26 +173,29 @@ def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
     except StorageError as error:
         return Finding(about, "failed", error.message, error.hint)
     if link is None:
-        return Finding(about, "warning", f"file system {folder.file_system} is being made")
-    return Finding(about, "ok", f"{folder.path} of {folder.file_system} shows {folder.repository}")
+        return Finding(about, "warning", f"file system {folder.file_system} is being created")
+    says = f"{folder.path} of {folder.file_system} is linked to {folder.repository}"
+    return Finding(about, "ok", says)
 
 
 def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Finding:
     """Whether the Secret exists; the bot itself needs no right to read it, and had better not."""
     about, place = f"store {name}", f"{datasets.namespace}/{store.secret}"
     if store.secret is None:
-        return Finding(about, "ok", "has no Secret: pods have an identity of their own")
+        return Finding(about, "ok", "no Secret is set: pods use their own identity")
     try:
         found = cluster.get(SECRETS, store.secret, datasets.namespace)
     except ClusterError as error:
         if error.reason != "Forbidden":
             raise
         look = f"kubectl get secret -n {datasets.namespace} {store.secret}"
-        return Finding(about, "warning", f"the bot may not see Secret {place}", f"Look: {look}")
+        return Finding(
+            about, "warning", f"the bot may not read Secret {place}", f"Check it: {look}"
+        )
     if found is None:
         remedy = f"Create it with access-key-id and secret-access-key, or set stores.{name}.secret."
-        return Finding(about, "failed", f"Secret {place} is missing", remedy)
-    return Finding(about, "ok", f"Secret {place} is there")
+        return Finding(about, "failed", f"Secret {place} does not exist", remedy)
+    return Finding(about, "ok", f"Secret {place} exists")
 
 
 def _state(settings: Settings, datasets: Datasets) -> Finding:
@@ -201,7 +206,7 @@ def _state(settings: Settings, datasets: Datasets) -> Finding:
             store.look(Location.of(datasets.state))
     except StorageError as error:
         return Finding("datasets state", "failed", error.message, error.hint)
-    return Finding("datasets state", "ok", f"{datasets.state} can be read")
+    return Finding("datasets state", "ok", f"the bot can read {datasets.state}")
 
 
 def _sample(datasets: Datasets) -> Version:

@@ -15,7 +15,7 @@ _WORDS = {
     "added": "Added",
     "removed": "Removed",
     "changed": "Changed",
-    "rewritten": "Written again, same content",
+    "rewritten": "Rewritten, same content",
 }
 
 
@@ -58,7 +58,7 @@ def difference_card(before: Version, after: Version, found: dict[str, Sort]) -> 
         )
     ]
     if not sorts:
-        lines.append(plain("Nothing differs but where they were found."))
+        lines.append(plain("The objects are the same. Only the sources differ."))
     rows = tuple((_WORDS[name], f"{each.count:,}", _bytes(name, each)) for name, each in sorts)
     return Card(
         f"{before.reference} → {after.reference}",

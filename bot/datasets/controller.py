@@ -53,8 +53,8 @@ class World:
         found = self.clusters.get(name)
         if found is None:
             raise ClusterError(
-                f"Cluster {name} is not in quartermaster.yaml any more.",
-                f"A platform admin has to put it back until {until}.",
+                f"Cluster {name} is no longer in quartermaster.yaml.",
+                f"A platform admin must add it again until {until}.",
                 reason="Unreachable",
             )
         return found
@@ -149,7 +149,7 @@ def places_of(settings: Settings, version: Version) -> tuple[Datasets, Mapping[s
         missing.append("datasets")
     if settings.datasets is None or missing:
         raise StorageError(
-            f"{' and '.join(dict.fromkeys(missing))} is not in quartermaster.yaml any more.",
-            "A platform admin has to put it back.",
+            f"quartermaster.yaml no longer has {' and '.join(dict.fromkeys(missing))}.",
+            "A platform admin must add it again.",
         )
     return settings.datasets, settings.stores

@@ -85,14 +85,14 @@ def decide(version: Version, seen: Seen, now: datetime) -> Decision:
         return _after_the_end(version, seen)
     if seen.is_taken:
         return Fail(
-            f"There is a Job {version.job_name} in namespace {version.namespace} already that is"
-            " not ours, so nothing was touched.",
-            "Record the version again: it gets another Job.",
+            f"Job {version.job_name} in namespace {version.namespace} already exists and does not"
+            " belong to Quartermaster, so it was not changed.",
+            "Record the version again; it gets another Job.",
         )
     if seen.job is None:
         if version.job_uid is None:
             return Create()
-        return Fail("Somebody deleted its Job.", "Record the version again.")
+        return Fail("Its Job was deleted outside Quartermaster.", "Record the version again.")
     if has_condition(seen.job.status.conditions, "Complete"):
         return _completed(seen)
     if has_condition(seen.job.status.conditions, "Failed"):
@@ -122,7 +122,7 @@ def _completed(seen: Seen) -> Decision:
     if seen.said is not None and seen.said.event == "done":
         return Found(seen.said)
     return Fail(
-        "The survey ended well, but its pod was gone before its result was read.",
+        "The survey succeeded, but its pod was gone before the result was read.",
         "Record the version again.",
     )
 
@@ -135,10 +135,10 @@ def _failed(job: Job, seen: Seen) -> Decision:
     if took_too_long(job):
         lasted = format_duration(timedelta(seconds=LONGEST_SECONDS))
         return Fail(
-            f"It was not done after {lasted}. {seen.obstacle}".strip(),
-            "Split the dataset by folders into several, or ask an admin why the store is slow.",
+            f"It did not finish within {lasted}. {seen.obstacle}".strip(),
+            "Split the dataset by folder into several, or ask an admin why the store is slow.",
         )
     return Fail(silent_end(job), _ASK_ADMIN)
 
 
-_ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then record it again."
+_ASK_ADMIN = "Ask a platform admin to run `quartermaster doctor`, then record it again."

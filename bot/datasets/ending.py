@@ -13,9 +13,9 @@ def took_too_long(job: Job) -> bool:
 def silent_end(job: Job) -> str:
     """After how many attempts it ended, and what Kubernetes says of it, as sentences."""
     found = _failure(job)
-    tries = f" in {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
-    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
-    return f"Its pod ended{tries} without saying why.{why}"
+    tries = f" after {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
+    why = f" Kubernetes reports: {found.message}" if found is not None and found.message else ""
+    return f"Its pod failed{tries} without reporting a reason.{why}"
 
 
 def _failure(job: Job) -> Condition | None:

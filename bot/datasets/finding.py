@@ -52,7 +52,7 @@ def dataset(session: Session, team: str, name: str, words: Words) -> Dataset:
         raise NotFoundError(f"There is no dataset {name} for {team}.", f"Did you mean {near}?")
     listed = ", ".join(known[:_MOST_NAMED])
     example = words("dataset add chest-xray s3://lake/chest-xray/")
-    hint = f"There is: {listed}." if known else f"There is none yet; add one: `{example}`."
+    hint = f"Available: {listed}." if known else f"There are none yet. Add one: `{example}`."
     raise NotFoundError(f"There is no dataset {name} for {team}.", hint)
 
 
@@ -64,13 +64,15 @@ def version(session: Session, of: Dataset, name: str | None, words: Words) -> Ve
         return found
     if not ready:
         raise NotFoundError(
-            f"{of.name} has no version yet.",
-            f"`{words(f'dataset version {of.name}')}` records the first.",
+            f"{of.name} has no versions yet.",
+            f"`{words(f'dataset version {of.name}')}` records the first version.",
         )
     names = [each.name for each in ready]
     near = closest(name or "", names)
     hint = (
-        f"Did you mean {of.name}@{near}?" if near else f"It has: {', '.join(names[:_MOST_NAMED])}."
+        f"Did you mean {of.name}@{near}?"
+        if near
+        else f"Available: {', '.join(names[:_MOST_NAMED])}."
     )
     raise NotFoundError(f"{of.name} has no version {name}.", hint)
 

@@ -29,5 +29,5 @@ def read_keys(folder: str | None, whose: str, setting: str) -> dict[str, Any]:
     except OSError as error:
         raise StorageError(
             f"The keys of {whose} cannot be read: {error.strerror}.",
-            f"{setting} names a folder with access-key-id and secret-access-key.",
+            f"{setting} must name a folder with the files access-key-id and secret-access-key.",
         ) from error

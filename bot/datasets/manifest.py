@@ -191,8 +191,8 @@ def read_index(get: Get) -> Index:
         raise _damaged(f"{INDEX_NAME} cannot be read: {error}") from error
     if index.format != FORMAT:
         raise StorageError(
-            f"The manifest has format {index.format}; this version reads {FORMAT}.",
-            "Use a version of Quartermaster that is as new as the one that wrote it.",
+            f"The manifest has format {index.format}; this version reads format {FORMAT}.",
+            "Use a version of Quartermaster at least as new as the one that wrote it.",
         )
     return index
 
@@ -206,17 +206,17 @@ def read_entries(get: Get, index: Index) -> Iterator[Entry]:
     for part in index.parts:
         content = get(part.name)
         if hashlib.sha256(content).hexdigest() != part.sha256:
-            raise _damaged(f"{part.name} is not the file that was written")
+            raise _damaged(f"{part.name} differs from the file that was written")
         lines = gzip.decompress(content)
         digest.update(lines)
         yield from _ENTRIES.decode_lines(lines)
     if f"sha256:{digest.hexdigest()}" != index.digest:
-        raise _damaged(f"its parts do not add up to {index.digest}")
+        raise _damaged(f"its parts do not match the digest {index.digest}")
 
 
 def _damaged(what: str) -> StorageError:
     return StorageError(
-        f"The manifest is damaged: {what}.", "Record the version anew: /dataset version NAME"
+        f"The manifest is damaged: {what}.", "Record the version again: /dataset version NAME"
     )
 
 

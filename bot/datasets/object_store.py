@@ -96,22 +96,23 @@ class ObjectStore:
             raise self._refusal(doing, error.response.get("Error", {})) from error
         except exceptions.NoCredentialsError as error:
             raise StorageError(
-                f"{doing}: the bot has no keys for it, and no identity of its own.",
-                f"A platform admin sets stores.{self._name}.credentials.",
+                f"{doing} failed: the bot has no keys for it and no identity of its own.",
+                f"A platform admin must set stores.{self._name}.credentials.",
             ) from error
         except exceptions.BotoCoreError as error:
             raise StorageError(
-                f"{doing}: it cannot be reached ({type(error).__name__}).",
-                f"Try again in a minute; stores.{self._name} says where it is looked for.",
+                f"{doing} failed: the store cannot be reached ({type(error).__name__}).",
+                f"Try again in a minute. stores.{self._name} sets the endpoint.",
             ) from error
 
     def _refusal(self, doing: str, error: Any) -> StorageError:
         code = str(error.get("Code", "unknown"))
         if code in _MISSING:
-            return StorageError(f"{doing}: it is not there ({code}).", "Has somebody deleted it?")
+            said = f"{doing} failed: it does not exist ({code})."
+            return StorageError(said, "It may have been deleted.")
         if code in _REFUSED:
             return StorageError(
-                f"{doing}: the store refuses the bot's keys ({code}).",
-                f"A platform admin checks stores.{self._name}.credentials.",
+                f"{doing} failed: the store rejected the bot's keys ({code}).",
+                f"A platform admin must check stores.{self._name}.credentials.",
             )
-        return StorageError(f"{doing}: the store answers {code}.", "Try again in a minute.")
+        return StorageError(f"{doing} failed: the store returned {code}.", "Try again in a minute.")

@@ -49,7 +49,7 @@ def obstacle(cluster: Cluster, pods: Sequence[Pod]) -> str:
         return ""
     scheduled = find_condition(newest.status.conditions, "PodScheduled")
     if scheduled is not None and scheduled.status == "False":
-        return quoted("No node takes its pod", scheduled.message or scheduled.reason)
+        return quoted("Its pod cannot be scheduled", scheduled.message or scheduled.reason)
     for status in newest.status.container_statuses:
         waiting = status.state.waiting
         if waiting is not None and waiting.reason not in _BEGINNING:

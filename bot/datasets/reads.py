@@ -31,9 +31,9 @@ class DatasetReads:
         both = (before.objects or 0) + (after.objects or 0)
         if both > MOST_OBJECTS:
             raise LimitError(
-                f"{before.reference} and {after.reference} have {both:,} objects together;"
-                f" up to {MOST_OBJECTS:,} are compared here.",
-                f"Their manifests are in the store {after.manifest_store}:"
+                f"{before.reference} and {after.reference} have {both:,} objects in total;"
+                f" up to {MOST_OBJECTS:,} can be compared here.",
+                f"Their manifests are in store {after.manifest_store}:"
                 f" {before.manifest} and {after.manifest}",
             )
         deadline = self._monotonic() + DEADLINE_SECONDS
@@ -47,8 +47,8 @@ class DatasetReads:
         store = self._settings().stores.get(version.manifest_store)
         if store is None:
             raise StorageError(
-                f"Store {version.manifest_store} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
+                f"Store {version.manifest_store} is no longer in quartermaster.yaml.",
+                "A platform admin must add it again.",
             )
         return ObjectStore(version.manifest_store, store)
 
@@ -58,8 +58,8 @@ class DatasetReads:
         def get(name: str) -> bytes:
             if self._monotonic() > deadline:
                 raise StorageError(
-                    f"Comparing took longer than {DEADLINE_SECONDS:.0f} s and was given up.",
-                    f"The store {version.manifest_store} is slow at the moment; try again later.",
+                    f"The comparison took longer than {DEADLINE_SECONDS:.0f} s and was stopped.",
+                    f"Store {version.manifest_store} is slow at the moment. Try again later.",
                 )
             return store.get(place, name)
 

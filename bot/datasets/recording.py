@@ -75,7 +75,7 @@ def _follow(version: Version, phase: Phase, found: Findings) -> None:
         version.objects_seen, version.bytes_seen = said.files_done, said.bytes_done
         version.read_at = found.now
     if said is not None and said.event == "failed":
-        version.obstacle = f"{hide_secrets(said.message)} It is tried again."
+        version.obstacle = f"{hide_secrets(said.message)} Retrying."
 
 
 def _found(session: Session, version: Version, said: Said, found: Findings) -> None:

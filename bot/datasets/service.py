@@ -93,8 +93,8 @@ class DatasetService:
         free = _free_name(taken)
         if name in taken:
             raise ConflictError(
-                f"{dataset.name} has a version {name} already, and a named version never changes.",
-                f"Choose another name; {free} is free.",
+                f"{dataset.name} already has a version {name}, and a named version never changes.",
+                f"Choose another name. {free} is free.",
             )
         self._refuse_surveyed(session, dataset, now)
         row = new_survey(dataset, datasets, (caller.person, caller.channel), now)
@@ -114,7 +114,7 @@ class DatasetService:
         if dataset.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
             raise NotAllowedError(
                 f"{dataset.name} was added by <@{dataset.person}>.",
-                "They can remove it, and so can a lead of the team or an admin.",
+                "That person, a lead of the team or an admin can remove it.",
             )
         self._refuse_surveyed(session, dataset, now)
         self._refuse_cached(session, dataset)
@@ -132,7 +132,7 @@ class DatasetService:
         """The dataset of a button; NotFoundError once it was removed."""
         found = session.get(Dataset, dataset_id)
         if found is None or found.removed_at is not None:
-            raise NotFoundError("This dataset is not in the catalogue any more.")
+            raise NotFoundError("This dataset is no longer in the catalogue.")
         return found
 
     def find_version(self, session: Session, team: str, reference: Reference) -> Version:
@@ -167,9 +167,9 @@ class DatasetService:
         datasets = self._settings().datasets
         if datasets is None:
             raise ConflictError(
-                "Datasets are not set up here.",
-                "A platform admin adds `stores` and `datasets` to quartermaster.yaml;"
-                " docs/datasets.md says how.",
+                "Datasets are not configured.",
+                "A platform admin must add `stores` and `datasets` to quartermaster.yaml"
+                " (see docs/datasets.md).",
             )
         return datasets
 
@@ -179,16 +179,16 @@ class DatasetService:
         allowed = bounds.stores_of(settings, team, is_writing=is_writing)
         if use.store and use.store not in settings.stores:
             near = closest(use.store, allowed)
-            hint = f"Did you mean {near}?" if near else f"It may use: {', '.join(allowed)}."
+            hint = f"Did you mean {near}?" if near else f"{team} may use: {', '.join(allowed)}."
             raise NotFoundError(f"There is no store {use.store}.", hint if allowed else "")
         if not allowed:
             hint = bounds.places_hint(settings, team, is_writing=is_writing)
-            raise NotAllowedError(f"{team} may use no object store.", hint)
+            raise NotAllowedError(f"{team} may not use any object store.", hint)
         having = [use.store] if use.store else bounds.stores_with(settings, use)
         if len(having) > 1:
             raise UsageError(
-                f"Which store? {team} may use {use.place} in several.",
-                f"Add --store, one of: {', '.join(having)}.",
+                f"{team} may use {use.place} in several stores.",
+                f"Add --store with one of: {', '.join(having)}.",
             )
         store = having[0] if having else allowed[0]
         bounds.insist(bounds.refusal(settings, use._replace(store=store)))
@@ -202,7 +202,7 @@ class DatasetService:
         unknown = next((each for each in named if each not in known), None)
         if unknown is not None:
             near = closest(unknown, known)
-            hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+            hint = f"Did you mean {near}?" if near else f"Teams: {', '.join(known)}."
             raise NotFoundError(f"There is no team {unknown}.", hint)
         return named, False
 
@@ -212,8 +212,8 @@ class DatasetService:
             return
         if found.is_for(team):
             raise ConflictError(
-                f"There is a dataset {name} already: {found.source} of {found.team}.",
-                f"`{self._words(f'dataset show {name}')}` shows it; choose another name for yours.",
+                f"Dataset {name} already exists: {found.source} of {found.team}.",
+                f"`{self._words(f'dataset show {name}')}` shows it. Choose another name for yours.",
             )
         raise ConflictError(
             f"The name {name} is taken by a dataset of another team.", "Choose another name."
@@ -223,7 +223,7 @@ class DatasetService:
         if caller.team != dataset.team:
             raise NotAllowedError(
                 f"{dataset.name} belongs to {dataset.team}; only that team can {what}.",
-                "Ask one of them.",
+                "Ask a member of that team.",
             )
 
     def _refuse_surveyed(self, session: Session, dataset: Dataset, now: datetime) -> None:
@@ -231,14 +231,14 @@ class DatasetService:
         if live is not None and live.is_refresh:
             # What somebody asks for begins now, so that it has what was there when they asked.
             live.phase, live.ended_at, live.since = Phase.FAILED, now, now
-            live.reason = "Somebody asked for the dataset meanwhile."
+            live.reason = "A new version was requested in the meantime."
             session.add(live)
             session.flush()
             wake(session, VERSION, live.id, lane(live.cluster), now)
         elif live is not None:
             raise ConflictError(
-                f"{live.reference} is being recorded at the moment, asked for by <@{live.person}>.",
-                f"Its card in <#{live.channel}> says how far it is; try again when it has ended.",
+                f"<@{live.person}> is already recording {live.reference}.",
+                f"Its card in <#{live.channel}> shows the progress. Try again when it has ended.",
             )
 
     def _refuse_cached(self, session: Session, dataset: Dataset) -> None:

@@ -79,7 +79,7 @@ def _percent(part: int, whole: int) -> str:
 
 def readers(dataset: Dataset) -> str:
     """Who may use it besides its owner."""
-    return "everyone" if dataset.is_open else ", ".join(dataset.readers) or "nobody else"
+    return "everyone" if dataset.is_open else ", ".join(dataset.readers) or "no other team"
 
 
 def name_of(session: Session, workspace_id: str, user_id: str) -> str:

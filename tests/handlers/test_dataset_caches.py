@@ -106,7 +106,7 @@ def test_others_channels_cache_nothing(desk: Office) -> None:
         ),
         (
             f"{ASK} --for team_b",
-            ("`--for` takes teams with commas between them such as `team-b,team-c`, not `team_b`."),
+            ("`--for` takes comma-separated teams such as `team-b,team-c`, not `team_b`."),
         ),
         (f"{ASK} --layout imagenet", "There is no layout imagenet."),
         (
@@ -134,7 +134,7 @@ def test_changed_content_is_recorded_by_a_click(desk: Office) -> None:
         lambda session: session.get_one(Version, dataset_id).dataset_id
     )
     assert desk.clicks(ALICE, TEAM_A, "dataset.version", found).splitlines()[0] == (
-        "Recording `chest-xray@v2`: every object is listed, none is read."
+        "Recording `chest-xray@v2`. Its objects are listed, not read."
     )
 
 

@@ -73,14 +73,14 @@ class Fsx:
 
     def file_system(self, name: str) -> FileSystem | None:
         """One file system, None where there is none of that id."""
-        with self._asking(f"Looking at {name}") as client:
+        with self._asking(f"Reading {name}") as client:
             ask = client.describe_file_systems
             told = _unless({"FileSystemNotFound"}, ask, FileSystemIds=[name])
             return file_system_of(told["FileSystems"][0]) if told else None
 
     def associations(self, file_system: str) -> list[Association]:
         """What the folders of a file system are linked to."""
-        with self._asking(f"Looking at what {file_system} is linked to") as client:
+        with self._asking(f"Reading the links of {file_system}") as client:
             found = _pages(
                 client.describe_data_repository_associations,
                 "Associations",
@@ -90,7 +90,7 @@ class Fsx:
 
     def tasks(self, file_system: str) -> list[Task]:
         """The tasks of a file system that FSx still knows, those that ended too."""
-        with self._asking(f"Looking at the tasks of {file_system}") as client:
+        with self._asking(f"Reading the tasks of {file_system}") as client:
             found = _pages(
                 client.describe_data_repository_tasks,
                 "DataRepositoryTasks",
@@ -100,7 +100,7 @@ class Fsx:
 
     def task(self, name: str) -> Task | None:
         """One task, None where FSx knows it no more."""
-        with self._asking(f"Looking at {name}") as client:
+        with self._asking(f"Reading {name}") as client:
             ask = client.describe_data_repository_tasks
             told = _unless({"DataRepositoryTaskNotFound"}, ask, TaskIds=[name]) or {}
             return next(map(task_of, told.get("DataRepositoryTasks", ())), None)
@@ -112,7 +112,7 @@ class Fsx:
             if new.kind is Kind.RELEASE
             else {}
         )
-        doing = f"Beginning {new.kind} on {new.file_system}"
+        doing = f"Starting {new.kind} on {new.file_system}"
         with self._asking(doing) as client:
             told = _unless(
                 {"DataRepositoryTaskExecuting"},
@@ -130,7 +130,7 @@ class Fsx:
     def cancel(self, name: str) -> None:
         """Has a task end early; nothing where it has ended, or is not known."""
         over = {"DataRepositoryTaskEnded", "DataRepositoryTaskNotFound"}
-        with self._asking(f"Ending {name}") as client:
+        with self._asking(f"Canceling {name}") as client:
             _unless(over, client.cancel_data_repository_task, TaskId=name)
 
     def close(self) -> None:
@@ -171,13 +171,13 @@ class Fsx:
             raise _refusal(doing, error.response) from error
         except exceptions.NoCredentialsError as error:
             raise StorageError(
-                f"{doing}: the bot has no keys for it, and no identity of its own.",
-                f"A platform admin sets {_SETTING}.",
+                f"{doing} failed: the bot has no keys for it and no identity of its own.",
+                f"A platform admin must set {_SETTING}.",
             ) from error
         except exceptions.BotoCoreError as error:
             raise StorageError(
-                f"{doing}: it cannot be reached ({type(error).__name__}).",
-                "datasets.fsx says where it is looked for.",
+                f"{doing} failed: FSx cannot be reached ({type(error).__name__}).",
+                "datasets.fsx sets its endpoint and region.",
             ) from error
 
 
@@ -202,20 +202,20 @@ def _pages(ask: Callable[..., Any], name: str, **what: Any) -> Iterator[Any]:
         if not told.get("NextToken"):
             return
         more = {"NextToken": told["NextToken"]}
-    raise StorageError(f"FSx tells more than {_MOST_PAGES} pages of {name}.")
+    raise StorageError(f"FSx returned more than {_MOST_PAGES} pages of {name}.")
 
 
 def _refusal(doing: str, answer: Any) -> StorageError:
     error = answer.get("Error", {})
     code, said = str(error.get("Code", "unknown")), str(error.get("Message", ""))[:_SHOWN]
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    sentence, hint = f"{doing}: it answers {code}. {said}".rstrip(), ""
+    sentence, hint = f"{doing} failed: FSx returned {code}. {said}".rstrip(), ""
     if code in _BUSY:
-        sentence = f"{doing}: it asks the bot to be slower ({code})."
+        sentence = f"{doing} failed: FSx rate-limited the bot ({code})."
     if code in _REFUSED:
-        sentence = f"{doing}: it refuses the bot ({code}). {said}".rstrip()
+        sentence = f"{doing} failed: FSx denied access to the bot ({code}). {said}".rstrip()
         hint = (
-            "A platform admin checks datasets.fsx, and what the bot's identity may do there"
-            " (docs/datasets.md names it)."
+            "A platform admin must check datasets.fsx and the permissions of the bot's identity"
+            " (see docs/datasets.md)."
         )
     return StorageError(sentence, hint, status=status, code=code)

@@ -10,8 +10,8 @@ from bot.errors import StorageError
 UNLINKED = "Unlinked"
 _USABLE = frozenset({"AVAILABLE", "UPDATING"})
 _COMING = "CREATING"
-_LOOK = "An admin looks at it in FSx."
-_CONFIGURED = "A platform admin mends it, or datasets.classes.NAME.fsx in quartermaster.yaml."
+_LOOK = "An admin must check it in FSx."
+_CONFIGURED = "A platform admin must fix it, or datasets.classes.NAME.fsx in quartermaster.yaml."
 
 
 class Link(NamedTuple):
@@ -49,9 +49,9 @@ def _fitting(folder: FsxFolder, system: FileSystem, link: Association | None) ->
     if link.follows:
         events = ", ".join(link.follows)
         raise _unlinked(
-            f"Association {link.id} shows changes of the bucket by itself ({events}), so files"
-            " would become others under the name of a version.",
-            "An admin switches its automatic import off: aws fsx"
+            f"Association {link.id} imports changes of the bucket automatically ({events}), so the"
+            " files of a version would change under its name.",
+            "An admin must turn off its automatic import: aws fsx"
             f" update-data-repository-association --association-id {link.id}"
             " --s3 'AutoImportPolicy={Events=[]}'",
         )

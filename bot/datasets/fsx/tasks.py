@@ -32,5 +32,5 @@ def failure(task: Task) -> str:
     """How a task ended that did not end well, as a sentence."""
     if task.lifecycle == "FAILED":
         counts = f" {task.failed:,} of {task.total:,} files failed." if task.failed else ""
-        return f"{task.id} of FSx failed.{counts} {task.why}".rstrip()
-    return f"{task.id} of FSx was ended by somebody ({task.lifecycle})."
+        return f"FSx task {task.id} failed.{counts} {task.why}".rstrip()
+    return f"FSx task {task.id} was ended outside Quartermaster ({task.lifecycle})."

@@ -122,8 +122,8 @@ class PushController:
         if settings.datasets is None or push.store not in settings.stores:
             missing = "datasets" if settings.datasets is None else f"stores.{push.store}"
             raise StorageError(
-                f"{missing} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
+                f"{missing} is no longer in quartermaster.yaml.",
+                "A platform admin must add it again.",
             )
         return push_job(push, claim, settings.datasets, settings.stores, installation)
 

@@ -39,16 +39,16 @@ def decide(push: Push, share: Share | None, look: Look, now: datetime) -> Decisi
         return Fail(f"<@{push.stopped_by}> stopped it.", GOES_ON)
     if look.seen.is_taken:
         return Fail(
-            f"There is a Job {push.job_name} in namespace {push.namespace} already that is not"
-            " ours, so nothing was touched.",
-            "Push again: it gets another name.",
+            f"Job {push.job_name} in namespace {push.namespace} already exists and does not belong"
+            " to Quartermaster, so it was not changed.",
+            "Push again; the Job gets another name.",
         )
     job = look.seen.job
     if job is not None and has_condition(job.status.conditions, "Complete"):
         return _completed(push, job, look.seen.said)
     if not look.has_claim:
         where = f"namespace {push.claim_namespace}"
-        return Fail(f"PVC {push.claim_name} is not in {where} any more.", "Name another PVC.")
+        return Fail(f"PVC {push.claim_name} is no longer in {where}.", "Push from another PVC.")
     if job is None:
         return _before_the_job(push, share, look, now)
     return _at_work(push, job, look, now)
@@ -72,7 +72,7 @@ def is_late(push: Push, now: datetime) -> bool:
 
 def _before_the_job(push: Push, share: Share | None, look: Look, now: datetime) -> Decision:
     if push.job_uid is not None:
-        return Fail("Somebody deleted its Job.", GOES_ON)
+        return Fail("Its Job was deleted outside Quartermaster.", GOES_ON)
     if look.restored is not None:
         return prepare(push, look.restored, now) or Create()
     return _by_share(push, share, now) if share is not None else Fail(_FORGOTTEN, ADMIN)
@@ -85,12 +85,12 @@ def _by_share(push: Push, share: Share, now: datetime) -> Decision:
             "Ask a platform admin, or copy the folder to a PVC of another storage class.",
         )
     if not share.is_live or not share.is_wanted:
-        return Fail(f"Namespace {push.namespace} sees PVC {push.claim_name} no more.", GOES_ON)
+        return Fail(f"Namespace {push.namespace} no longer has PVC {push.claim_name}.", GOES_ON)
     if share.phase == SharePhase.READY:
         return Create()
     if now - push.asked_at > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
-        said = f"PVC {push.claim_name} was not to be seen in {push.namespace} within {within}."
+        said = f"PVC {push.claim_name} was not available in {push.namespace} within {within}."
         return Fail(f"{said} {share.trouble}".strip(), ADMIN)
     return Follow(Phase.ASKED, share.trouble)
 
@@ -108,7 +108,7 @@ def _failed(push: Push, job: Job, seen: Seen) -> Decision:
         return Fail(said.message, said.hint, said.keys)
     if took_too_long(job):
         lasted = format_duration(longest_time(push.capacity_bytes))
-        return Fail(f"It was not done after {lasted}. {seen.obstacle}".strip(), GOES_ON)
+        return Fail(f"It did not finish within {lasted}. {seen.obstacle}".strip(), GOES_ON)
     return Fail(silent_end(job), ADMIN)
 
 
@@ -125,4 +125,4 @@ def _after_the_end(push: Push, share: Share | None, look: Look) -> Decision:
     return Close() if share.is_wanted else Linger(share.trouble)
 
 
-_FORGOTTEN = "Nobody knows any more by what it was to be read."
+_FORGOTTEN = "How its PVC was to be read is no longer known."

@@ -89,7 +89,7 @@ def _obstacle(
     if claim is not None:
         waits = claim.status.phase == "Pending"
         said = pods.warning(cluster, claim.namespace, claim.uid) if waits else ""
-        return said.replace("Kubernetes warns", "Its volume is not made", 1)
+        return said.replace("Kubernetes warns", "Its volume has not been created", 1)
     for each in snapshots:
         error = each.status.error if each is not None and not each.status.ready_to_use else None
         if error is not None and error.message:

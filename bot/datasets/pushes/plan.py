@@ -39,7 +39,7 @@ def written(wish: Wish) -> str:
     """The wish as the value of a button; UsageError where Slack would not take it."""
     text = msgspec.json.encode(wish).decode()
     if len(text) > _LONGEST:
-        raise UsageError("This is too long for a button.", "Shorten the note or the paths.")
+        raise UsageError("The command is too long for a button.", "Shorten the note or the paths.")
     return text
 
 

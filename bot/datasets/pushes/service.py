@@ -73,8 +73,8 @@ class PushService:
         theirs = self._settings().teams[team]
         if datasets.cluster not in theirs.reach:
             raise ConflictError(
-                f"Datasets live in cluster {datasets.cluster}, where {team} has no PVC.",
-                f"Its PVCs are in: {', '.join(theirs.reach)}.",
+                f"Datasets are in cluster {datasets.cluster}, where {team} has no PVCs.",
+                f"The PVCs of {team} are in: {', '.join(theirs.reach)}.",
             )
         cluster = self._clusters[datasets.cluster]
         look, name = (restorable, wish.snapshot) if wish.snapshot else (found, wish.claim)
@@ -108,20 +108,22 @@ class PushService:
         """The push of a button; NotFoundError where there is none."""
         push = session.get(Push, push_id)
         if push is None:
-            raise NotFoundError("This push is not known any more.")
+            raise NotFoundError("This push is no longer known.")
         return push
 
     def stop(self, session: Session, caller: Caller, push: Push, now: datetime) -> Push:
         """Ends a push early; what is in the store by then stays."""
         if caller.team != push.team:
-            raise NotAllowedError(f"This push belongs to {push.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This push belongs to {push.team}.", "Ask a member of that team."
+            )
         if push.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
             raise NotAllowedError(
-                f"<@{push.person}> began this push.",
-                "They can stop it, and so can a lead of the team or an admin.",
+                f"<@{push.person}> started this push.",
+                "That person, a lead of the team or an admin can stop it.",
             )
         if not push.is_live or push.stopped_by is not None:
-            raise ConflictError("This push has ended, or is being stopped.")
+            raise ConflictError("This push has ended or is stopping.")
         push.stopped_by = caller.person
         session.add(push)
         facts = {"target": push.target}
@@ -134,14 +136,14 @@ class PushService:
         other = next((each for each in writing(session) if overlap(each.target, target)), None)
         if other is not None and not other.is_live:
             raise ConflictError(
-                f"The push of <@{other.person}> to {other.target} has ended, but its Job is not"
-                " gone yet.",
+                f"The push of <@{other.person}> to {other.target} has ended, but its Job has"
+                " not been deleted yet.",
                 "Try again in a minute.",
             )
         if other is not None:
             raise ConflictError(
-                f"<@{other.person}> is pushing to {other.target} at the moment.",
-                f"Its card in <#{other.channel}> says how far it is; push when it has ended.",
+                f"<@{other.person}> is already pushing to {other.target}.",
+                f"Its card in <#{other.channel}> shows the progress. Push when it has ended.",
             )
 
     def _at_target(self, session: Session, team: str, store: str, wish: Wish) -> Dataset | None:
@@ -150,19 +152,19 @@ class PushService:
         named = finding.present(session, wish.dataset) if wish.dataset else None
         if wish.dataset and named is None and exact is not None:
             raise ConflictError(
-                f"{wish.target} is the dataset {exact.name} already.",
-                f"Leave --as out, or say --as {exact.name}.",
+                f"{wish.target} is already the dataset {exact.name}.",
+                f"Omit --as, or use --as {exact.name}.",
             )
         if named is not None and (exact is None or named.id != exact.id):
-            where = f": it is {named.source}" if named.is_for(team) else ""
+            where = f" at {named.source}" if named.is_for(team) else ""
             raise ConflictError(
                 f"The name {named.name} is taken by another dataset{where}.",
-                "Choose another name, or push to where it is.",
+                "Choose another name, or push to the source of that dataset.",
             )
         if not wish.dataset and exact is None and (wish.version or wish.note):
             raise UsageError(
-                f"{wish.target} is no dataset of {team}, so no version is recorded.",
-                "Say which it becomes, for example --as chest-xray.",
+                f"{wish.target} is not a dataset of {team}, so no version is recorded.",
+                "Name the dataset that it becomes, for example --as chest-xray.",
             )
         if exact is not None:
             self._refuse_version(session, exact, wish.version)
@@ -176,25 +178,26 @@ class PushService:
         near = [each for each in rows if overlap(each.source, target)]
         foreign = next((each for each in near if each.team != team), None)
         if foreign is not None:
-            theirs = f"{foreign.name} of {foreign.team}" if foreign.is_for(team) else "another team"
+            is_known = foreign.is_for(team)
+            whose = f"{foreign.name} of {foreign.team}" if is_known else "a dataset of another team"
             raise NotAllowedError(
-                f"{target} is a place of {theirs}: a dataset is there.",
-                "Push to a folder of your own.",
+                f"{target} overlaps {whose}.",
+                "Push to a folder of your own team.",
             )
         return next((each for each in near if (each.source, each.store) == (target, store)), None)
 
     def _refuse_version(self, session: Session, dataset: Dataset, name: str | None) -> None:
         if name and name in {each.name for each in finding.versions(session, dataset.id)}:
             raise ConflictError(
-                f"{dataset.name} has a version {name} already, and a named version never changes.",
-                "Choose another name, or leave --name out.",
+                f"{dataset.name} already has a version {name}, and a named version never changes.",
+                "Choose another name, or omit --name.",
             )
         survey = finding.live_survey(session, dataset.id)
         # A look for new content gives way to the version.
         if survey is not None and not survey.is_refresh:
             raise ConflictError(
-                f"{survey.reference} is being recorded at the moment.",
-                f"Its card in <#{survey.channel}> says how far it is; push when it has ended.",
+                f"{survey.reference} is being recorded.",
+                f"Its card in <#{survey.channel}> shows the progress. Push when it has ended.",
             )
 
     def _row(self, caller: Caller, offer: Offer, now: datetime) -> Push:

@@ -11,8 +11,8 @@ from bot.datasets.saying import Said
 # What is read and a pod are there within minutes, or never without somebody's help.
 LATE_AFTER = timedelta(minutes=15)
 STARTS_WITHIN = timedelta(hours=1)
-GOES_ON = "What is in the store by now stays: push again, and only the rest is copied."
-ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then push again."
+GOES_ON = "Objects that are already in the store stay. Push again to copy the rest."
+ADMIN = "Ask a platform admin to run `quartermaster doctor`, then push again."
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Versions:
                 asked = NewDataset(push.dataset, push.target, push.store)
                 dataset = self._datasets.add(session, caller, asked, now)
             if (dataset.source, dataset.store) != (push.target, push.store):
-                push.unrecorded = f"{dataset.name} is at {dataset.source} by now."
+                push.unrecorded = f"The source of {dataset.name} is now {dataset.source}."
                 return
             what = (dataset, push.version, push.note)
             version = self._datasets.version(session, caller, what, now)

@@ -120,7 +120,7 @@ def run_fill(options: Mapping[str, Any]) -> None:
 def _order(stores: Stores, asked: Asked) -> Order:
     share = Share(asked.shard, asked.shards)
     if not 0 <= share.shard < share.shards:
-        raise wrong_input(f"Shard {share.shard} is none of {share.shards}.", "Count from 0.")
+        raise wrong_input(f"Shard {share.shard} is not one of {share.shards}.", "Count from 0.")
     volume = Volume(asked.target, asked.digest, asked.ownership)
     patience = stores.patience_seconds
     return Order(
@@ -241,7 +241,7 @@ def _number(text: str, digits: int, option: str, example: str) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise wrong_input(f"{option} is no number: {text}.", f"For example: {option} {example}")
+        raise wrong_input(f"{option} is not a number: {text}.", f"For example: {option} {example}")
     return number
 
 

@@ -208,8 +208,8 @@ def corrupt(entry: Entry) -> WorkError:
     """What arrives is not what the store says it has."""
     return WorkError(
         "corrupt",
-        f"{entry.key} does not arrive as the store says it is: its size or checksum differs.",
-        "Look at this object in the store; the others that were copied are kept.",
+        f"{entry.key} differs in size or checksum from what the store reports.",
+        "Check this object in the store. The other objects that were copied are kept.",
         (entry.key,),
     )
 

@@ -94,7 +94,7 @@ def _left_open(order: Order, index: Index) -> Result:
     """What is kept open may be laid out otherwise by now, and is not to be copied again."""
     if not order.keep_open:
         raise wrong_input(
-            f"{order.volume.target} is complete, and kept open for a layout.",
+            f"{order.volume.target} is complete and kept open for a layout.",
             "Make it ready: quartermaster finish --target ... --digest ...",
         )
     return Result(
@@ -108,14 +108,14 @@ def wanted(shelf: Shelf, digest: str) -> Index:
     if index.digest != digest:
         raise wrong_input(
             f"The manifest is that of {index.digest}, not of {digest}.",
-            "Name the manifest that the version was recorded with.",
+            "Use the manifest that the version was recorded with.",
         )
     problems = index.findings.problems
     if problems.count:
         first = problems.first[0]
         raise WorkError(
             "bad_keys",
-            f"{problems.count} keys cannot be files: {first.key} {first.problem}.",
+            f"{problems.count} keys cannot be stored as files: {first.key} {first.problem}.",
             "Rename or remove these objects, then record a new version.",
             tuple(remark.key for remark in problems.first),
         )
@@ -162,7 +162,8 @@ def _objects(order: Order, index: Index, done: Done) -> Iterator[Object]:
 
 
 def _bad_key(entry: Entry, words: str) -> WorkError:
-    return WorkError("bad_keys", f"{entry.key!r} cannot be a file: it {words}.", "", (entry.key,))
+    said = f"{entry.key!r} cannot be stored as a file: it {words}."
+    return WorkError("bad_keys", said, "", (entry.key,))
 
 
 def _finished(order: Order, index: Index, progress: Progress) -> bool:
@@ -197,10 +198,10 @@ def _check_names(order: Order, index: Index) -> None:
         return
     raise WorkError(
         "bad_keys",
-        f"{wanted.count:,} files were copied, and the volume lists {found.count:,}, or others: it"
-        " does not keep names as they are.",
-        "Take a class that tells upper from lower case and keeps Unicode as it is, or rename these"
-        " objects and record a new version.",
+        f"{wanted.count:,} files were copied, but the volume lists {found.count:,} or other names:"
+        " it does not keep file names unchanged.",
+        "Use a class that distinguishes upper and lower case and keeps Unicode unchanged, or rename"
+        " these objects and record a new version.",
         tuple(remark.key for remark in index.findings.warnings.first),
     )
 
@@ -219,12 +220,12 @@ def _check_room(order: Order, index: Index) -> None:
     free_size, free_files = order.volume.free()
     if size > free_size:
         raise _no_room(
-            f"{told(size)} are still to be copied, and {order.volume.target} has {told(free_size)}"
+            f"{told(size)} must still be copied, but {order.volume.target} has {told(free_size)}"
             " free."
         )
     if 0 <= free_files < files:
         raise _no_room(
-            f"{files} files are still to be copied, and {order.volume.target} has room for"
+            f"{files} files must still be copied, but {order.volume.target} has capacity for"
             f" {free_files}."
         )
 
@@ -235,7 +236,7 @@ def _volume_failure(volume: Volume, error: OSError) -> WorkError:
     return WorkError(
         "store_down",
         f"The volume failed: {error.strerror or error}.",
-        "What is copied stays, and the rest follows when it is started again.",
+        "Copied files are kept. The next attempt copies the rest.",
     )
 
 

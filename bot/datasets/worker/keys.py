@@ -15,7 +15,7 @@ _REMEMBERED = 500_000
 def problem(key: str) -> str:
     """Why a key cannot be the path of a file below a folder; empty when it can."""
     if key.startswith("/"):
-        return "begins with /"
+        return "starts with /"
     if key.endswith("/"):
         return "ends with / but has content"
     if "\0" in key:
@@ -25,7 +25,7 @@ def problem(key: str) -> str:
             return f"has the part {name!r} in its path" if name else "has // in its path"
         # Only a long name needs to be counted in bytes.
         if len(name) * 4 > _NAME_BYTES and len(name.encode()) > _NAME_BYTES:
-            return f"has a name of {len(name.encode())} bytes; file systems take {_NAME_BYTES}"
+            return f"has a name of {len(name.encode())} bytes; file systems allow {_NAME_BYTES}"
     return ""
 
 

@@ -70,7 +70,7 @@ def _pages(
         if not page.following:
             return
         if page.following == following:
-            raise WorkError("wrong_input", "The store's listing does not get on: same page twice.")
+            raise WorkError("wrong_input", "The store returned the same page of its listing twice.")
         following = page.following
 
 
@@ -80,9 +80,9 @@ def _check_that_none_is_left_out(requests: Requests, source: Address, objects: i
     if counted != objects:
         raise WorkError(
             "wrong_input",
-            f"Below {source} the store lists {counted} objects, but {objects} when it is asked"
-            " for their versions.",
-            "Survey it again while nobody writes to it. If the numbers stay, this store leaves out"
+            f"The store lists {counted} objects below {source}, but {objects} when it lists their"
+            " versions.",
+            "Survey it again while nothing writes to it. If the numbers stay, this store omits"
             " objects when it lists versions: copy the data to a bucket without versions.",
         )
 
@@ -110,7 +110,7 @@ def sorted_on_disk(entries: Iterable[Entry]) -> Generator[Entry, None, None]:
                 raise WorkError(
                     "changed",
                     f"{entry.key} changed while it was listed.",
-                    "List it again when nobody writes to it.",
+                    "List it again when nothing writes to it.",
                     (entry.key,),
                 )
             last = entry

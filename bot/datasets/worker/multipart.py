@@ -61,7 +61,7 @@ class NewObject:
         answer = self._requests.write("POST", self._key, {"uploadId": upload}, body, only_new)
         # S3 answers 200 before it knows, and says in the body how it went.
         if code := error_code(answer.body):
-            error = RefusedError("store_down", f"The store did not put the parts together: {code}.")
+            error = RefusedError("store_down", f"The store did not assemble the parts: {code}.")
             error.code = code
             raise error
         return etag_of(answer.body)

@@ -148,7 +148,7 @@ def changed(key: str) -> WorkError:
 def gone(key: str) -> WorkError:
     """The object is not there any more."""
     return WorkError(
-        "changed", f"{key} is gone since the version was recorded.", _NEW_VERSION, (key,)
+        "changed", f"{key} was deleted after the version was recorded.", _NEW_VERSION, (key,)
     )
 
 
@@ -159,8 +159,8 @@ def no_access(key: str, words: str) -> WorkError:
     """The store does not let us read it."""
     return WorkError(
         "no_access",
-        f"The store refuses to let {key} be read: {words}",
-        "Let the keys in the store's Secret read the objects.",
+        f"The store denied reading {key}: {words}",
+        "Allow the keys in the store's Secret to read the objects.",
         (key,),
     )
 
@@ -170,7 +170,7 @@ def not_read(key: str, words: str) -> WorkError:
     return WorkError(
         "store_down",
         f"{key} could not be read: {words}",
-        "Nothing is lost: what is copied stays, and the rest follows when it is started again.",
+        "Nothing is lost: copied files are kept, and the next attempt copies the rest.",
         (key,),
     )
 

@@ -104,7 +104,7 @@ def _looked_through(order: Order, progress: Progress) -> _Looked:
             progress.files_total, progress.bytes_total = looked.files, looked.bytes
     _refuse(refused.remarks())
     if not looked.files:
-        raise WorkError("not_found", "There is no file below the source.", "Look at its spelling.")
+        raise WorkError("not_found", "There is no file below the source.", "Check its spelling.")
     return looked
 
 
@@ -128,7 +128,7 @@ def _refusal(found: Found, prefix: str) -> str:
     except UnicodeEncodeError:
         return "has a name that is not UTF-8"
     if size > _KEY_BYTES:
-        return f"makes a key of {size} bytes; object stores take {_KEY_BYTES}"
+        return f"makes a key of {size} bytes; object stores allow {_KEY_BYTES}"
     if any(letter < _FIRST_PRINTED or letter == _DELETE for letter in found.key):
         return "has a control character in its name"
     return problem(found.key)
@@ -251,8 +251,8 @@ class _Pusher:
             self._take_back(task)
         raise WorkError(
             "corrupt",
-            f"{task.key} does not arrive as it is: the store says another checksum.",
-            "Look at the store; what was pushed before is kept.",
+            f"The store reports a different checksum for {task.key} than the file has.",
+            "Check the store. Objects that were pushed before are kept.",
             (task.key,),
         )
 
@@ -260,7 +260,7 @@ class _Pusher:
         """It may be our own, of a request whose answer was lost; another one is in the way."""
         stored = self._uploader.stored(task.key)
         if stored is None:
-            words = f"{task.key} comes and goes in the store: somebody else writes there."
+            words = f"{task.key} appears and disappears in the store: another client writes there."
             raise WorkError("store_down", words, _ALONE, (task.key,))
         self._is_kept(stored, file, size)
 
@@ -279,9 +279,9 @@ class _Pusher:
 def _in_the_way(stored: Entry, size: int) -> WorkError:
     return WorkError(
         "wrong_input",
-        f"{stored.key} is in the store already with another content ({stored.size} bytes there,"
-        f" {size} here).",
-        "Push to a prefix of its own, or give --overwrite if no version needs what is there.",
+        f"{stored.key} is already in the store with different content ({stored.size} bytes in the"
+        f" store, {size} in the folder).",
+        "Push to another prefix, or use --overwrite if no version needs the existing object.",
         (stored.key,),
     )
 
@@ -289,10 +289,10 @@ def _in_the_way(stored: Entry, size: int) -> WorkError:
 def _replaced(key: str) -> WorkError:
     return WorkError(
         "changed",
-        f"{key} is not in the store as it was pushed: somebody else has written there.",
+        f"{key} in the store is not what was pushed: another client has written there.",
         _ALONE,
         (key,),
     )
 
 
-_ALONE = "Push again when nobody else writes below the target."
+_ALONE = "Push again when nothing else writes below the target."

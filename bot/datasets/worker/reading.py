@@ -24,10 +24,10 @@ _READ_BYTES = 1 << 20
 _NAMED = 10
 _LEFT_BEHIND = (
     "FSx does not remove the file of an object that was deleted, and recording a new version does"
-    " not help. Whoever looks after the file system removes these files below the version's folder"
-    " (`rm`); then cache it again, or cache it on a class that copies, with --class."
+    " not help. An admin of the file system must remove these files below the version's folder"
+    " (`rm`). Then cache it again, or cache it on a class that copies, with --class."
 )
-_RECORD = "What runs would read is not the version. Record a new one."
+_RECORD = "Runs would not read the recorded version. Record a new one."
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Reader:
                 size += len(chunk)
             found = digest.hexdigest() if digest else ""
             if size != entry.size or not self._verifier.verify(entry, file, found):
-                raise _changed(f"{entry.key} has another content than was recorded.", entry.key)
+                raise _changed(f"The content of {entry.key} is not what was recorded.", entry.key)
         self._progress.add(1, size)
 
 
@@ -86,8 +86,8 @@ def _tree(root: Path) -> Tree:
     try:
         return Tree(root)
     except WorkError as error:
-        words = f"{root} is no folder of the volume, or cannot be read."
-        hint = "Has the import made it, and may others read it?"
+        words = f"{root} is not a folder of the volume, or cannot be read."
+        hint = "Check that the import created it and that others may read it."
         raise WorkError("not_found", words, hint) from error
 
 
@@ -109,7 +109,7 @@ class _Others:
         """WorkError where there are some."""
         new = next((key for key in self._first if self._verifier.is_stored(_shown(key))), None)
         if new is not None:
-            raise _changed(f"{_shown(new)!r} is there, and was not recorded.", _shown(new))
+            raise _changed(f"{_shown(new)!r} exists, but was not recorded.", _shown(new))
         if not self.count:
             return
         names = ", ".join(repr(_shown(key)) for key in self._first)
@@ -117,7 +117,7 @@ class _Others:
         raise WorkError(
             "left_behind",
             f"{self.count:,} file{'' if self.count == 1 else 's'} of objects that were deleted in"
-            f" the bucket {'is' if self.count == 1 else 'are'} there still: {names}{more}.",
+            f" the bucket still exist{'s' if self.count == 1 else ''}: {names}{more}.",
             _LEFT_BEHIND,
             tuple(map(_shown, self._first)),
         )
@@ -138,10 +138,10 @@ def _matched(found: Iterator[Found], entries: Iterator[Entry], others: _Others) 
             others.add(file.key)
             file = next(found, None)
         if file is None or file.key != entry.key:
-            raise _changed(f"{entry.key} is not there.", entry.key)
+            raise _changed(f"{entry.key} does not exist.", entry.key)
         if file.kind != "file" or file.size != entry.size:
             size = f"{file.size} bytes" if file.kind == "file" else f"a {file.kind}"
-            raise _changed(f"{entry.key} is {size}, and not {entry.size} bytes.", entry.key)
+            raise _changed(f"{entry.key} is {size}, not {entry.size} bytes.", entry.key)
         if not others.count:
             yield entry
         file = next(found, None)
@@ -167,10 +167,10 @@ def _in_words(what: str) -> Iterator[None]:
             raise
         if error.reason == "no_access":
             words = f"{what} cannot be read by uid {os.geteuid()}."
-            hint = "Its owner lets others read it: its mode is in the metadata of its object."
+            hint = "Its owner must let others read it: its mode is in the metadata of its object."
             raise WorkError("no_access", words, hint, error.keys) from error
         if error.reason == "changed":
-            raise _changed(f"{what} is no file any more.", what) from error
+            raise _changed(f"{what} is no longer a file.", what) from error
         raise _unread(what, error.__cause__.strerror or "unknown") from error
 
 
@@ -178,5 +178,5 @@ def _unread(what: str, why: str) -> WorkError:
     return WorkError(
         "store_down",
         f"{what} could not be read: {why}.",
-        "What is loaded stays, and the rest follows when it is started again.",
+        "Loaded files are kept. The next attempt loads the rest.",
     )

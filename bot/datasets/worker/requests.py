@@ -32,10 +32,10 @@ _WORDS_SHOWN = 200
 # Refusals with 400 of what did not arrive whole, or in time.
 _NOT_ARRIVED = {"RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}
 _ACCESS_HINTS = {
-    "InvalidAccessKeyId": "The access key in the store's Secret is not one it knows.",
-    "SignatureDoesNotMatch": "The secret key in the store's Secret does not fit the access key.",
-    "RequestTimeTooSkewed": "The clock of this node is off by too much.",
-    "ExpiredToken": "The session token has expired; put a new one into the store's Secret.",
+    "InvalidAccessKeyId": "The store does not know the access key in its Secret.",
+    "SignatureDoesNotMatch": "The secret key in the store's Secret does not match the access key.",
+    "RequestTimeTooSkewed": "The clock of this node is too far off.",
+    "ExpiredToken": "The session token has expired. Put a new one into the store's Secret.",
 }
 
 Query = Mapping[str, str]
@@ -128,8 +128,8 @@ class Requests:
         except urllib3.exceptions.HTTPError as error:
             raise WorkError(
                 "store_down",
-                f"The object store {self._host} does not answer: {_words(error)}.",
-                "Nothing is lost: the work goes on where it was when it is started again.",
+                f"The object store {self._host} does not respond: {_words(error)}.",
+                "Nothing is lost: the next attempt continues where this one stopped.",
             ) from error
         if answer.status < _REDIRECTED:
             known = {name.lower(): value for name, value in answer.headers.items()}
@@ -163,18 +163,18 @@ class Requests:
         what = f"{method} {self._host}{self._path}{target.partition('?')[0]}"
         error: RefusedError
         if status in (_FORBIDDEN, _UNAUTHORIZED) or code in _ACCESS_HINTS:
-            hint = _ACCESS_HINTS.get(code, "Let these keys list the bucket and read its objects.")
-            error = RefusedError("no_access", f"The store refuses {what}: {said}.", hint)
+            hint = _ACCESS_HINTS.get(code, "Allow these keys to list the bucket and read objects.")
+            error = RefusedError("no_access", f"The store rejected {what}: {said}.", hint)
         elif status == _NOT_FOUND:
-            hint = "Look at the bucket's and the prefix's spelling."
+            hint = "Check the spelling of the bucket and the prefix."
             error = RefusedError("not_found", f"The store does not have {what}: {said}.", hint)
         elif _may_be_repeated(status, code):
-            error = RefusedError("store_down", f"The store cannot do {what} now: {said}.")
+            error = RefusedError("store_down", f"The store cannot handle {what} now: {said}.")
         elif status == _PRECONDITION:
-            error = RefusedError("changed", f"{what} is not what it was: {said}.")
+            error = RefusedError("changed", f"{what} does not match what is in the store: {said}.")
         else:
-            hint = "Look at endpoint, region and path_style in the store's settings."
-            error = RefusedError("wrong_input", f"The store refuses {what}: {said}.", hint)
+            hint = "Check endpoint, region and path_style in the store's settings."
+            error = RefusedError("wrong_input", f"The store rejected {what}: {said}.", hint)
         error.status, error.code = status, code
         return error
 

@@ -84,7 +84,7 @@ def address(text: str, option: str) -> Address:
     bucket, _, prefix = rest.partition("/")
     if scheme != "s3" or not bucket:
         raise wrong_input(
-            f"{option} is no address in an object store: {text}",
+            f"{option} is not an address in an object store: {text}",
             "For example: s3://lake/chest-xray/",
         )
     return Address(bucket, prefix if not prefix or prefix.endswith("/") else f"{prefix}/")
@@ -148,7 +148,7 @@ def _content(path: Path, what: str) -> str:
         raise WorkError(
             "no_access",
             f"{what} cannot be read from {path}: {getattr(error, 'strerror', None) or error}.",
-            "Mount the store's Secret there; it has the files access-key-id and secret-access-key.",
+            "Mount the store's Secret there, with the files access-key-id and secret-access-key.",
         ) from None
     if not content:
         raise WorkError("no_access", f"{path} is empty.", "Put the key into the store's Secret.")

@@ -58,8 +58,8 @@ def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress
     if not index.objects:
         raise WorkError(
             "not_found",
-            f"There is nothing below {source}.",
-            "Look at the prefix's spelling; it ends where the dataset's files begin.",
+            f"There are no objects below {source}.",
+            "Check the spelling of the prefix. It must end where the dataset's files begin.",
         )
     index = replace(index, source=str(source), findings=found.findings(shelf, index))
     write_index(shelf.put, index)
@@ -91,7 +91,7 @@ class _Found:
     def findings(self, shelf: Shelf, index: Index) -> Findings:
         """What is to be known about the keys; reads the manifest again where it must."""
         if self._versioned is None:
-            self._warnings.add("", "the store does not say whether the bucket keeps versions")
+            self._warnings.add("", "the store does not report whether the bucket keeps versions")
         for remark in self._folded.clashes(
             lambda: (entry.key for entry in read_entries(shelf.get, index))
         ):

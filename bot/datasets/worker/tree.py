@@ -105,7 +105,7 @@ class Tree:
         except OSError as error:
             os.close(descriptor)
             raise wrong_input(
-                f"{self._root} is no folder, or a symbolic link leads there.",
+                f"{self._root} is not a folder, or its path contains a symbolic link.",
                 "Name a folder of the volume: --source /data/results",
             ) from error
         return descriptor
@@ -116,7 +116,7 @@ def became_another(key: str) -> WorkError:
     return WorkError(
         "changed",
         f"{key} changed while it was pushed.",
-        "Push when nobody writes there, or push a snapshot.",
+        "Push when nothing writes there, or push a snapshot.",
         (key,),
     )
 
@@ -134,7 +134,7 @@ def _failure(path: str, error: OSError) -> WorkError:
         return WorkError(
             "no_access",
             f"{path} cannot be read by uid {os.geteuid()}.",
-            "Let it read all below the folder, or push a folder that it may read.",
+            "Allow it to read everything below the folder, or push a folder that it may read.",
             (path,),
         )
     if isinstance(error, (FileNotFoundError, NotADirectoryError)) or error.errno == errno.ELOOP:
@@ -142,5 +142,5 @@ def _failure(path: str, error: OSError) -> WorkError:
     return WorkError(
         "store_down",
         f"{path} could not be read from the volume: {error.strerror or error}.",
-        "What is pushed stays, and the rest follows when it is started again.",
+        "Pushed objects are kept. The next attempt pushes the rest.",
     )

@@ -171,8 +171,8 @@ def _refused(refusal: RefusedError, key: str) -> Exception:
 def _no_access(key: str, words: str) -> WorkError:
     return WorkError(
         "no_access",
-        f"The store refuses to take {key}: {words}",
-        "Let the keys in the store's Secret write below the target.",
+        f"The store denied writing {key}: {words}",
+        "Allow the keys in the store's Secret to write below the target.",
         (key,),
     )
 
@@ -181,7 +181,7 @@ def _not_stored(key: str, words: str) -> WorkError:
     return WorkError(
         "store_down",
         f"{key} could not be stored: {words}",
-        "Nothing is lost: what is pushed stays, and the rest follows when it is started again.",
+        "Nothing is lost: pushed objects are kept, and the next attempt pushes the rest.",
         (key,),
     )
 
@@ -191,7 +191,7 @@ def _translated(error: Exception, key: str) -> WorkError:
     if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
         return _no_access(key, words)
     if isinstance(error, FileNotFoundError) and "NoSuchBucket" in str(error):
-        return WorkError("not_found", f"There is no such bucket: {words}", "Look at its spelling.")
+        return WorkError("not_found", f"The bucket does not exist: {words}", "Check its spelling.")
     if "InvalidCertificate" in str(error):
         return wrong_input(
             f"The object store's certificate is not trusted: {words}",

@@ -57,7 +57,7 @@ class Volume:
         if found != self._digest:
             raise wrong_input(
                 f"{self.target} already holds another version: {found}.",
-                "Each version has a volume of its own.",
+                "Use a separate volume for each version.",
             )
         return True
 
@@ -91,13 +91,13 @@ class Volume:
         """Why the tree cannot be made ready."""
         if not self.is_kept_open():
             return wrong_input(
-                f"{self.target} has no complete copy of {self._digest} that was kept open.",
+                f"{self.target} has no complete copy of {self._digest} that is kept open.",
                 "Fill it first: quartermaster fill --keep-open ...",
             )
         if not any(files for _, _, files in os.walk(self._files)):
             return wrong_input(
-                f"{self._files} has no file any more.",
-                "The layout has removed them all: mend its command, then cache the version anew.",
+                f"{self._files} no longer has any files.",
+                "The layout removed them all. Fix its command, then cache the version again.",
             )
         return None
 
@@ -106,7 +106,8 @@ class Volume:
         os.umask(self._ownership.umask)
         if not self.target.is_dir():
             raise wrong_input(
-                f"{self.target} is no folder.", "Mount the dataset's volume there: --target /data"
+                f"{self.target} is not a folder.",
+                "Mount the dataset's volume there: --target /data",
             )
         try:
             for folder in (self._tree / "files", self._filling / "progress"):
@@ -115,8 +116,8 @@ class Volume:
                 self._give(folder)
         except PermissionError as error:
             raise wrong_input(
-                f"{error.filename} cannot be written or given away by uid {os.geteuid()}.",
-                "Run the pod as the uid and gid that the files are to have, or as root.",
+                f"uid {os.geteuid()} cannot write {error.filename} or change its owner.",
+                "Run the pod as the uid and gid that the files should have, or as root.",
             ) from error
 
     def _give(self, path: Path) -> None:
@@ -194,7 +195,7 @@ class Volume:
         self.sync()
         _move(self._tree, self._ready)
         if not self.is_ready():
-            raise WorkError("corrupt", f"{self._tree} vanished while it was finished.")
+            raise WorkError("corrupt", f"{self._tree} disappeared while it was being finished.")
         self.sync()
         self.tidy()
 

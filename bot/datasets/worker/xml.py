@@ -26,7 +26,7 @@ def objects_page(body: bytes) -> Page:
         return Page(entries, {})
     token = _text(root, "NextContinuationToken")
     if not token:
-        raise _unreadable("there is more, but not how to ask for it")
+        raise _unreadable("it is truncated and does not say how to continue")
     return Page(entries, {"continuation-token": token})
 
 
@@ -43,7 +43,7 @@ def versions_page(body: bytes) -> Page:
         return Page(entries, {})
     key = plain(_text(root, "NextKeyMarker"))
     if not key:
-        raise _unreadable("there is more, but not how to ask for it")
+        raise _unreadable("it is truncated and does not say how to continue")
     version = _text(root, "NextVersionIdMarker")
     return Page(entries, {"key-marker": key, **({"version-id-marker": version} if version else {})})
 
@@ -105,7 +105,7 @@ def _unreadable(why: str) -> WorkError:
     return WorkError(
         "wrong_input",
         f"The store's listing cannot be read: {why}.",
-        "Look at the endpoint in the store's settings: is it one of S3's kind?",
+        "Check that the endpoint in the store's settings is an S3 API.",
     )
 
 
