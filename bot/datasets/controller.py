@@ -54,7 +54,7 @@ class World:
         if found is None:
             raise ClusterError(
                 f"Cluster {name} is no longer in quartermaster.yaml.",
-                f"A platform admin must add it again until {until}.",
+                f"A platform admin must add it again and keep it until {until}.",
                 reason="Unreachable",
             )
         return found

@@ -107,7 +107,7 @@ def _follow(push: Push, follow: Follow, found: Findings) -> None:
             push.since = push.started_at = seen.started_at or found.now
     said, push.obstacle = seen.said, follow.obstacle
     if said is not None and said.event == "failed":
-        push.obstacle = f"{hide_secrets(said.message)} It is tried again."
+        push.obstacle = f"{hide_secrets(said.message)} Retrying."
     if said is None or said.event != "progress":
         return
     push.stage, push.files_total, push.bytes_total = said.phase, said.files_total, said.bytes_total

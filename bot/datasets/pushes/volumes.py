@@ -76,7 +76,8 @@ def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) ->
     owner = snapshot.labels.get(labels.TEAM, team)
     if owner != team or (claim is not None and foreign_claim(claim, team) is not None):
         raise ConflictError(
-            f"VolumeSnapshot {name} is not of a PVC of {team}.", "Use a snapshot of your own team."
+            f"VolumeSnapshot {name} does not belong to a PVC of {team}.",
+            "Use a snapshot of your own team.",
         )
     size = max(int(status.restore_size or 0), _size(claim) if claim is not None else 0)
     kind = next(_classes(cluster, datasets, snapshot, claim), None)

@@ -120,7 +120,9 @@ def run_fill(options: Mapping[str, Any]) -> None:
 def _order(stores: Stores, asked: Asked) -> Order:
     share = Share(asked.shard, asked.shards)
     if not 0 <= share.shard < share.shards:
-        raise wrong_input(f"Shard {share.shard} is not one of {share.shards}.", "Count from 0.")
+        raise wrong_input(
+            f"Shard {share.shard} is not one of {share.shards}.", "Shards are counted from 0."
+        )
     volume = Volume(asked.target, asked.digest, asked.ownership)
     patience = stores.patience_seconds
     return Order(

@@ -133,7 +133,7 @@ def _translated(error: Exception, key: str) -> Exception:
     if "InvalidCertificate" in words:
         return wrong_input(
             f"The object store's certificate is not trusted: {_words(error)}",
-            "Name the CA that signed it in the store's settings (ca_file).",
+            "Set ca_file in the store's settings to the CA that signed it.",
         )
     return not_read(key, _words(error))
 

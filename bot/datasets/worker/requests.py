@@ -155,7 +155,7 @@ class Requests:
     def _untrusted(self, error: Exception) -> WorkError:
         return wrong_input(
             f"The certificate of {self._host} is not trusted: {_words(error)}.",
-            "Name the CA that signed it in the store's settings (ca_file).",
+            "Set ca_file in the store's settings to the CA that signed it.",
         )
 
     def _refusal(self, method: str, target: str, status: int, code: str) -> WorkError:

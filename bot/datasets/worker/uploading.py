@@ -195,6 +195,6 @@ def _translated(error: Exception, key: str) -> WorkError:
     if "InvalidCertificate" in str(error):
         return wrong_input(
             f"The object store's certificate is not trusted: {words}",
-            "Name the CA that signed it in the store's settings (ca_file).",
+            "Set ca_file in the store's settings to the CA that signed it.",
         )
     return _not_stored(key, words)

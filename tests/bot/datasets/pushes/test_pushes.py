@@ -289,7 +289,7 @@ def test_foreign_claims_are_not_pushed(rig: Pushing, marks: dict[str, str], said
     rig.view()
     assert refusal(rig, claim="other") == (said, "Use a PVC that your runs wrote to.")
     assert refusal(rig, claim="", snapshot="monday") == (
-        "VolumeSnapshot monday is not of a PVC of team-a.",
+        "VolumeSnapshot monday does not belong to a PVC of team-a.",
         "Use a snapshot of your own team.",
     )
 
@@ -300,7 +300,7 @@ def test_snapshots_of_other_teams_are_not_pushed(rig: Pushing) -> None:
     rig.world.patch("volumesnapshots", "monday", {"metadata": {"labels": marks}}, "team-a")
     rig.view()
     assert refusal(rig, claim="", snapshot="monday")[0] == (
-        "VolumeSnapshot monday is not of a PVC of team-a."
+        "VolumeSnapshot monday does not belong to a PVC of team-a."
     )
 
 
