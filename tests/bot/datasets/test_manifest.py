@@ -152,7 +152,7 @@ def test_index_of_another_format_is_refused() -> None:
     shelf["index.json"] = shelf["index.json"].replace(b'"format": 1', b'"format": 2')
     with pytest.raises(StorageError) as refused:
         read_index(shelf.__getitem__)
-    assert refused.value.message == "The manifest has format 2; this version reads 1."
+    assert refused.value.message == "The manifest has format 2; this version reads format 1."
     shelf["index.json"] = b"<html>"
     with pytest.raises(StorageError, match=r"index\.json cannot be read"):
         read_index(shelf.__getitem__)

@@ -148,7 +148,7 @@ def test_a_named_version_is_never_recorded_again(rig: Rig) -> None:
         rig.version(name="v1")
     assert (caught.value.message, caught.value.hint) == (
         "chest-xray already has a version v1, and a named version never changes.",
-        "Choose another name; v2 is free.",
+        "Choose another name. v2 is free.",
     )
 
 

@@ -122,7 +122,7 @@ def test_a_name_taken_meanwhile_is_told(rig: Pushing) -> None:
     rig.pass_time(minutes=3)
     push = rig.found(push_id)
     assert (push.phase, push.unrecorded, push.is_cleared) == (
-        Phase.PUSHED, "chest-xray is at s3://lake/elsewhere/ by now.", True,
+        Phase.PUSHED, "The source of chest-xray is now s3://lake/elsewhere/.", True,
     )  # fmt: skip
 
 

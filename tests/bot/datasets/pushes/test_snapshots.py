@@ -153,7 +153,7 @@ def test_what_cannot_be_a_snapshot_is_refused(rig: Pushing) -> None:
             "VolumeSnapshot monday does not show which storage class can restore it, and its PVC"
             " no longer exists."
         ),
-        "Restore it to a PVC by hand, and push that.",
+        "Restore it to a PVC by hand and push that PVC.",
     )
 
 

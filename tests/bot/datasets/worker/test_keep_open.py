@@ -72,7 +72,7 @@ def test_fill_repeated_leaves_the_layout_alone(kept: Dataset) -> None:
 
 def test_plain_fill_of_open_tree_is_refused(kept: Dataset) -> None:
     message, hint = refused(kept.fill())
-    assert message == f"{kept.volume} is complete, and kept open for a layout."
+    assert message == f"{kept.volume} is complete and kept open for a layout."
     assert hint == "Make it ready: quartermaster finish --target ... --digest ..."
     assert kept.files() is None
 

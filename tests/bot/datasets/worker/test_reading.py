@@ -57,7 +57,7 @@ def spoil(root: Path) -> str:
 
 def shorten(root: Path) -> str:
     (root / "c/three").write_bytes(b"3" * 2999)
-    return "c/three is 2999 bytes, and not 3000 bytes."
+    return "c/three is 2999 bytes, not 3000 bytes."
 
 
 def remove(root: Path) -> str:
@@ -68,7 +68,7 @@ def remove(root: Path) -> str:
 def link(root: Path) -> str:
     (root / "a/one").unlink()
     (root / "a/one").symlink_to(root / "c/three")
-    return "a/one is a link, and not 1000 bytes."
+    return "a/one is a link, not 1000 bytes."
 
 
 @pytest.mark.parametrize("change", [spoil, shorten, remove, link])
