@@ -44,27 +44,27 @@ class DatasetReference:
     rule = re.compile(rf"({DatasetName.rule.pattern})(?:@({VersionName.rule.pattern}))?")
 
     def read(self, text: str) -> Reference:
-        """The name and, where one was written, the version."""
+        """The name, and the version if there is one."""
         name, version = matched(self.rule, text).groups()
         return Reference(name, version)
 
 
 class SourceUrl:
-    """A bucket and a folder in it that every store takes for the same."""
+    """A bucket and a folder in it, written so that every store reads it alike."""
 
     word = "URL"
     form = "a bucket and a folder in it such as `s3://lake/chest-xray/`, without `.`, `..` or `//`"
     example = "s3://lake/chest-xray/"
 
     def read(self, text: str) -> str:
-        """The address as it is kept: with a slash at its end."""
+        """The normalized address, which ends with a slash."""
         if not is_place(text):
             raise ValueError(text)
         return Location.of(text).url
 
 
 class StoreName(Pattern):
-    """A store as the configuration names it."""
+    """The name of a store in the configuration."""
 
     word = "STORE"
     rule = TeamName.rule
@@ -73,7 +73,7 @@ class StoreName(Pattern):
 
 
 class Readers:
-    """Teams with commas between them, or everyone."""
+    """Comma-separated teams, or everyone."""
 
     word = "TEAMS"
     form = f"comma-separated teams such as `team-b,team-c`, or `{EVERYONE}`"
@@ -106,7 +106,7 @@ dataset = Command("dataset", "Datasets: where they are stored, and what their ve
 @dataset.option("--readers", Readers(), default=(), help="Other teams that may use it, or everyone")
 @dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def add(ctx: Context, asked: NewDataset) -> Reply:
-    """A receipt; nothing was looked at in the store yet."""
+    """Adds a dataset; its source is not checked yet."""
     ctx.team()
     row = ctx.datasets.add(ctx.session, ctx.caller, asked, ctx.now)
     next_step = code(ctx.words(f"dataset version {row.name}"))
@@ -124,7 +124,7 @@ def add(ctx: Context, asked: NewDataset) -> Reply:
 )
 @dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def list_datasets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Each with its newest version."""
+    """The datasets, each with its newest version."""
     name, _ = ctx.team()
     example = ctx.words("dataset add chest-xray s3://lake/chest-xray/")
     return Reply(card=list_card(name, ctx.datasets.listing(ctx.session, name), example, ctx.now))
@@ -160,7 +160,7 @@ def show(ctx: Context, reference: Reference, team: str | None) -> Reply:  # noqa
 @dataset.option("--note", default="", help="What is new in this version")
 @dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def version(ctx: Context, of: str, name: str | None, note: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A receipt; the card in the channel says how far it is."""
+    """Starts a survey; the card in the channel shows its progress."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], of)
     row = ctx.datasets.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
     return Reply(
@@ -181,7 +181,7 @@ def version(ctx: Context, of: str, name: str | None, note: str, team: str | None
 @dataset.argument("after", DatasetReference(), help="The later version")
 @dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def diff(ctx: Context, before: Reference, after: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Counts, bytes and the first keys, read from the manifests after the acknowledgement."""
+    """Compares two versions by their manifests, after the acknowledgement."""
     name, _ = ctx.team()
     old, new = (ctx.datasets.find_version(ctx.session, name, each) for each in (before, after))
     if old.id == new.id:
@@ -207,7 +207,7 @@ def diff(ctx: Context, before: Reference, after: Reference, team: str | None) ->
 @dataset.argument("name", DatasetName(), help="Dataset")
 @dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def remove(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What was removed, and how it comes back."""
+    """Removes a dataset, and says how to add it again."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
     row = ctx.datasets.remove(ctx.session, ctx.caller, found, ctx.now)
     undo = code(ctx.words(f"dataset add {row.name} {row.source} --store {row.store}"))

@@ -1,4 +1,4 @@
-"""Every ten minutes: a few datasets whose source was not seen for long are looked through."""
+"""Every ten minutes: checks a few datasets for new content that were not checked recently."""
 
 from bot.schedule import ScheduledJob, Work
 

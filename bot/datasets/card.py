@@ -1,4 +1,4 @@
-"""Datasets and versions as their cards: pure."""
+"""Builds the cards of datasets and versions. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ _LONGEST_NOTE = 60
 
 @dataclass(frozen=True)
 class Around:
-    """What a version's card says besides its row: names of people and of other versions.
+    """What a version's card shows besides its row: names of people and of other versions.
 
-    `parents` are those of the same dataset, `made_from` those of others.
+    `parents` are versions of the same dataset, `made_from` versions of other datasets.
     """
 
     person: str
@@ -50,7 +50,7 @@ class Around:
 class Shelf:
     """A dataset with its versions, the newest first; `people` are names by Slack id.
 
-    `refresh` is the last look for new content, where nothing was recorded after it.
+    `refresh` is the last check for new content, if nothing was recorded after it.
     """
 
     dataset: Dataset
@@ -72,7 +72,7 @@ class Entry:
 
 
 def version_card(version: Version, around: Around, now: datetime) -> Card:
-    """What the card of a version says at this moment."""
+    """The card of a version at this moment."""
     phase = Phase(version.phase)
     is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
     return Card(
@@ -86,7 +86,7 @@ def version_card(version: Version, around: Around, now: datetime) -> Card:
 
 
 def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
-    """A dataset, who may use it, and its versions; `words` is what records another one."""
+    """The card of a dataset; `words` is the command that records a version."""
     dataset, versions = shelf.dataset, shelf.versions
     rows = tuple(_version_row(each, shelf, now) for each in versions)
     facts: list[tuple[str, Markup]] = [
@@ -107,7 +107,7 @@ def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
 
 
 def list_card(team: str, entries: Sequence[Entry], words: str, now: datetime) -> Card:
-    """The datasets that a team may use; `words` is an example that adds one."""
+    """The card that lists a team's datasets; `words` is an example that adds one."""
     title = f"Datasets for {team}"
     if not entries:
         return Card(title, lines=(plain("No datasets yet. Add one:"), code(words)))
@@ -183,7 +183,7 @@ def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[st
 
 
 def _origin(version: Version, around: Around) -> Iterator[tuple[str, Markup]]:
-    """What it came from, and what its people say about it."""
+    """The versions and runs that it came from, and its note."""
     if around.parents:
         yield "Parents", plain(", ".join(around.parents))
     if around.made_from:
@@ -195,7 +195,7 @@ def _origin(version: Version, around: Around) -> Iterator[tuple[str, Markup]]:
 
 
 def _readers_of(newest: Sequence[Use], others: int) -> Iterator[Markup]:
-    """The last who read it, each with when that began."""
+    """The last readers, each with the time at which it began to read."""
     for number, each in enumerate(newest):
         yield join(", " if number else "", plain(f"{each.who} "), when(each.at))
     if others:
@@ -210,7 +210,7 @@ def _rate(version: Version, now: datetime) -> str:
 
 
 def _about_survey(survey: Version | None) -> list[Markup]:
-    """What is to be known of the survey that was asked for last."""
+    """The state of the last requested survey, if it did not record a version."""
     if survey is None or survey.phase == Phase.READY:
         return []
     if survey.is_live:
@@ -222,7 +222,7 @@ def _about_survey(survey: Version | None) -> list[Markup]:
 
 
 def _about_refresh(shelf: Shelf) -> list[Markup]:
-    """What is known of new content in the source; nothing while it is looked for."""
+    """The result of the last check for new content; nothing while one is running."""
     seen = shelf.refresh
     if seen is None or seen.ended_at is None or not shelf.versions:
         return []

@@ -1,4 +1,4 @@
-"""Whether datasets can work as they are set up: for `quartermaster doctor`."""
+"""Checks the setup of datasets for `quartermaster doctor`."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
 
 
 def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
-    """Everything of datasets; ClusterError when the cluster cannot be asked."""
+    """All findings about datasets; ClusterError when the cluster cannot be read."""
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
     yield _pushing(settings, datasets, cluster)
@@ -72,7 +72,7 @@ def _rights(datasets: Datasets, cluster: Cluster) -> Finding:
 
 
 def _snapshots(cluster: Cluster) -> Finding:
-    """Whether snapshots of caches can be seen; without that nothing is evicted."""
+    """Whether the bot can list snapshots of caches; otherwise it evicts nothing."""
     if cluster.may("list", SNAPSHOTS.group, SNAPSHOTS.plural):
         return Finding("dataset snapshots", "ok", "the bot can list the snapshots of volumes")
     says = "the bot may not list VolumeSnapshots and evicts no cache without checking them"
@@ -80,7 +80,7 @@ def _snapshots(cluster: Cluster) -> Finding:
 
 
 def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether runs in other namespaces can be given what is cached."""
+    """Whether caches can be shared with runs in other namespaces."""
     needed = [*_VOLUME_RIGHTS, Needed("patch", PVCS, datasets.namespace)]
     if cluster.served(VOLUME_REFERENCES.group):
         for namespace in _namespaces(settings, datasets):
@@ -96,7 +96,7 @@ def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
 
 
 def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether the PVCs of teams can be read where pushes run."""
+    """Whether pushes can read the PVCs of teams from their own namespace."""
     needed = [*_VOLUME_RIGHTS]
     if cluster.served(VOLUME_REFERENCES.group):
         needed += _references_in(datasets.namespace)
@@ -109,7 +109,7 @@ def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
 
 
 def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether snapshots of teams' PVCs can be read where pushes run."""
+    """Whether pushes can read snapshots of team PVCs from their own namespace."""
     needed = [
         *(Needed(verb, SNAPSHOT_CONTENTS) for verb in ("create", "delete", "get", "list")),
         *(Needed(verb, SNAPSHOTS, datasets.namespace) for verb in ("create", "delete", "get")),
@@ -122,17 +122,17 @@ def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
 
 
 def _namespaces(settings: Settings, datasets: Datasets) -> list[str]:
-    """Those of the teams that have one where datasets are."""
+    """The namespaces of teams in the cluster of datasets."""
     return [each.namespace for each in settings.teams.values() if datasets.cluster in each.reach]
 
 
 def _references_in(namespace: str) -> list[Needed]:
-    """What Trident's volumes take to be seen in a namespace that they do not belong to."""
+    """The rights that Trident needs to show a volume in another namespace."""
     return [Needed(verb, VOLUME_REFERENCES, namespace) for verb in ("create", "delete", "get")]
 
 
 def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether the Job of a survey would be admitted there; nothing is made."""
+    """Whether the namespace admits the Job of a survey, by a dry run."""
     about = "datasets namespace"
     job = survey_job(_sample(datasets), datasets, settings.stores, "doctor")
     try:
@@ -147,7 +147,7 @@ def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Find
 
 
 def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
-    """Whether the storage classes for caches are there, and their volumes for many nodes."""
+    """Whether the storage classes for caches exist, and many nodes can mount their volumes."""
     found = {each.name: each for each in cluster.list(STORAGE_CLASSES)}
     told = settings.clusters[datasets.cluster].access_modes
     for name, known in datasets.classes.items():
@@ -166,7 +166,7 @@ def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
 
 
 def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
-    """Whether FSx shows what the class says, and its changes only when it is asked."""
+    """Whether FSx links the folder to the configured bucket, without automatic import."""
     try:
         with closing(Fsx(service)) as fsx:
             link = link_of(fsx, folder)
@@ -179,7 +179,7 @@ def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
 
 
 def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether the Secret exists; the bot itself needs no right to read it, and had better not."""
+    """Whether the Secret exists. The bot needs no right to read it, and better has none."""
     about, place = f"store {name}", f"{datasets.namespace}/{store.secret}"
     if store.secret is None:
         return Finding(about, "ok", "no Secret is set: pods use their own identity")
@@ -199,7 +199,7 @@ def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Find
 
 
 def _state(settings: Settings, datasets: Datasets) -> Finding:
-    """Whether the bot can read where manifests are kept."""
+    """Whether the bot can read the state bucket, where manifests are kept."""
     store = ObjectStore(datasets.state_store, settings.stores[datasets.state_store])
     try:
         with closing(store):
@@ -210,7 +210,7 @@ def _state(settings: Settings, datasets: Datasets) -> Finding:
 
 
 def _sample(datasets: Datasets) -> Version:
-    """A version that is nowhere kept, to try its Job with."""
+    """A version that is not stored, for a dry run of its Job."""
     now = datetime.now(UTC)
     return Version(
         workspace_id="doctor",

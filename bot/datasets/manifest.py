@@ -47,24 +47,24 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A key, and what is to be known about it."""
+    """A problem or warning about a key."""
 
     key: str
     problem: str
 
 
 class Remarks(msgspec.Struct, frozen=True):
-    """How many remarks there are, and the first of them."""
+    """The number of remarks, and the first of them."""
 
     count: int = 0
     first: tuple[Remark, ...] = ()
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What a survey found beside the objects.
+    """What a survey found besides the objects.
 
-    `problems` are keys that cannot be files; with one of them nothing can be cached. `warnings` may
-    matter. `folders` are the empty objects that stand for folders and are left out.
+    `problems` are keys that cannot be files; a version with one cannot be cached. `warnings` may
+    matter. `folders` counts the empty objects that stand for folders, which are left out.
     """
 
     versioned: bool = False
@@ -178,12 +178,12 @@ class _OpenPart:
 
 
 def write_index(put: Put, index: Index) -> None:
-    """Makes the manifest one that can be read."""
+    """Writes the index, which completes the manifest."""
     put(INDEX_NAME, msgspec.json.format(_ENCODER.encode(index), indent=1))
 
 
 def read_index(get: Get) -> Index:
-    """The index behind `get(name)`; StorageError when it is not one that we can read."""
+    """The index, read by `get(name)`; StorageError if it is damaged or of another format."""
     content = get(INDEX_NAME)
     try:
         index = _INDEX.decode(content)
@@ -198,9 +198,9 @@ def read_index(get: Get) -> Index:
 
 
 def read_entries(get: Get, index: Index) -> Iterator[Entry]:
-    """All entries in order, one part in memory at a time.
+    """All entries in order, with one part in memory at a time.
 
-    StorageError, at the latest after the last entry, when they are not what the digest says.
+    StorageError, at the latest after the last entry, if they do not match the digest.
     """
     digest = hashlib.sha256()
     for part in index.parts:

@@ -1,4 +1,4 @@
-"""What is said when a survey has ended: to who asked for it, or to those who own the dataset."""
+"""Posts the end of a survey to its requester, and new content to the owning team."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,7 +17,7 @@ _MOST_KEYS = 3
 
 
 def ended(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
-    """How it ended, once; whoever asked for it is mentioned."""
+    """Posts once how a survey ended, and mentions its requester."""
     match Phase(version.phase):
         case Phase.READY:
             said = _ready(session, version, words)
@@ -33,7 +33,7 @@ def ended(session: Session, version: Version, words: Callable[[str], str], now: 
 
 
 def changed(session: Session, found: Version, words: Callable[[str], str], now: datetime) -> None:
-    """That a dataset's source has changed, once for each new content, in the owner's channel."""
+    """Posts to the owner's channel, once per content, that a dataset's source has changed."""
     earlier = select(Version.id).where(
         col(Version.dataset_id) == found.dataset_id,
         col(Version.phase) == Phase.CHANGED,

@@ -1,4 +1,4 @@
-"""Answers about datasets that must look outside; they change nothing."""
+"""Answers about datasets that read from object stores; they change nothing."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from bot.datasets.object_store import ObjectStore
 from bot.datasets.tables import Version
 from bot.errors import LimitError, StorageError
 
-# Reading them takes about 0.9 s of CPU a million, which the rest of the bot has to do without.
+# A million objects take about 0.9 s of CPU, during which the rest of the bot waits.
 MOST_OBJECTS = 5_000_000
 DEADLINE_SECONDS = 25.0
 
@@ -27,7 +27,7 @@ class DatasetReads:
         self._monotonic = monotonic
 
     def differences(self, before: Version, after: Version) -> dict[str, Sort]:
-        """What changed; LimitError for more objects than are compared here."""
+        """The changes between two versions; LimitError above the limit of objects."""
         both = (before.objects or 0) + (after.objects or 0)
         if both > MOST_OBJECTS:
             raise LimitError(

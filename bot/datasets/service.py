@@ -1,4 +1,4 @@
-"""The verbs of datasets: what people want is checked and written; nothing outside is called."""
+"""The verbs of datasets: checks requests and writes rows; calls no outside service."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ EVERYONE = "everyone"
 
 @dataclass(frozen=True)
 class NewDataset:
-    """What `/dataset add` was told; `readers` are teams, or `everyone` alone."""
+    """The input of `/dataset add`; `readers` are teams, or only `everyone`."""
 
     name: str
     source: str
@@ -39,10 +39,10 @@ class NewDataset:
 
 
 class DatasetService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The verbs that handlers call; each writes within the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    Handlers have checked the `Caller`'s right to use the verb. `words` formats a command as people
+    type it.
     """
 
     def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
@@ -50,7 +50,7 @@ class DatasetService:
         self._words = words
 
     def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
-        """The new dataset of the caller's team; UserError says what was wrong with it."""
+        """Adds a dataset of the caller's team; UserError if the input is not valid."""
         self.set_up()
         team = caller.team or ""
         source = asked.source
@@ -80,9 +80,9 @@ class DatasetService:
     def version(
         self, session: Session, caller: Caller, what: tuple[Dataset, str | None, str], now: datetime
     ) -> Version:
-        """Has a dataset surveyed for a new version; `what` is it, the name, and a note.
+        """Starts a survey for a new version; `what` is the dataset, a name and a note.
 
-        Without a name the next free one of v1, v2 and so on is taken.
+        Without a name, the version gets the next free one of v1, v2 and so on.
         """
         dataset, name, note = what
         datasets = self.set_up()
@@ -109,7 +109,7 @@ class DatasetService:
         return row
 
     def remove(self, session: Session, caller: Caller, dataset: Dataset, now: datetime) -> Dataset:
-        """Takes a dataset out of the catalogue; what lies in the store is not touched."""
+        """Removes a dataset from the catalogue; its objects in the store stay."""
         self._refuse_others(caller, dataset, "remove it")
         if dataset.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
             raise NotAllowedError(
@@ -125,18 +125,18 @@ class DatasetService:
         return dataset
 
     def find(self, session: Session, team: str, name: str) -> Dataset:
-        """The dataset of that name; NotFoundError when the team may use none."""
+        """The dataset of that name that the team may use; NotFoundError without one."""
         return finding.dataset(session, team, name, self._words)
 
     def get(self, session: Session, dataset_id: str) -> Dataset:
-        """The dataset of a button; NotFoundError once it was removed."""
+        """The dataset with that id, from a button; NotFoundError if it was removed."""
         found = session.get(Dataset, dataset_id)
         if found is None or found.removed_at is not None:
             raise NotFoundError("This dataset is no longer in the catalogue.")
         return found
 
     def find_version(self, session: Session, team: str, reference: Reference) -> Version:
-        """The version that a reference means, the newest where it names none."""
+        """The version that a reference names, or the newest if it names none."""
         dataset = finding.dataset(session, team, reference.name, self._words)
         return finding.version(session, dataset, reference.version, self._words)
 
@@ -152,7 +152,7 @@ class DatasetService:
         ]
 
     def shelf(self, session: Session, team: str, name: str) -> Shelf:
-        """A dataset with its versions, its people's names, and the last survey of it."""
+        """A dataset with its versions, the names of their people, and its last survey."""
         dataset = self.find(session, team, name)
         versions = finding.versions(session, dataset.id)
         users = {dataset.person, *(each.person for each in versions)}
@@ -163,7 +163,7 @@ class DatasetService:
         return Shelf(dataset, versions, names, survey, caches, seen)
 
     def set_up(self) -> Datasets:
-        """What is configured; ConflictError where there are no datasets."""
+        """The settings of datasets; ConflictError if they are not configured."""
         datasets = self._settings().datasets
         if datasets is None:
             raise ConflictError(
@@ -174,7 +174,7 @@ class DatasetService:
         return datasets
 
     def store_of(self, use: Use) -> str:
-        """The store of a place that a team may use; the only one with it where none is named."""
+        """The store of a place that a team may use: the named one, or else the only one with it."""
         settings, team, is_writing = self._settings(), use.team, use.is_writing
         allowed = bounds.stores_of(settings, team, is_writing=is_writing)
         if use.store and use.store not in settings.stores:
@@ -229,7 +229,7 @@ class DatasetService:
     def _refuse_surveyed(self, session: Session, dataset: Dataset, now: datetime) -> None:
         live = finding.live_survey(session, dataset.id)
         if live is not None and live.is_refresh:
-            # What somebody asks for begins now, so that it has what was there when they asked.
+            # A requested survey starts now, so that it records the content as of the request.
             live.phase, live.ended_at, live.since = Phase.FAILED, now, now
             live.reason = "A new version was requested in the meantime."
             session.add(live)

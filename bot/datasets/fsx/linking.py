@@ -1,4 +1,4 @@
-"""Whether a file system can show a version: it is there, and linked as the configuration says."""
+"""Checks that a file system exists and is linked to the configured bucket."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ _CONFIGURED = "A platform admin must fix it, or datasets.classes.NAME.fsx in qua
 
 
 class Link(NamedTuple):
-    """A folder that shows a bucket, and the file system it is on."""
+    """A folder linked to a bucket, and its file system."""
 
     system: FileSystem
     association: Association
 
 
 def link_of(fsx: Fsx, folder: FsxFolder) -> Link | None:
-    """The link of a folder, None while it is being made; StorageError of code Unlinked for none."""
+    """The link of a folder, None while it is being created; StorageError (Unlinked) without one."""
     system = fsx.file_system(folder.file_system)
     if system is None:
         raise _unlinked(f"There is no file system {folder.file_system} in FSx.", _CONFIGURED)

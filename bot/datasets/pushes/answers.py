@@ -1,4 +1,4 @@
-"""What people are told when they ask for a push: what it would do, and that it has begun."""
+"""Replies to a push command: what it would do, and that it has started."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ CONFIRM = "dataset.push"
 
 
 def offered(offer: Offer) -> Reply:
-    """What would be pushed, with the button that begins it; nothing was done yet."""
+    """What would be pushed, with the button that starts it."""
     wish, volume = offer.wish, offer.volume
     facts: list[tuple[str, Markup]] = [
         ("From", code(wish.source)),
@@ -35,7 +35,7 @@ def offered(offer: Offer) -> Reply:
 
 
 def begun(push: Push) -> Reply:
-    """That a push has begun."""
+    """The reply that a push has started."""
     return Reply(
         (
             plain(f"Pushing {push.source} to {push.target}."),
@@ -45,7 +45,7 @@ def begun(push: Push) -> Reply:
 
 
 def _snapshot(volume: Volume) -> Iterator[tuple[str, Markup]]:
-    """Of what a snapshot is, and how it is read."""
+    """The PVC and time of a snapshot, and how it is read."""
     if volume.snapshot_uid:
         of = f"of PVC {volume.claim}" if volume.claim else "of an unknown PVC"
         moment = join(" as of ", when(volume.at)) if volume.at is not None else ""

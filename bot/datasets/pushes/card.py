@@ -1,4 +1,4 @@
-"""Pushes as their cards: pure."""
+"""Builds the cards of pushes. Pure."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -21,9 +21,9 @@ _MOST_KEYS = 10
 
 
 def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
-    """What the card of a push says at this moment.
+    """The card of a push at this moment.
 
-    `person` is the name of who asked for it, `version` what it is recorded as, if it is.
+    `person` is the name of its requester, `version` the version recorded from it, or empty.
     """
     phase = Phase(push.phase)
     is_hindered = bool(push.trouble or push.unrecorded)

@@ -1,4 +1,4 @@
-"""What to do next for a push. Pure: no I/O."""
+"""Decides the next step for a push. Pure: no I/O."""
 
 from datetime import datetime
 
@@ -32,7 +32,7 @@ from bot.durations import format_duration
 
 
 def decide(push: Push, share: Share | None, look: Look, now: datetime) -> Decision:
-    """The next step for a push, as its rows and the cluster stand."""
+    """The next step for a push, given its rows and the observed cluster."""
     if push.phase in ENDS:
         return _after_the_end(push, share, look)
     if push.stopped_by is not None:
@@ -102,7 +102,7 @@ def _completed(push: Push, job: Job, said: Said | None) -> Decision:
 
 
 def _failed(push: Push, job: Job, seen: Seen) -> Decision:
-    """Why, in the worker's own words where it had any."""
+    """The failure, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys)
@@ -113,7 +113,7 @@ def _failed(push: Push, job: Job, seen: Seen) -> Decision:
 
 
 def _after_the_end(push: Push, share: Share | None, look: Look) -> Decision:
-    """The Job goes first, so that no pod holds what it read."""
+    """Deletes the Job first, so that no pod still uses what it read."""
     if push.is_cleared:
         return Rest()
     if look.seen.job is not None and not look.seen.is_taken:

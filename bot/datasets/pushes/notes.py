@@ -1,4 +1,4 @@
-"""What is said in the thread of a push's card when it has ended, to who asked for it."""
+"""Posts the end of a push to its requester, in the thread of its card."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,7 +15,7 @@ _MOST_KEYS = 3
 
 
 def ended(session: Session, push: Push, words: Callable[[str], str], now: datetime) -> None:
-    """How it ended, once; whoever asked for it is mentioned."""
+    """Posts once how a push ended, and mentions its requester."""
     is_bad = push.phase == Phase.FAILED
     said = _failed(push) if is_bad else _pushed(session, push, words)
     lines = (join(person(push.person), " ", said[0]), *said[1:])

@@ -1,4 +1,4 @@
-"""What to do next so that a snapshot can be read, and so that nothing is left of that. Pure."""
+"""Decides the next step to make a snapshot readable, and to clean up afterwards. Pure."""
 
 from datetime import datetime
 
@@ -22,9 +22,9 @@ _RETAIN = "Retain"
 
 
 def prepare(push: Push, seen: Restored, now: datetime) -> Decision | None:
-    """What is to be done before the Job can be made; None once it can.
+    """The next step before the Job can be created; None once it can.
 
-    It is made before the PVC has a volume: there are classes that wait for a pod.
+    The Job does not wait for the PVC's volume, as some classes provision it for the first pod.
     """
     if seen.taken:
         return Fail(f"{seen.taken} already exists and does not belong to Quartermaster, so it was"
@@ -61,7 +61,7 @@ def _next_part(seen: Restored) -> Decision:
 
 
 def _unreadable(push: Push, seen: Restored) -> str:
-    """Why the snapshot will never be read; empty where it may be."""
+    """Why the snapshot can never be read; empty if it can."""
     name = f"VolumeSnapshot {push.snapshot}"
     if seen.source is None or seen.source.uid != push.snapshot_uid:
         return f"{name} is no longer in namespace {push.claim_namespace}."
@@ -77,7 +77,7 @@ def _unreadable(push: Push, seen: Restored) -> str:
 
 
 def clear(seen: Restored) -> Decision:
-    """The PVC goes first, as it is made of the others, and the driver's own snapshot stays."""
+    """Deletes the PVC first, as it depends on the others; the driver's snapshot stays."""
     there = {Part.CLAIM: seen.claim, Part.SNAPSHOT: seen.snapshot, Part.CONTENT: seen.content}
     for part, found in there.items():
         if found is not None:

@@ -1,4 +1,4 @@
-"""Has folders of PVCs pushed: what people want is checked and written, nothing else."""
+"""The verbs of pushes: checks requests and writes rows; calls no outside service."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Offer:
-    """What would be pushed; nothing is done yet.
+    """A push that has not started yet.
 
-    `dataset` is the name of what the target is or becomes, empty for none, and `versions` is how
-    many versions it has by now.
+    `dataset` is the name of the dataset that the target is or becomes, or empty. `versions` is the
+    number of versions it has now.
     """
 
     wish: Wish
@@ -47,10 +47,9 @@ class Offer:
 
 
 class PushService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The verbs that handlers call; each writes within the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before.
+    Handlers have checked the `Caller`'s right to use the verb.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class PushService:
         self._datasets = DatasetService(settings, words)
 
     def ask(self, session: Session, caller: Caller, wish: Wish) -> Offer:
-        """What would be pushed; UserError says why that cannot be."""
+        """What would be pushed; UserError if it cannot be."""
         datasets, team = self._datasets.set_up(), caller.team or ""
         use = Use(team, wish.store or "", wish.target, is_writing=True)
         store = self._datasets.store_of(use)
@@ -87,7 +86,7 @@ class PushService:
         return Offer(wish, store, volume, at_target.name, versions=versions)
 
     def begin(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Push:
-        """Has a folder pushed."""
+        """Starts the push of a folder."""
         offer = self.ask(session, caller, wish)
         push = self._row(caller, offer, now)
         session.add(push)
@@ -105,14 +104,14 @@ class PushService:
         return push
 
     def get(self, session: Session, push_id: str) -> Push:
-        """The push of a button; NotFoundError where there is none."""
+        """The push with that id, from a button; NotFoundError without one."""
         push = session.get(Push, push_id)
         if push is None:
             raise NotFoundError("This push is no longer known.")
         return push
 
     def stop(self, session: Session, caller: Caller, push: Push, now: datetime) -> Push:
-        """Ends a push early; what is in the store by then stays."""
+        """Stops a push; objects that are already in the store stay."""
         if caller.team != push.team:
             raise NotAllowedError(
                 f"This push belongs to {push.team}.", "Ask a member of that team."
@@ -132,7 +131,7 @@ class PushService:
         return push
 
     def _refuse_pushed(self, session: Session, target: str) -> None:
-        """One push at a time to a place, and none into another's."""
+        """ConflictError if another push writes to the same or an overlapping place."""
         other = next((each for each in writing(session) if overlap(each.target, target)), None)
         if other is not None and not other.is_live:
             raise ConflictError(
@@ -147,7 +146,7 @@ class PushService:
             )
 
     def _at_target(self, session: Session, team: str, store: str, wish: Wish) -> Dataset | None:
-        """The team's dataset that the target is; UserError where it is, or becomes, none."""
+        """The team's dataset at the target, if any; UserError if the request does not fit it."""
         exact = self._refuse_foreign(session, team, store, wish.target)
         named = finding.present(session, wish.dataset) if wish.dataset else None
         if wish.dataset and named is None and exact is not None:
@@ -173,7 +172,7 @@ class PushService:
     def _refuse_foreign(
         self, session: Session, team: str, store: str, target: str
     ) -> Dataset | None:
-        """The dataset that is exactly there; NotAllowedError where another team has one."""
+        """The dataset exactly at the target; NotAllowedError if another team's overlaps it."""
         rows = session.exec(select(Dataset).where(col(Dataset.removed_at).is_(None)))
         near = [each for each in rows if overlap(each.source, target)]
         foreign = next((each for each in near if each.team != team), None)
@@ -193,7 +192,7 @@ class PushService:
                 "Choose another name, or omit --name.",
             )
         survey = finding.live_survey(session, dataset.id)
-        # A look for new content gives way to the version.
+        # A check for new content is ended by the new version.
         if survey is not None and not survey.is_refresh:
             raise ConflictError(
                 f"{survey.reference} is being recorded.",
@@ -238,7 +237,7 @@ def _actor(caller: Caller) -> Actor:
 
 
 def _hold(push: Push, snapshot_id: str) -> Hold:
-    """Nobody deletes a snapshot while it is read, nor while a PVC shows it."""
+    """A hold that keeps a snapshot from being deleted while the push reads it."""
     why = f"The push to {push.target}"
     return Hold(
         thing_kind=SNAPSHOT, thing_id=snapshot_id, subject_kind=PUSH, subject_id=push.id, why=why

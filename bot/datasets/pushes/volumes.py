@@ -1,4 +1,4 @@
-"""Whether a team's PVC or snapshot can be read where pushes run, by what the watches show."""
+"""Checks, by the watched objects, whether a push can read a team's PVC or snapshot."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -26,11 +26,11 @@ class Owner(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """A team's PVC, or what a snapshot is put on; `capacity_bytes` is how much fits on it.
+    """A team's PVC, or the volume that a snapshot is restored to.
 
-    `claim` and `uid` are of the PVC; a snapshot may have outlived it, and then has no `uid` of it.
-    `snapshot_uid` and `at`, the moment that it shows, are of a snapshot; `kept_as` is what it is in
-    our own rows, where it is one of ours.
+    `claim` and `uid` are of the PVC; `uid` is empty if a snapshot has outlived it. `snapshot_uid`
+    and `at`, its creation time, are of a snapshot. `kept_as` is the id of the snapshot's row, if it
+    is one of ours.
     """
 
     claim: str
@@ -43,7 +43,7 @@ class Volume(NamedTuple):
 
 
 def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
-    """A team's PVC; UserError says why it cannot be pushed from."""
+    """A team's PVC as a source; UserError if it cannot be pushed."""
     team, namespace = whose
     claim = cluster.view.get(PVCS, name, namespace)
     if claim is None or claim.metadata.deletion_timestamp is not None:
@@ -58,7 +58,7 @@ def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volu
 
 
 def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
-    """What a team's snapshot is put on; UserError says why it cannot be pushed."""
+    """The volume to restore a team's snapshot to; UserError if it cannot be pushed."""
     team, namespace = whose
     snapshot = cluster.view.get(SNAPSHOTS, name, namespace)
     if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
@@ -100,7 +100,7 @@ def _classes(
     snapshot: VolumeSnapshot,
     claim: PersistentVolumeClaim | None,
 ) -> Iterator[str]:
-    """Storage classes whose driver has the snapshot: that of its PVC, then those for caches."""
+    """Storage classes of the snapshot's driver: its PVC's first, then those for caches."""
     own = (claim.spec.storage_class_name or "") if claim is not None else ""
     taken_by = cluster.view.get(SNAPSHOT_CLASSES, snapshot.spec.volume_snapshot_class_name)
     known = {each.name: each.provisioner for each in cluster.view.all(STORAGE_CLASSES)}
@@ -116,7 +116,7 @@ def _size(claim: PersistentVolumeClaim) -> int:
 
 
 def _refuse_unseen(cluster: Cluster, datasets: Datasets, claim: PersistentVolumeClaim) -> None:
-    """ConflictError where no other namespace can mount it."""
+    """ConflictError if another namespace cannot mount the PVC."""
     volume = cluster.view.get(VOLUMES, claim.spec.volume_name)
     if claim.status.phase != "Bound" or volume is None:
         raise ConflictError(
