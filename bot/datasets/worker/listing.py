@@ -1,4 +1,4 @@
-"""The objects below a prefix in the order of their keys, however the store lists them."""
+"""Lists the objects below a prefix in the order of their keys, whatever the store's order."""
 
 import contextlib
 import gzip
@@ -28,11 +28,11 @@ class OutOfOrderError(Exception):
 
 
 def is_versioned(requests: Requests) -> bool | None:
-    """Whether the bucket keeps versions; None when the store does not say."""
+    """Whether the bucket keeps versions; None if the store does not report it."""
     try:
         status = versioning(requests.get(query={"versioning": ""}).body)
     except RefusedError as refusal:
-        # Not every store knows the question, and not every key may ask it.
+        # Not every store knows the request, and not every key may make it.
         if refusal.reason in {"no_access", "wrong_input"}:
             return None
         raise
@@ -42,7 +42,7 @@ def is_versioned(requests: Requests) -> bool | None:
 def listed(
     requests: Requests, source: Address, *, versioned: bool, page_objects: int = 1000
 ) -> Iterator[Entry]:
-    """Every object as the store lists them; keys are those below the prefix."""
+    """Every object in the store's order; keys are relative to the prefix."""
     cut = len(source.prefix)
     pages = objects = 0
     for page in _pages(requests, source, page_objects, versioned=versioned):
@@ -75,7 +75,7 @@ def _pages(
 
 
 def _check_that_none_is_left_out(requests: Requests, source: Address, objects: int) -> None:
-    """SeaweedFS 4.48 for one leaves out keys between two pages of versions, without a word."""
+    """Detects stores that omit keys between two pages of versions, such as SeaweedFS 4.48."""
     counted = sum(map(len, _pages(requests, source, 1000, versioned=False)))
     if counted != objects:
         raise WorkError(
@@ -88,7 +88,7 @@ def _check_that_none_is_left_out(requests: Requests, source: Address, objects: i
 
 
 def in_order(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The same entries; OutOfOrderError at the first that does not come after the one before."""
+    """The same entries; OutOfOrderError at the first entry that is out of order."""
     last: str | None = None
     for entry in entries:
         if last is not None and entry.key <= last:
@@ -98,7 +98,7 @@ def in_order(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def sorted_on_disk(entries: Iterable[Entry]) -> Generator[Entry, None, None]:
-    """The same entries sorted, by runs in files; a key that is listed twice comes once."""
+    """The same entries sorted, by runs in files; a key that is listed twice is yielded once."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quartermaster-")))
         runs = [_written(run, folder / f"{number}.gz") for number, run in enumerate(_runs(entries))]

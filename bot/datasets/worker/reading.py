@@ -1,6 +1,6 @@
-"""`quartermaster verify`: reads files that are there already, and compares each with its object.
+"""`quartermaster verify`: reads existing files and compares each with its object.
 
-Where a file system loads files at their first reading, as FSx for Lustre does, this loads them.
+On a file system that loads files on first access, such as FSx for Lustre, this loads them.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _RECORD = "Runs would not read the recorded version. Record a new one."
 
 @dataclass(frozen=True)
 class Order:
-    """Which version is to be where, and how hard to try."""
+    """Which version to verify where, and how long to retry."""
 
     digest: str
     shelf: Shelf
@@ -42,7 +42,7 @@ class Order:
 
 
 def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
-    """Reads every file of a version once; WorkError unless all are there, are it, and no others."""
+    """Reads every file of a version once; WorkError if files are missing, differ or are extra."""
     try:
         index = wanted(order.shelf, order.digest)
         progress.files_total, progress.bytes_total = index.objects, index.bytes
@@ -60,7 +60,7 @@ def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
 
 
 class _Reader:
-    """Reads a file whole, so that it is loaded whatever it is compared by."""
+    """Reads whole files, so that they are loaded however they are compared."""
 
     def __init__(self, tree: Tree, verifier: Verifier, progress: Progress) -> None:
         self._tree = tree
@@ -68,7 +68,7 @@ class _Reader:
         self._progress = progress
 
     def read(self, entry: Entry) -> None:
-        """Nothing where the file is the object."""
+        """Reads a file; WorkError if it is not the object."""
         digest = hashlib.md5(usedforsecurity=False) if has_md5(entry) else None
         size = 0
         with _in_words(entry.key), self._tree.opened(entry.key) as file:
@@ -92,7 +92,7 @@ def _tree(root: Path) -> Tree:
 
 
 class _Others:
-    """Files that the version does not have: why they are there decides what is to be done."""
+    """Files that are not part of the version; the error depends on why they exist."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -100,13 +100,13 @@ class _Others:
         self.count = 0
 
     def add(self, key: str) -> None:
-        """Takes one down."""
+        """Adds a file."""
         self.count += 1
         if len(self._first) < _NAMED:
             self._first.append(key)
 
     def refuse(self) -> None:
-        """WorkError where there are some."""
+        """WorkError if there are such files."""
         new = next((key for key in self._first if self._verifier.is_stored(_shown(key))), None)
         if new is not None:
             raise _changed(f"{_shown(new)!r} exists, but was not recorded.", _shown(new))
@@ -128,9 +128,9 @@ def _shown(key: str) -> str:
 
 
 def _matched(found: Iterator[Found], entries: Iterator[Entry], others: _Others) -> Iterator[Entry]:
-    """The objects whose files are there with their size; both come in the order of keys.
+    """The objects whose files exist with the right size; both inputs are in key order.
 
-    Once there is another file nothing more is read, but all others are counted.
+    After the first extra file nothing more is read, but all extra files are counted.
     """
     file = next(found, None)
     for entry in entries:
@@ -157,7 +157,7 @@ def _changed(message: str, key: str) -> WorkError:
 
 @contextlib.contextmanager
 def _in_words(what: str) -> Iterator[None]:
-    """Says what failed as that of a file that is read and not pushed."""
+    """Rephrases errors of the tree, which are about a push, as errors about reading."""
     try:
         yield
     except OSError as error:
