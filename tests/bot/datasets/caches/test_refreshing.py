@@ -123,7 +123,7 @@ def test_the_button_records_what_changed(cached: Rig) -> None:
     second = cached.version()
     cached.pass_time(minutes=2)
     assert (cached.get(second).name, cached.get(second).digest) == ("v2", OTHER_DIGEST)
-    assert not shown(cached).startswith("It has changed")
+    assert not shown(cached).startswith("The source has changed")
     day_after(cached)
     assert looks(cached)[-1].same_as == second
 
