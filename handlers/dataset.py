@@ -44,27 +44,27 @@ class DatasetReference:
     rule = re.compile(rf"({DatasetName.rule.pattern})(?:@({VersionName.rule.pattern}))?")
 
     def read(self, text: str) -> Reference:
-        """The name and, where one was written, the version."""
+        """The name, and the version if there is one."""
         name, version = matched(self.rule, text).groups()
         return Reference(name, version)
 
 
 class SourceUrl:
-    """A bucket and a folder in it that every store takes for the same."""
+    """A bucket and a folder in it, written so that every store reads it alike."""
 
     word = "URL"
     form = "a bucket and a folder in it such as `s3://lake/chest-xray/`, without `.`, `..` or `//`"
     example = "s3://lake/chest-xray/"
 
     def read(self, text: str) -> str:
-        """The address as it is kept: with a slash at its end."""
+        """The normalized address, which ends with a slash."""
         if not is_place(text):
             raise ValueError(text)
         return Location.of(text).url
 
 
 class StoreName(Pattern):
-    """A store as the configuration names it."""
+    """The name of a store in the configuration."""
 
     word = "STORE"
     rule = TeamName.rule
@@ -73,10 +73,10 @@ class StoreName(Pattern):
 
 
 class Readers:
-    """Teams with commas between them, or everyone."""
+    """Comma-separated teams, or everyone."""
 
     word = "TEAMS"
-    form = f"teams with commas between them such as `team-b,team-c`, or `{EVERYONE}`"
+    form = f"comma-separated teams such as `team-b,team-c`, or `{EVERYONE}`"
     example = "team-b,team-c"
     rule = TeamName.rule
 
@@ -85,12 +85,12 @@ class Readers:
         return tuple(matched(self.rule, each.strip()).group() for each in text.split(","))
 
 
-dataset = Command("dataset", "Datasets: where they are, and what their versions hold")
+dataset = Command("dataset", "Datasets: where they are stored, and what their versions contain")
 
 
 @dataset.verb(
     "add",
-    "Put a dataset into the catalogue",
+    "Add a dataset to the catalogue",
     right=Right.DATASET_ADD,
     mutates=True,
     into=NewDataset,
@@ -99,32 +99,32 @@ dataset = Command("dataset", "Datasets: where they are, and what their versions 
         'add imagenet s3://lake/imagenet/ --description "ILSVRC 2012" --readers everyone',
     ),
 )
-@dataset.argument("name", DatasetName(), help="What you call it")
-@dataset.argument("source", SourceUrl(), help="Where it is")
-@dataset.option("--store", StoreName(), help="In which object store, where there are several")
-@dataset.option("--description", Words(), default="", help="What it is")
+@dataset.argument("name", DatasetName(), help="Name of the dataset")
+@dataset.argument("source", SourceUrl(), help="Bucket and folder that hold it")
+@dataset.option("--store", StoreName(), help="Object store, if there are several")
+@dataset.option("--description", Words(), default="", help="Description of the dataset")
 @dataset.option("--readers", Readers(), default=(), help="Other teams that may use it, or everyone")
-@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+@dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def add(ctx: Context, asked: NewDataset) -> Reply:
-    """A receipt; nothing was looked at in the store yet."""
+    """Adds a dataset; its source is not checked yet."""
     ctx.team()
     row = ctx.datasets.add(ctx.session, ctx.caller, asked, ctx.now)
     next_step = code(ctx.words(f"dataset version {row.name}"))
     return Reply(
         (
-            join("Added: ", code(row.name), f" of {row.team}, readers: {readers(row)}."),
-            join(code(row.source), " in store ", code(row.store), " was not looked at yet: ",
-                 next_step, " records its first version."),
+            join("Added dataset ", code(row.name), f" of {row.team}. Readers: {readers(row)}."),
+            join(code(row.source), " in store ", code(row.store), " has not been checked yet. ",
+                 next_step, " records the first version."),
         )
     )  # fmt: skip
 
 
 @dataset.verb(
-    "list", "The datasets that the team may use", right=Right.DATASET_READ, examples=("list",)
+    "list", "List the datasets that the team may use", right=Right.DATASET_READ, examples=("list",)
 )
-@dataset.option("--team", TeamName(), help="Another team than the channel's")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def list_datasets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Each with its newest version."""
+    """The datasets, each with its newest version."""
     name, _ = ctx.team()
     example = ctx.words("dataset add chest-xray s3://lake/chest-xray/")
     return Reply(card=list_card(name, ctx.datasets.listing(ctx.session, name), example, ctx.now))
@@ -132,12 +132,12 @@ def list_datasets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - th
 
 @dataset.verb(
     "show",
-    "A dataset with its versions, or one version",
+    "Show a dataset with its versions, or one version",
     right=Right.DATASET_READ,
     examples=("show chest-xray", "show chest-xray@v3"),
 )
-@dataset.argument("reference", DatasetReference(), help="Which")
-@dataset.option("--team", TeamName(), help="Another team than the channel's")
+@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def show(ctx: Context, reference: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """The dataset's card, or that of a version."""
     name, _ = ctx.team()
@@ -150,45 +150,45 @@ def show(ctx: Context, reference: Reference, team: str | None) -> Reply:  # noqa
 
 @dataset.verb(
     "version",
-    "Record what a dataset holds now, under a name that stays",
+    "Record the current content of a dataset as an immutable version",
     right=Right.DATASET_VERSION,
     mutates=True,
     examples=("version chest-xray", 'version chest-xray --name v3 --note "cleaned labels"'),
 )
-@dataset.argument("of", DatasetName(), help="Which dataset")
-@dataset.option("--name", VersionName(), help="What you call the version; v1, v2, ... otherwise")
-@dataset.option("--note", default="", help="What is new in it")
-@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+@dataset.argument("of", DatasetName(), help="Dataset")
+@dataset.option("--name", VersionName(), help="Name of the version (default: v1, v2, ...)")
+@dataset.option("--note", default="", help="What is new in this version")
+@dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def version(ctx: Context, of: str, name: str | None, note: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A receipt; the card in the channel says how far it is."""
+    """Starts a survey; the card in the channel shows its progress."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], of)
     row = ctx.datasets.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
     return Reply(
         (
-            join("Recording ", code(row.reference), ": every object is listed, none is read."),
-            plain("Its card in this channel follows it."),
+            join("Recording ", code(row.reference), ". Its objects are listed, not read."),
+            plain("Its card in this channel shows the progress."),
         )
     )
 
 
 @dataset.verb(
     "diff",
-    "What changed from one version to another",
+    "Show what changed from one version to another",
     right=Right.DATASET_READ,
     examples=("diff chest-xray@v2 chest-xray@v3",),
 )
 @dataset.argument("before", DatasetReference(), help="The earlier version")
 @dataset.argument("after", DatasetReference(), help="The later version")
-@dataset.option("--team", TeamName(), help="Another team than the channel's")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def diff(ctx: Context, before: Reference, after: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Counts, bytes and the first keys, read from the manifests after the acknowledgement."""
+    """Compares two versions by their manifests, after the acknowledgement."""
     name, _ = ctx.team()
     old, new = (ctx.datasets.find_version(ctx.session, name, each) for each in (before, after))
     if old.id == new.id:
         example = ctx.words("dataset diff chest-xray@v2 chest-xray@v3")
         raise UsageError(
             f"{before.spelled} and {after.spelled} are the same version.",
-            f"Name two of them, for example `{example}`.",
+            f"Name two different versions, for example `{example}`.",
         )
     reads = ctx.dataset_reads
     return Reply(
@@ -199,22 +199,22 @@ def diff(ctx: Context, before: Reference, after: Reference, team: str | None) ->
 
 @dataset.verb(
     "remove",
-    "Take a dataset out of the catalogue; what lies in the store stays",
+    "Remove a dataset from the catalogue; its objects stay in the store",
     right=Right.DATASET_REMOVE,
     mutates=True,
     examples=("remove chest-xray",),
 )
-@dataset.argument("name", DatasetName(), help="Which dataset")
-@dataset.option("--team", TeamName(), help="Whose it is, where the channel does not say")
+@dataset.argument("name", DatasetName(), help="Dataset")
+@dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def remove(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What was removed, and how it comes back."""
+    """Removes a dataset, and says how to add it again."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
     row = ctx.datasets.remove(ctx.session, ctx.caller, found, ctx.now)
     undo = code(ctx.words(f"dataset add {row.name} {row.source} --store {row.store}"))
     return Reply(
         (
-            join(code(row.name), " is no longer in the catalogue. Nothing in ", code(row.source),
-                 " was touched."),
+            join("Removed ", code(row.name), " from the catalogue. Nothing in ", code(row.source),
+                 " was changed."),
             join(undo, " adds it again, without its versions."),
         )
     )  # fmt: skip

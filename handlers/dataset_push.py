@@ -1,4 +1,4 @@
-"""/dataset push: what was made on a PVC goes into an object store, and becomes a version."""
+"""/dataset push: copies a folder of a PVC to an object store and records it as a version."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["dataset"]
 
 
 class Folder(NamedTuple):
-    """A folder of a PVC or else of a snapshot, by its path from the top of the volume."""
+    """A folder of a PVC or of a snapshot; `path` starts at the root of the volume."""
 
     claim: str
     path: str
@@ -30,14 +30,14 @@ class ClaimFolder:
 
     word = "CLAIM:/PATH"
     form = (
-        "a PVC and a folder on its volume such as `results:/run-7`, or `results:/` for all, or a"
-        " VolumeSnapshot such as `snapshot:monday:/run-7`"
+        "a folder of a PVC such as `results:/run-7`, or `results:/` for the whole PVC, or a folder"
+        " of a VolumeSnapshot such as `snapshot:monday:/run-7`"
     )
     example = "results:/run-7"
     rule = re.compile(r"(snapshot:)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?):(/[^:\s\x00]{0,500})")
 
     def read(self, text: str) -> Folder:
-        """The claim or snapshot, and the path without a slash at its end."""
+        """The PVC or snapshot, and the path without a trailing slash."""
         sort, name, path = matched(self.rule, text).groups()
         parts = [each for each in path.split("/") if each]
         if {".", ".."} & set(parts):
@@ -47,7 +47,7 @@ class ClaimFolder:
 
 
 class TargetUrl(SourceUrl):
-    """The same, where something is to be written."""
+    """A bucket and a folder in it to write to."""
 
     form = "a bucket and a folder in it such as `s3://lake/results/`, without `.`, `..` or `//`"
     example = "s3://lake/results/"
@@ -55,7 +55,7 @@ class TargetUrl(SourceUrl):
 
 @dataclass(frozen=True)
 class Asked:
-    """What `/dataset push` was told; with `is_meant` nobody is asked whether it is."""
+    """The input of `/dataset push`; with `is_meant` it starts without confirmation."""
 
     source: Folder
     target: str
@@ -70,7 +70,7 @@ class Asked:
 
 @dataset.verb(
     "push",
-    "Copy a folder of a PVC or snapshot into an object store, and record it as a version",
+    "Copy a folder of a PVC or snapshot to an object store and record it as a version",
     right=Right.DATASET_PUSH,
     mutates=True,
     repeats=True,
@@ -81,17 +81,17 @@ class Asked:
         'push prep:/chest s3://lake/chest-xray/ --as chest-xray --name v4 --note "new labels"',
     ),
 )
-@dataset.argument("source", ClaimFolder(), help="Which PVC or snapshot, and which folder")
-@dataset.argument("target", TargetUrl(), help="Where to")
-@dataset.option("--as", "dataset", DatasetName(), help="The dataset that it is, or becomes")
-@dataset.option("--name", "version", VersionName(), help="What you call the version")
-@dataset.option("--note", default="", help="What is new in it")
-@dataset.option("--store", StoreName(), help="In which object store, where there are several")
+@dataset.argument("source", ClaimFolder(), help="PVC or snapshot, and the folder to copy")
+@dataset.argument("target", TargetUrl(), help="Bucket and folder to copy to")
+@dataset.option("--as", "dataset", DatasetName(), help="Dataset that the target is, or becomes")
+@dataset.option("--name", "version", VersionName(), help="Name of the version")
+@dataset.option("--note", default="", help="What is new in this version")
+@dataset.option("--store", StoreName(), help="Object store, if there are several")
 @dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
-@dataset.option("--yes", "is_meant", flag=True, help="Begin without being asked first")
-@dataset.option("--team", TeamName(), help="Of which team, where the channel does not say")
+@dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def push(ctx: Context, asked: Asked) -> Reply:
-    """What would be pushed, with a button."""
+    """Shows what would be pushed, with a button, or starts it."""
     wish = Wish(
         claim=asked.source.claim,
         snapshot=asked.source.snapshot,
@@ -115,7 +115,7 @@ def _of_wish(_ctx: Context, value: str) -> str:
 
 @dataset.button(CONFIRM, right=Right.DATASET_PUSH, team=_of_wish, once=True)
 def click_push(ctx: Context, value: str) -> Reply:
-    """Begins what the button's question told."""
+    """Starts the push that the card described."""
     return begun(ctx.pushes.begin(ctx.session, ctx.caller, read(value), ctx.now))
 
 
@@ -125,7 +125,7 @@ def _of_push(ctx: Context, push_id: str) -> str:
 
 @dataset.button(STOP, right=Right.DATASET_PUSH, team=_of_push)
 def click_stop(ctx: Context, push_id: str) -> Reply:
-    """Ends a push early."""
+    """Stops a push."""
     found = ctx.pushes.get(ctx.session, push_id)
     row = ctx.pushes.stop(ctx.session, ctx.caller, found, ctx.now)
-    return Reply((plain(f"{row.source} is no longer pushed to {row.target}."),))
+    return Reply((plain(f"Stopping the push of {row.source} to {row.target}."),))

@@ -1,4 +1,4 @@
-"""Every ten minutes: surveys a few datasets whose source has not been checked for long."""
+"""Every ten minutes: checks a few datasets for new content that were not checked recently."""
 
 from bot.schedule import ScheduledJob, Work
 

@@ -54,7 +54,9 @@ async def is_recorded(story: Story, person: Person, name: str, amount: str, *opt
     """A version of chest-xray is asked for in #team-a and recorded."""
     words = " ".join(("/dataset version chest-xray --name", name, *options))
     await person.types("#team-a", words)
-    await person.is_told(f"Recording chest-xray@{name}", "Its card in this channel follows it.")
+    await person.is_told(
+        f"Recording chest-xray@{name}", "Its card in this channel shows the progress."
+    )
     card = await story.card("#team-a", f"chest-xray@{name}")
     await card.shows("Recorded", "s3://lake/chest-xray/")
     said = f"chest-xray@{name} is recorded: {amount}"

@@ -11,11 +11,11 @@ from bot.datasets.location import Location, overlap
 from bot.datasets.tables import Dataset, Version
 from bot.errors import NotAllowedError
 
-_MORE = "A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
+_MORE = "A platform admin sets the places of teams in stores.NAME.places of quartermaster.yaml."
 
 
 class Use(NamedTuple):
-    """A team that reads from a place in a store, or writes to it."""
+    """A place in a store that a team reads from or writes to."""
 
     team: str
     store: str
@@ -24,7 +24,7 @@ class Use(NamedTuple):
 
 
 def refusal(settings: Settings, use: Use) -> NotAllowedError | None:
-    """Why a team may not use a place as the settings stand; None where it may."""
+    """The error if the settings do not let a team use a place, else None."""
     why = ambiguous(use.place) or _reserved(settings, use.place)
     if why is None and _granted(settings, use) is None:
         what = "push to" if use.is_writing else "read"
@@ -34,7 +34,7 @@ def refusal(settings: Settings, use: Use) -> NotAllowedError | None:
 
 
 def insist(why: NotAllowedError | None) -> None:
-    """Raises the reason, where there is one."""
+    """Raises the error, if there is one."""
     if why is not None:
         raise why
 
@@ -42,9 +42,10 @@ def insist(why: NotAllowedError | None) -> None:
 def reading_refusal(
     session: Session, settings: Settings, use: Use, dataset_id: str | None = None
 ) -> NotAllowedError | None:
-    """Why a team may not read a place, which datasets that it may not use can be a reason for, too.
+    """The error if a team may not read a place, else None.
 
-    With a dataset's id only those count that were there before it.
+    Besides the settings, datasets that the team may not use forbid a place that they overlap. With
+    `dataset_id`, only datasets added before that one count.
     """
     why = refusal(settings, use)
     granted = _granted(settings, use)
@@ -54,49 +55,49 @@ def reading_refusal(
     if foreign is None:
         return None
     return NotAllowedError(
-        f"{use.place} is a place of another team: a dataset is there that {use.team} may not use.",
-        "Ask that team to add the dataset anew, with yours among its readers.",
+        f"{use.place} overlaps a dataset of another team, which {use.team} may not use.",
+        "Ask that team to add the dataset again with your team among its readers.",
     )
 
 
 def of_version(session: Session, settings: Settings, version: Version) -> NotAllowedError | None:
-    """Why the source of a version may not be read any more, for whoever's sake it is."""
+    """The error if the source of a version may no longer be read, else None."""
     use = Use(version.team, version.store, version.source)
     return reading_refusal(session, settings, use, version.dataset_id)
 
 
 def of_dataset(session: Session, settings: Settings, dataset: Dataset) -> NotAllowedError | None:
-    """Why the source of a dataset may not be read any more."""
+    """The error if the source of a dataset may no longer be read, else None."""
     use = Use(dataset.team, dataset.store, dataset.source)
     return reading_refusal(session, settings, use, dataset.id)
 
 
 def ambiguous(place: str) -> NotAllowedError | None:
-    """Refuses what stores and clients take for different places."""
+    """The error if stores and clients may read a place differently, else None."""
     if is_place(place):
         return None
-    return NotAllowedError(f"{place} can be taken for several places.", f"Write it as {WORDS}.")
+    return NotAllowedError(f"{place} can mean several places.", f"Write it as {WORDS}.")
 
 
 def stores_of(settings: Settings, team: str, *, is_writing: bool) -> list[str]:
-    """The stores in which a team has a place at all."""
+    """The stores in which a team has at least one place."""
     return [name for name in settings.stores if _places(settings, name, team, is_writing)]
 
 
 def stores_with(settings: Settings, use: Use) -> list[str]:
-    """The stores in which the team may use that place, whichever store is named."""
+    """The stores in which the team may use that place; the store of `use` is ignored."""
     each_use = (use._replace(store=name) for name in settings.stores)
     return [each.store for each in each_use if _granted(settings, each) is not None]
 
 
 def places_hint(settings: Settings, team: str, *, is_writing: bool) -> str:
-    """What a team may use, and who can change that."""
+    """A hint: the places that a team may use, and who can change them."""
     found = [
         f"{place} in store {name}"
         for name in settings.stores
         for place in _places(settings, name, team, is_writing)
     ]
-    return f"It may use {', '.join(found)}. {_MORE}" if found else _MORE
+    return f"{team} may use {', '.join(found)}. {_MORE}" if found else _MORE
 
 
 def _reserved(settings: Settings, place: str) -> NotAllowedError | None:
@@ -104,13 +105,13 @@ def _reserved(settings: Settings, place: str) -> NotAllowedError | None:
     if state is None or not overlap(state, place):
         return None
     return NotAllowedError(
-        f"{state} is for the bot alone: manifests of versions are kept there.",
-        "Name a folder of your team's own, such as s3://lake/team-a/results/.",
+        f"{state} is reserved for the bot, which keeps the manifests of versions there.",
+        "Use a folder of your own team, for example s3://lake/team-a/results/.",
     )
 
 
 def _granted(settings: Settings, use: Use) -> str | None:
-    """The narrowest place of the settings by which a team may use what it means."""
+    """The narrowest place in the settings that lets a team use its place; None without one."""
     meant = Location.of(use.place)
     places = _places(settings, use.store, use.team, use.is_writing)
     granting = [each for each in places if Location.of(each).holds(meant)]
@@ -131,7 +132,7 @@ def _shared(settings: Settings, store: str) -> tuple[str, ...]:
 def _unreadable(
     session: Session, use: Use, granted: str, dataset_id: str | None
 ) -> Iterator[Dataset]:
-    """Datasets of others there; one that is more than what was granted takes nothing of that."""
+    """Overlapping datasets that the team may not use, except those wider than the granted place."""
     rows = session.exec(select(Dataset).where(col(Dataset.removed_at).is_(None)))
     for row in rows:
         is_wider = Location.of(row.source).holds(Location.of(granted)) and row.source != granted

@@ -1,4 +1,4 @@
-"""Datasets and versions as their cards: pure."""
+"""Builds the cards of datasets and versions. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ _VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
 _DATASETS = ("Dataset", "Owner", "Newest", "Objects", "Size", "Age", "Cached", "Last use")
 _MOST_KEYS = 10
 _UNFIT = (
-    "such as have `..` in them, or names that another key needs as a folder."
-    " It cannot be copied as it is."
+    "for example because they contain `..`, or because another key needs them as a folder."
+    " This version cannot be copied as it is."
 )
 _LONGEST_NOTE = 60
 
 
 @dataclass(frozen=True)
 class Around:
-    """What a version's card says besides its row: names of people and of other versions.
+    """What a version's card shows besides its row: names of people and of other versions.
 
-    `parents` are those of the same dataset, `made_from` those of others.
+    `parents` are versions of the same dataset, `made_from` versions of other datasets.
     """
 
     person: str
@@ -50,7 +50,7 @@ class Around:
 class Shelf:
     """A dataset with its versions, the newest first; `people` are names by Slack id.
 
-    `refresh` is the last look for new content, where nothing was recorded after it.
+    `refresh` is the last check for new content, if nothing was recorded after it.
     """
 
     dataset: Dataset
@@ -72,7 +72,7 @@ class Entry:
 
 
 def version_card(version: Version, around: Around, now: datetime) -> Card:
-    """What the card of a version says at this moment."""
+    """The card of a version at this moment."""
     phase = Phase(version.phase)
     is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
     return Card(
@@ -86,7 +86,7 @@ def version_card(version: Version, around: Around, now: datetime) -> Card:
 
 
 def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
-    """A dataset, who may use it, and its versions; `words` is what records another one."""
+    """The card of a dataset; `words` is the command that records a version."""
     dataset, versions = shelf.dataset, shelf.versions
     rows = tuple(_version_row(each, shelf, now) for each in versions)
     facts: list[tuple[str, Markup]] = [
@@ -101,16 +101,16 @@ def dataset_card(shelf: Shelf, words: str, now: datetime) -> Card:
     lines += _about_survey(shelf.survey) if shelf.refresh is None else _about_refresh(shelf)
     lines += [described(each, now) for each in shelf.caches]
     if not rows:
-        lines.append(join("It has no version yet. ", code(words), " records the first."))
+        lines.append(join("No versions yet. ", code(words), " records the first version."))
     table = Table(_VERSIONS, rows) if rows else None
     return Card(dataset.name, lines=tuple(lines), facts=tuple(facts), table=table)
 
 
 def list_card(team: str, entries: Sequence[Entry], words: str, now: datetime) -> Card:
-    """The datasets that a team may use; `words` is an example that adds one."""
+    """The card that lists a team's datasets; `words` is an example that adds one."""
     title = f"Datasets for {team}"
     if not entries:
-        return Card(title, lines=(plain("There are none yet. Add one:"), code(words)))
+        return Card(title, lines=(plain("No datasets yet. Add one:"), code(words)))
     rows = tuple(_dataset_row(each, now) for each in entries)
     return Card(title, table=Table(_DATASETS, rows))
 
@@ -124,7 +124,7 @@ def _state(version: Version, phase: Phase, now: datetime) -> str:
         case Phase.READY:
             return "Recorded"
         case Phase.UNCHANGED:
-            return "Nothing changed"
+            return "Unchanged"
         case Phase.CHANGED:
             return "Changed"
         case Phase.FAILED:
@@ -138,19 +138,19 @@ def _progress(version: Version) -> Progress:
 
 def _lines(version: Version, around: Around) -> Iterator[Markup]:
     if around.same_as:
-        yield plain(f"Nothing changed since {around.same_as}: it is the same content, so the name"
+        yield plain(f"No changes since {around.same_as}: the content is the same, so the name"
                     f" {version.name} is still free.")  # fmt: skip
     for line in (version.reason, version.unblock, version.obstacle):
         if line:
             yield sentence(line)
     if version.problems:
-        yield plain(f"{_keys(version.problems)} cannot be files: {_UNFIT}")
+        yield plain(f"{_keys(version.problems)} cannot be stored as files, {_UNFIT}")
     if version.keys:
-        yield join("The first keys: ", *_joined(version.keys[:_MOST_KEYS]))
+        yield join("First keys: ", *_joined(version.keys[:_MOST_KEYS]))
     if version.is_live and version.is_late:
-        yield plain("This is late: its pod should have started by now.")
+        yield plain("Late: its pod should have started by now.")
     if version.trouble:
-        yield sentence(f"{version.trouble} It is tried again.")
+        yield sentence(f"{version.trouble} Retrying.")
 
 
 def _keys(count: int) -> str:
@@ -165,15 +165,15 @@ def _joined(keys: Sequence[str]) -> Iterator[Markup]:
 def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[str, Markup]]:
     yield "Source", code(version.source)
     yield "Store", code(version.store)
-    yield "By", plain(around.person)
-    yield "Asked", when(version.asked_at)
+    yield "Requested by", plain(around.person)
+    yield "Requested", when(version.asked_at)
     if version.phase == Phase.LISTING and (rate := _rate(version, now)):
         yield "Rate", plain(rate)
     if version.objects is not None and version.size_bytes is not None:
         yield "Objects", plain(f"{version.objects:,}")
         yield "Size", plain(f"{size(version.size_bytes)} ({version.size_bytes:,} bytes)")
     if version.ended_at is not None and version.started_at is not None:
-        yield "Took", plain(format_duration(version.ended_at - version.started_at))
+        yield "Duration", plain(format_duration(version.ended_at - version.started_at))
     if version.digest:
         yield "Digest", code(version.digest)
     yield from _origin(version, around)
@@ -183,19 +183,19 @@ def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[st
 
 
 def _origin(version: Version, around: Around) -> Iterator[tuple[str, Markup]]:
-    """What it came from, and what its people say about it."""
+    """The versions and runs that it came from, and its note."""
     if around.parents:
-        yield "After", plain(", ".join(around.parents))
+        yield "Parents", plain(", ".join(around.parents))
     if around.made_from:
-        yield "Made from", join(*_joined(around.made_from))
+        yield "Derived from", join(*_joined(around.made_from))
     if version.made_by:
-        yield "Made by", plain(", ".join(version.made_by))
+        yield "Produced by", plain(", ".join(version.made_by))
     if version.note:
         yield "Note", plain(version.note)
 
 
 def _readers_of(newest: Sequence[Use], others: int) -> Iterator[Markup]:
-    """The last who read it, each with when that began."""
+    """The last readers, each with the time at which it began to read."""
     for number, each in enumerate(newest):
         yield join(", " if number else "", plain(f"{each.who} "), when(each.at))
     if others:
@@ -210,32 +210,32 @@ def _rate(version: Version, now: datetime) -> str:
 
 
 def _about_survey(survey: Version | None) -> list[Markup]:
-    """What is to be known of the survey that was asked for last."""
+    """The state of the last requested survey, if it did not record a version."""
     if survey is None or survey.phase == Phase.READY:
         return []
     if survey.is_live:
         seen = f": {objects(survey.objects_seen)} so far" if survey.objects_seen else ""
-        return [plain(f"{survey.name} is being recorded{seen}.")]
+        return [plain(f"Recording {survey.name}{seen}.")]
     if survey.phase == Phase.UNCHANGED and survey.ended_at is not None:
-        return [join("Nothing had changed ", when(survey.ended_at), ".")]
+        return [join("No changes were found ", when(survey.ended_at), ".")]
     return [sentence(f"{survey.name} could not be recorded. {survey.reason}")]
 
 
 def _about_refresh(shelf: Shelf) -> list[Markup]:
-    """What is known of new content in the source; nothing while it is looked for."""
+    """The result of the last check for new content; nothing while one is running."""
     seen = shelf.refresh
     if seen is None or seen.ended_at is None or not shelf.versions:
         return []
     at, newest = when(seen.ended_at), shelf.versions[0]
     if seen.phase == Phase.FAILED:
-        return [join("It could not be looked through ", at, ". ", sentence(seen.reason))]
+        return [join("The source could not be checked ", at, ". ", sentence(seen.reason))]
     if seen.phase == Phase.CHANGED:
         amount = f"{objects(seen.objects or 0)}, {size(seen.size_bytes or 0)}"
-        return [join(f"It has changed since {newest.name}: {amount}, seen ", at, ".")]
+        return [join(f"The source has changed since {newest.name}: {amount}, checked ", at, ".")]
     same = next((each for each in shelf.versions if each.id == seen.same_as), newest)
     if same is not newest:
-        return [join(f"It held what {same.name} does when it was looked through ", at, ".")]
-    return [join(f"Nothing had changed since {newest.name} ", at, ".")]
+        return [join(f"The source had the content of {same.name} when it was checked ", at, ".")]
+    return [join(f"The source had not changed since {newest.name} when it was checked ", at, ".")]
 
 
 def _version_row(version: Version, shelf: Shelf, now: datetime) -> tuple[str, ...]:

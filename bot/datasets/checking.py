@@ -1,4 +1,4 @@
-"""Whether datasets can work as they are set up: for `quartermaster doctor`."""
+"""Checks the setup of datasets for `quartermaster doctor`."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -35,14 +35,14 @@ _RIGHTS = (
     ("get", "", "pods", "log"),
     ("list", "", "events", ""),
 )
-_APPLY = "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace."
+_APPLY = "Apply deploy/kubernetes/17-datasets.yaml to the namespace in datasets.namespace."
 _MANY = "ReadWriteMany"
 _APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
 _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
 
 
 def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
-    """Everything of datasets; ClusterError when the cluster cannot be asked."""
+    """All findings about datasets; ClusterError when the cluster cannot be read."""
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
     yield _pushing(settings, datasets, cluster)
@@ -68,19 +68,19 @@ def _rights(datasets: Datasets, cluster: Cluster) -> Finding:
     if missing:
         says = f"missing in {datasets.namespace}: {', '.join(missing)}"
         return Finding("datasets rights", "failed", says, _APPLY)
-    return Finding("datasets rights", "ok", f"all {len(_RIGHTS)} are granted")
+    return Finding("datasets rights", "ok", f"all {len(_RIGHTS)} rights are granted")
 
 
 def _snapshots(cluster: Cluster) -> Finding:
-    """Whether snapshots of caches can be seen; without that nothing is evicted."""
+    """Whether the bot can list snapshots of caches; otherwise it evicts nothing."""
     if cluster.may("list", SNAPSHOTS.group, SNAPSHOTS.plural):
-        return Finding("dataset snapshots", "ok", "the bot sees which volumes have some")
-    says = "the bot may not list VolumeSnapshots, and evicts nothing without looking for them"
+        return Finding("dataset snapshots", "ok", "the bot can list the snapshots of volumes")
+    says = "the bot may not list VolumeSnapshots and evicts no cache without checking them"
     return Finding("dataset snapshots", "failed", says, "Apply deploy/kubernetes/10-access.yaml.")
 
 
 def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether runs in other namespaces can be given what is cached."""
+    """Whether caches can be shared with runs in other namespaces."""
     needed = [*_VOLUME_RIGHTS, Needed("patch", PVCS, datasets.namespace)]
     if cluster.served(VOLUME_REFERENCES.group):
         for namespace in _namespaces(settings, datasets):
@@ -88,28 +88,28 @@ def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
     missing = lacking(cluster, needed)
     if missing:
         is_of_trident = all(each.resource is VOLUME_REFERENCES for each in missing)
-        where = "from Trident's volumes" if is_of_trident else "from teams' namespaces"
+        where = "on Trident volumes" if is_of_trident else "from team namespaces"
         says = f"runs cannot read caches {where}: missing {spelled(missing)}"
         state: Literal["warning", "failed"] = "warning" if is_of_trident else "failed"
         return Finding("datasets sharing", state, says, _APPLY_ALL)
-    return Finding("datasets sharing", "ok", f"all {len(needed)} rights for it are granted")
+    return Finding("datasets sharing", "ok", f"all {len(needed)} rights are granted")
 
 
 def _pushing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether the PVCs of teams can be read where pushes run."""
+    """Whether pushes can read the PVCs of teams from their own namespace."""
     needed = [*_VOLUME_RIGHTS]
     if cluster.served(VOLUME_REFERENCES.group):
         needed += _references_in(datasets.namespace)
         needed += [Needed("patch", PVCS, each) for each in _namespaces(settings, datasets)]
     missing = lacking(cluster, needed)
     if missing:
-        says = f"PVCs of teams cannot be pushed: missing {spelled(missing)}"
+        says = f"team PVCs cannot be pushed: missing {spelled(missing)}"
         return Finding("datasets pushing", "warning", says, _APPLY_ALL)
-    return Finding("datasets pushing", "ok", f"all {len(needed)} rights for it are granted")
+    return Finding("datasets pushing", "ok", f"all {len(needed)} rights are granted")
 
 
 def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether snapshots of teams' PVCs can be read where pushes run."""
+    """Whether pushes can read snapshots of team PVCs from their own namespace."""
     needed = [
         *(Needed(verb, SNAPSHOT_CONTENTS) for verb in ("create", "delete", "get", "list")),
         *(Needed(verb, SNAPSHOTS, datasets.namespace) for verb in ("create", "delete", "get")),
@@ -118,34 +118,36 @@ def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
     if missing:
         says = f"snapshots cannot be pushed: missing {spelled(missing)}"
         return Finding("pushing snapshots", "warning", says, _APPLY)
-    return Finding("pushing snapshots", "ok", f"all {len(needed)} rights for it are granted")
+    return Finding("pushing snapshots", "ok", f"all {len(needed)} rights are granted")
 
 
 def _namespaces(settings: Settings, datasets: Datasets) -> list[str]:
-    """Those of the teams that have one where datasets are."""
+    """The namespaces of teams in the cluster of datasets."""
     return [each.namespace for each in settings.teams.values() if datasets.cluster in each.reach]
 
 
 def _references_in(namespace: str) -> list[Needed]:
-    """What Trident's volumes take to be seen in a namespace that they do not belong to."""
+    """The rights that Trident needs to show a volume in another namespace."""
     return [Needed(verb, VOLUME_REFERENCES, namespace) for verb in ("create", "delete", "get")]
 
 
 def _namespace(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether the Job of a survey would be admitted there; nothing is made."""
+    """Whether the namespace admits the Job of a survey, by a dry run."""
     about = "datasets namespace"
     job = survey_job(_sample(datasets), datasets, settings.stores, "doctor")
     try:
         cluster.create(JOBS, job, datasets.namespace, is_trial=True)
     except ClusterError as error:
         if error.reason == MISSING:
-            return Finding(about, "failed", f"{datasets.namespace} is missing", _APPLY)
+            return Finding(
+                about, "failed", f"namespace {datasets.namespace} does not exist", _APPLY
+            )
         return Finding(about, "failed", error.message, error.hint)
-    return Finding(about, "ok", f"{datasets.namespace} takes the Job of a survey")
+    return Finding(about, "ok", f"namespace {datasets.namespace} admits survey Jobs")
 
 
 def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
-    """Whether the storage classes for caches are there, and their volumes for many nodes."""
+    """Whether the storage classes for caches exist, and many nodes can mount their volumes."""
     found = {each.name: each for each in cluster.list(STORAGE_CLASSES)}
     told = settings.clusters[datasets.cluster].access_modes
     for name, known in datasets.classes.items():
@@ -153,59 +155,62 @@ def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
         if known.fsx is not None and datasets.fsx is not None:
             yield _linked(about, known.fsx, datasets.fsx)
         elif kind is None:
-            remedy = f"Make storage class {name}, or take it out of datasets.classes."
-            yield Finding(about, "failed", "the cluster does not have it", remedy)
+            remedy = f"Create storage class {name}, or remove it from datasets.classes."
+            yield Finding(about, "failed", "the cluster has no storage class of that name", remedy)
         elif told.get(name, "ReadWriteOnce" if kind.makes_disks else _MANY) != _MANY:
-            says = "its volumes are for one node at a time"
-            remedy = "Take a class of files and not of disks, as of NFS."
+            says = "only one node at a time can mount its volumes"
+            remedy = "Use a class with file storage such as NFS, not disks."
             yield Finding(about, "failed", says, remedy)
         else:
-            yield Finding(about, "ok", "its volumes are for many nodes")
+            yield Finding(about, "ok", "many nodes can mount its volumes")
 
 
 def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
-    """Whether FSx shows what the class says, and its changes only when it is asked."""
+    """Whether FSx links the folder to the configured bucket, without automatic import."""
     try:
         with closing(Fsx(service)) as fsx:
             link = link_of(fsx, folder)
     except StorageError as error:
         return Finding(about, "failed", error.message, error.hint)
     if link is None:
-        return Finding(about, "warning", f"file system {folder.file_system} is being made")
-    return Finding(about, "ok", f"{folder.path} of {folder.file_system} shows {folder.repository}")
+        return Finding(about, "warning", f"file system {folder.file_system} is being created")
+    says = f"{folder.path} of {folder.file_system} is linked to {folder.repository}"
+    return Finding(about, "ok", says)
 
 
 def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Finding:
-    """Whether the Secret exists; the bot itself needs no right to read it, and had better not."""
+    """Whether the Secret exists. The bot needs no right to read it, and better has none."""
     about, place = f"store {name}", f"{datasets.namespace}/{store.secret}"
     if store.secret is None:
-        return Finding(about, "ok", "has no Secret: pods have an identity of their own")
+        return Finding(about, "ok", "no Secret is set: pods use their own identity")
     try:
         found = cluster.get(SECRETS, store.secret, datasets.namespace)
     except ClusterError as error:
         if error.reason != "Forbidden":
             raise
         look = f"kubectl get secret -n {datasets.namespace} {store.secret}"
-        return Finding(about, "warning", f"the bot may not see Secret {place}", f"Look: {look}")
+        return Finding(
+            about, "warning", f"the bot may not read Secret {place}", f"Check it: {look}"
+        )
     if found is None:
         remedy = f"Create it with access-key-id and secret-access-key, or set stores.{name}.secret."
-        return Finding(about, "failed", f"Secret {place} is missing", remedy)
-    return Finding(about, "ok", f"Secret {place} is there")
+        return Finding(about, "failed", f"Secret {place} does not exist", remedy)
+    return Finding(about, "ok", f"Secret {place} exists")
 
 
 def _state(settings: Settings, datasets: Datasets) -> Finding:
-    """Whether the bot can read where manifests are kept."""
+    """Whether the bot can read the state bucket, where manifests are kept."""
     store = ObjectStore(datasets.state_store, settings.stores[datasets.state_store])
     try:
         with closing(store):
             store.look(Location.of(datasets.state))
     except StorageError as error:
         return Finding("datasets state", "failed", error.message, error.hint)
-    return Finding("datasets state", "ok", f"{datasets.state} can be read")
+    return Finding("datasets state", "ok", f"the bot can read {datasets.state}")
 
 
 def _sample(datasets: Datasets) -> Version:
-    """A version that is nowhere kept, to try its Job with."""
+    """A version that is not stored, for a dry run of its Job."""
     now = datetime.now(UTC)
     return Version(
         workspace_id="doctor",

@@ -1,4 +1,4 @@
-"""What changed from one version to another: counts, bytes, and the first keys of each sort."""
+"""Compares two versions: counts, bytes, and the first keys of each kind of change."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ _WORDS = {
     "added": "Added",
     "removed": "Removed",
     "changed": "Changed",
-    "rewritten": "Written again, same content",
+    "rewritten": "Rewritten, same content",
 }
 
 
 @dataclass
 class Sort:
-    """The changes of one sort; `before_bytes` and `after_bytes` are of the objects changed."""
+    """The changes of one kind, with the total size of their objects before and after."""
 
     count: int = 0
     before_bytes: int = 0
@@ -29,7 +29,7 @@ class Sort:
     keys: list[str] = field(default_factory=list)
 
     def take(self, change: Change) -> None:
-        """Counts a change in."""
+        """Adds a change to the counts."""
         self.count += 1
         self.before_bytes += change.before.size if change.before else 0
         self.after_bytes += change.after.size if change.after else 0
@@ -38,7 +38,7 @@ class Sort:
 
 
 def summary(changes: Iterable[Change]) -> dict[str, Sort]:
-    """The changes by their sort; holds counts and a few keys, however many there are."""
+    """The changes by kind, as counts and the first keys."""
     found = {sort: Sort() for sort in _SORTS}
     for change in changes:
         found[change.kind].take(change)
@@ -46,7 +46,7 @@ def summary(changes: Iterable[Change]) -> dict[str, Sort]:
 
 
 def difference_card(before: Version, after: Version, found: dict[str, Sort]) -> Card:
-    """What changed from one version to another."""
+    """The card that shows what changed from one version to another."""
     sorts = [(each, found[each]) for each in _SORTS if found[each].count]
     grown = (after.size_bytes or 0) - (before.size_bytes or 0)
     sign = "-" if grown < 0 else "+"
@@ -58,7 +58,7 @@ def difference_card(before: Version, after: Version, found: dict[str, Sort]) -> 
         )
     ]
     if not sorts:
-        lines.append(plain("Nothing differs but where they were found."))
+        lines.append(plain("The objects are the same. Only the sources differ."))
     rows = tuple((_WORDS[name], f"{each.count:,}", _bytes(name, each)) for name, each in sorts)
     return Card(
         f"{before.reference} → {after.reference}",

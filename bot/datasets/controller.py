@@ -1,4 +1,4 @@
-"""Makes versions so: has the source surveyed by a Job, follows it, and records what it found."""
+"""Controller of versions: runs a Job that surveys the source and records what it found."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _SHOWN_ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class World:
-    """What the controller works with; `words` says how a command is typed."""
+    """What the controller works with; `words` formats a command as people type it."""
 
     database: Database
     clock: Clock
@@ -46,22 +46,22 @@ class World:
     words: Callable[[str], str]
 
     def cluster(self, name: str, until: str) -> Cluster:
-        """The cluster of that name; ClusterError while it is not configured.
+        """The cluster of that name; ClusterError if it is not configured.
 
-        `until` says how long it is needed, such as "its caches are gone".
+        `until` ends the hint: how long it is needed, such as "its caches are gone".
         """
         found = self.clusters.get(name)
         if found is None:
             raise ClusterError(
-                f"Cluster {name} is not in quartermaster.yaml any more.",
-                f"A platform admin has to put it back until {until}.",
+                f"Cluster {name} is no longer in quartermaster.yaml.",
+                f"A platform admin must add it again and keep it until {until}.",
                 reason="Unreachable",
             )
         return found
 
 
 class VersionController:
-    """Keeps versions."""
+    """Reconciles versions with their survey Jobs."""
 
     kind = VERSION
 
@@ -69,7 +69,7 @@ class VersionController:
         self._world = world
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a version; OutsideError when the world did not let it."""
+        """Takes the next step for a version; OutsideError if the cluster or a store fails."""
         version = self._world.database.read(lambda session: session.get(Version, row_id))
         if version is None or version.phase not in set(Phase):
             return Step(None)
@@ -88,7 +88,7 @@ class VersionController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows the failure on the card, from the second failed attempt on."""
         version = session.get(Version, row_id)
         if version is None or trouble.attempts < _SHOWN_ATTEMPTS:
             return
@@ -98,7 +98,7 @@ class VersionController:
             refresh_cards(session, version.subject, live=version.is_live)
 
     def _act(self, cluster: Cluster, version: Version, decision: Decision) -> Decision:
-        """Takes the step; what is to be recorded once it was taken."""
+        """Carries out a decision and returns the decision to record."""
         match decision:
             case Create():
                 return self._create(cluster, version)
@@ -109,7 +109,7 @@ class VersionController:
         return decision
 
     def _create(self, cluster: Cluster, version: Version) -> Decision:
-        """Makes the Job. When its name is taken the next look tells by whom."""
+        """Creates the Job. If its name is taken, the next step finds out by what."""
         settings = self._world.settings()
         datasets, stores = places_of(settings, version)
         why = self._world.database.read(lambda s: bounds.of_version(s, settings, version))
@@ -126,7 +126,7 @@ class VersionController:
         return Create()
 
     def _again(self, version: Version, decision: Decision, now: datetime) -> datetime | None:
-        """When to look again if nothing wakes the row before."""
+        """When to take the next step if no event wakes the row earlier."""
         match decision:
             case Follow(Phase.LISTING):
                 return now + self._world.database.read(refresh_interval)
@@ -139,7 +139,7 @@ class VersionController:
 
 
 def places_of(settings: Settings, version: Version) -> tuple[Datasets, Mapping[str, Store]]:
-    """Where the Jobs of a version run and read; StorageError while it is not configured."""
+    """The settings that the Jobs of a version need; StorageError if some are missing."""
     missing = [
         f"stores.{name}"
         for name in (version.store, version.manifest_store)
@@ -149,7 +149,7 @@ def places_of(settings: Settings, version: Version) -> tuple[Datasets, Mapping[s
         missing.append("datasets")
     if settings.datasets is None or missing:
         raise StorageError(
-            f"{' and '.join(dict.fromkeys(missing))} is not in quartermaster.yaml any more.",
-            "A platform admin has to put it back.",
+            f"quartermaster.yaml no longer has {' and '.join(dict.fromkeys(missing))}.",
+            "A platform admin must add it again.",
         )
     return settings.datasets, settings.stores

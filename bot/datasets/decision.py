@@ -1,4 +1,4 @@
-"""What to do next for a version whose source is being surveyed. Pure: no I/O."""
+"""Decides the next step for a version whose source is being surveyed. Pure: no I/O."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,10 +17,10 @@ STARTS_WITHIN = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Seen:
-    """One look: the Job, None where there is none, and what its newest pod says.
+    """The observed state: the Job, if it exists, and what its newest pod reported.
 
-    `is_taken` says that the Job's name belongs to something that is not ours, `is_running` that
-    a pod runs, `started_at` since when it does or did, `obstacle` is what keeps it from starting.
+    `is_taken`: the Job of that name is not ours. `is_running`: a pod runs. `started_at`: when it
+    started. `obstacle`: what keeps it from starting.
     """
 
     job: Job | None = None
@@ -33,12 +33,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is left to do."""
+    """There is nothing left to do."""
 
 
 @dataclass(frozen=True)
 class Create:
-    """Make the Job."""
+    """Create the Job."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ class Cleared:
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on."""
+    """The survey continues; update its phase and progress."""
 
     phase: Phase
 
 
 @dataclass(frozen=True)
 class Found:
-    """It ended well."""
+    """The survey succeeded."""
 
     said: Said
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It ended without a result; sentences say why, and what to do then."""
+    """The survey failed; `reason` and `unblock` are sentences: why, and what to do."""
 
     reason: str
     unblock: str = ""
@@ -80,19 +80,19 @@ Decision = Rest | Create | Delete | Cleared | Follow | Found | Fail
 
 
 def decide(version: Version, seen: Seen, now: datetime) -> Decision:
-    """The next step for a version, as its row and the cluster stand."""
+    """The next step for a version, given its row and the observed cluster."""
     if version.phase in ENDS:
         return _after_the_end(version, seen)
     if seen.is_taken:
         return Fail(
-            f"There is a Job {version.job_name} in namespace {version.namespace} already that is"
-            " not ours, so nothing was touched.",
-            "Record the version again: it gets another Job.",
+            f"Job {version.job_name} in namespace {version.namespace} already exists and does not"
+            " belong to Quartermaster, so it was not changed.",
+            "Record the version again; it gets another Job.",
         )
     if seen.job is None:
         if version.job_uid is None:
             return Create()
-        return Fail("Somebody deleted its Job.", "Record the version again.")
+        return Fail("Its Job was deleted outside Quartermaster.", "Record the version again.")
     if has_condition(seen.job.status.conditions, "Complete"):
         return _completed(seen)
     if has_condition(seen.job.status.conditions, "Failed"):
@@ -122,23 +122,23 @@ def _completed(seen: Seen) -> Decision:
     if seen.said is not None and seen.said.event == "done":
         return Found(seen.said)
     return Fail(
-        "The survey ended well, but its pod was gone before its result was read.",
+        "The survey succeeded, but its pod was gone before the result was read.",
         "Record the version again.",
     )
 
 
 def _failed(job: Job, seen: Seen) -> Decision:
-    """Why, in the worker's own words where it had any."""
+    """The failure, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys)
     if took_too_long(job):
         lasted = format_duration(timedelta(seconds=LONGEST_SECONDS))
         return Fail(
-            f"It was not done after {lasted}. {seen.obstacle}".strip(),
-            "Split the dataset by folders into several, or ask an admin why the store is slow.",
+            f"It did not finish within {lasted}. {seen.obstacle}".strip(),
+            "Split the dataset by folder into several, or ask an admin why the store is slow.",
         )
     return Fail(silent_end(job), _ASK_ADMIN)
 
 
-_ASK_ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then record it again."
+_ASK_ADMIN = "Ask a platform admin to run `quartermaster doctor`, then record it again."

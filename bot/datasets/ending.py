@@ -1,21 +1,21 @@
-"""How a worker's Job ended that failed, where the worker itself did not say."""
+"""Describes how a worker's Job failed when the worker did not report a reason."""
 
 from bot.cluster.objects import Condition, Job, find_condition
 from bot.datasets.job import ATTEMPTS
 
 
 def took_too_long(job: Job) -> bool:
-    """Whether it was ended because its time was over."""
+    """Whether the Job exceeded its deadline."""
     found = _failure(job)
     return found is not None and found.reason == "DeadlineExceeded"
 
 
 def silent_end(job: Job) -> str:
-    """After how many attempts it ended, and what Kubernetes says of it, as sentences."""
+    """Sentences: after how many attempts it failed, and what Kubernetes reports."""
     found = _failure(job)
-    tries = f" in {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
-    why = f" Kubernetes says: {found.message}" if found is not None and found.message else ""
-    return f"Its pod ended{tries} without saying why.{why}"
+    tries = f" after {job.status.failed} attempts" if job.status.failed > ATTEMPTS else ""
+    why = f" Kubernetes reports: {found.message}" if found is not None and found.message else ""
+    return f"Its pod failed{tries} without reporting a reason.{why}"
 
 
 def _failure(job: Job) -> Condition | None:

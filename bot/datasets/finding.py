@@ -15,7 +15,7 @@ _MOST_NAMED = 10
 
 
 class Reference(NamedTuple):
-    """A dataset somebody points at, or one of its versions: `chest-xray`, `chest-xray@v3`."""
+    """The name of a dataset or of one of its versions: `chest-xray`, `chest-xray@v3`."""
 
     name: str
     version: str | None = None
@@ -27,7 +27,7 @@ class Reference(NamedTuple):
 
 
 def present(session: Session, name: str) -> Dataset | None:
-    """The dataset of that name, whoever may use it."""
+    """The dataset of that name, no matter who may use it."""
     return session.exec(
         select(Dataset).where(col(Dataset.name) == name, col(Dataset.removed_at).is_(None))
     ).first()
@@ -42,7 +42,7 @@ def visible(session: Session, team: str) -> list[Dataset]:
 
 
 def dataset(session: Session, team: str, name: str, words: Words) -> Dataset:
-    """The dataset that a team means; NotFoundError suggests the one it may have meant."""
+    """The dataset of that name that a team may use; NotFoundError suggests a similar name."""
     found = present(session, name)
     if found is not None and found.is_for(team):
         return found
@@ -52,31 +52,33 @@ def dataset(session: Session, team: str, name: str, words: Words) -> Dataset:
         raise NotFoundError(f"There is no dataset {name} for {team}.", f"Did you mean {near}?")
     listed = ", ".join(known[:_MOST_NAMED])
     example = words("dataset add chest-xray s3://lake/chest-xray/")
-    hint = f"There is: {listed}." if known else f"There is none yet; add one: `{example}`."
+    hint = f"Available: {listed}." if known else f"There are none yet. Add one: `{example}`."
     raise NotFoundError(f"There is no dataset {name} for {team}.", hint)
 
 
 def version(session: Session, of: Dataset, name: str | None, words: Words) -> Version:
-    """The version of that name, or the newest; NotFoundError suggests another."""
+    """The version of that name, or the newest without a name; NotFoundError suggests another."""
     ready = versions(session, of.id)
     found = next((each for each in ready if name in {None, each.name}), None)
     if found is not None:
         return found
     if not ready:
         raise NotFoundError(
-            f"{of.name} has no version yet.",
-            f"`{words(f'dataset version {of.name}')}` records the first.",
+            f"{of.name} has no versions yet.",
+            f"`{words(f'dataset version {of.name}')}` records the first version.",
         )
     names = [each.name for each in ready]
     near = closest(name or "", names)
     hint = (
-        f"Did you mean {of.name}@{near}?" if near else f"It has: {', '.join(names[:_MOST_NAMED])}."
+        f"Did you mean {of.name}@{near}?"
+        if near
+        else f"Available: {', '.join(names[:_MOST_NAMED])}."
     )
     raise NotFoundError(f"{of.name} has no version {name}.", hint)
 
 
 def versions(session: Session, dataset_id: str) -> list[Version]:
-    """The versions that are recorded, the newest first."""
+    """The recorded versions of a dataset, newest first."""
     return list(
         session.exec(
             select(Version)
@@ -87,7 +89,7 @@ def versions(session: Session, dataset_id: str) -> list[Version]:
 
 
 def latest_survey(session: Session, dataset_id: str) -> Version | None:
-    """The survey that somebody asked for last, whatever became of it."""
+    """The last survey that a person or a push requested, however it ended."""
     return session.exec(
         select(Version)
         .where(col(Version.dataset_id) == dataset_id, col(Version.is_refresh).is_(False))
@@ -97,7 +99,7 @@ def latest_survey(session: Session, dataset_id: str) -> Version | None:
 
 
 def latest_refresh(session: Session, dataset_id: str) -> Version | None:
-    """The last look for new content; None where somebody had it surveyed after that."""
+    """The last check for new content; None if a version was requested after it."""
     last = session.exec(
         select(Version)
         .where(col(Version.dataset_id) == dataset_id)
@@ -108,7 +110,7 @@ def latest_refresh(session: Session, dataset_id: str) -> Version | None:
 
 
 def live_survey(session: Session, dataset_id: str) -> Version | None:
-    """The survey that has not ended."""
+    """The survey of a dataset that has not ended; None without one."""
     return session.exec(
         select(Version).where(
             col(Version.dataset_id) == dataset_id, col(Version.ended_at).is_(None)
@@ -117,7 +119,7 @@ def live_survey(session: Session, dataset_id: str) -> Version | None:
 
 
 class Newest(NamedTuple):
-    """The newest version of a dataset that is recorded, and how many there are."""
+    """The newest recorded version of a dataset, and the number of recorded versions."""
 
     version: Version
     versions: int

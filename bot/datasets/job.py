@@ -1,4 +1,4 @@
-"""The Job of a survey: the bot's own image with the keys of the stores mounted, and no rights."""
+"""Builds the Job of a survey: the bot's image with store keys mounted, without RBAC rights."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _LONGEST_SLUG = 30
 
 
 def job_name(dataset: str, row_id: str) -> str:
-    """What the Job of a version is called, so that a repeated step finds its own work."""
+    """The name of a version's Job, the same each time, so that a repeated step finds it."""
     slug = re.sub(r"[^a-z0-9]+", "-", dataset.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
     return f"{slug or 'dataset'}-{row_id[-10:]}"
 
@@ -30,7 +30,7 @@ def job_name(dataset: str, row_id: str) -> str:
 def survey_job(
     version: Version, datasets: Datasets, stores: Mapping[str, Store], installation: str
 ) -> Manifest:
-    """The Job that looks through a version's source and writes its manifest."""
+    """The Job that lists a version's source and writes its manifest."""
     used = {name: stores[name] for name in (version.store, version.manifest_store)}
     arguments = [
         *("survey", "--source", version.source),
@@ -53,7 +53,7 @@ def survey_job(
 
 
 def worker_job(metadata: Manifest, pod: Manifest, longest_seconds: int) -> Manifest:
-    """A Job of such a pod, repeated where that helps; its labels are its pods' too."""
+    """A Job of that pod, retried unless a retry cannot help; its pods have its labels."""
     return {
         "metadata": metadata,
         "spec": {
@@ -81,7 +81,7 @@ _FAILURE_POLICY: Manifest = {
 def worker_pod(
     datasets: Datasets, stores: Mapping[str, Store], arguments: Iterable[str]
 ) -> Manifest:
-    """A pod of the bot's own image with the keys of these stores mounted, and no rights."""
+    """A pod of the bot's image with the keys of these stores mounted, without RBAC rights."""
     keys = {name: store.secret for name, store in stores.items() if store.secret}
     pod: Manifest = {
         "restartPolicy": "Never",
@@ -137,7 +137,7 @@ def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Man
 
 
 def told(name: str, store: Store) -> str:
-    """How a store is reached, for the worker; where its keys are, but no key."""
+    """The JSON that tells the worker how to reach a store, and the folder of its keys."""
     has_ca = store.ca_file is not None and store.secret is not None
     told = {
         "endpoint": store.endpoint,

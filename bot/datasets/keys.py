@@ -1,4 +1,4 @@
-"""Keys for Amazon's services, and those that speak like them: files in a folder."""
+"""Reads keys for Amazon's and compatible services from files in a folder."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ _KEYS = {
 
 
 def read_keys(folder: str | None, whose: str, setting: str) -> dict[str, Any]:
-    """What boto3 calls them; nothing without a folder. StorageError where they cannot be read.
+    """The keys as arguments of boto3; empty without a folder. StorageError if unreadable.
 
     `setting` names the folder in quartermaster.yaml.
     """
@@ -29,5 +29,5 @@ def read_keys(folder: str | None, whose: str, setting: str) -> dict[str, Any]:
     except OSError as error:
         raise StorageError(
             f"The keys of {whose} cannot be read: {error.strerror}.",
-            f"{setting} names a folder with access-key-id and secret-access-key.",
+            f"{setting} must name a folder with the files access-key-id and secret-access-key.",
         ) from error

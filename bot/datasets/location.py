@@ -6,7 +6,7 @@ SCHEME = "s3://"
 
 
 class Location(NamedTuple):
-    """A bucket and the beginning of keys in it, which ends with a slash or is empty."""
+    """A bucket and a prefix of its keys, which ends with a slash or is empty."""
 
     bucket: str
     prefix: str

@@ -47,24 +47,24 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A key, and what is to be known about it."""
+    """A problem or warning about a key."""
 
     key: str
     problem: str
 
 
 class Remarks(msgspec.Struct, frozen=True):
-    """How many remarks there are, and the first of them."""
+    """The number of remarks, and the first of them."""
 
     count: int = 0
     first: tuple[Remark, ...] = ()
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What a survey found beside the objects.
+    """What a survey found besides the objects.
 
-    `problems` are keys that cannot be files; with one of them nothing can be cached. `warnings` may
-    matter. `folders` are the empty objects that stand for folders and are left out.
+    `problems` are keys that cannot be files; a version with one cannot be cached. `warnings` may
+    matter. `folders` counts the empty objects that stand for folders, which are left out.
     """
 
     versioned: bool = False
@@ -178,12 +178,12 @@ class _OpenPart:
 
 
 def write_index(put: Put, index: Index) -> None:
-    """Makes the manifest one that can be read."""
+    """Writes the index, which completes the manifest."""
     put(INDEX_NAME, msgspec.json.format(_ENCODER.encode(index), indent=1))
 
 
 def read_index(get: Get) -> Index:
-    """The index behind `get(name)`; StorageError when it is not one that we can read."""
+    """The index, read by `get(name)`; StorageError if it is damaged or of another format."""
     content = get(INDEX_NAME)
     try:
         index = _INDEX.decode(content)
@@ -191,32 +191,32 @@ def read_index(get: Get) -> Index:
         raise _damaged(f"{INDEX_NAME} cannot be read: {error}") from error
     if index.format != FORMAT:
         raise StorageError(
-            f"The manifest has format {index.format}; this version reads {FORMAT}.",
-            "Use a version of Quartermaster that is as new as the one that wrote it.",
+            f"The manifest has format {index.format}; this version reads format {FORMAT}.",
+            "Use a version of Quartermaster at least as new as the one that wrote it.",
         )
     return index
 
 
 def read_entries(get: Get, index: Index) -> Iterator[Entry]:
-    """All entries in order, one part in memory at a time.
+    """All entries in order, with one part in memory at a time.
 
-    StorageError, at the latest after the last entry, when they are not what the digest says.
+    StorageError, at the latest after the last entry, if they do not match the digest.
     """
     digest = hashlib.sha256()
     for part in index.parts:
         content = get(part.name)
         if hashlib.sha256(content).hexdigest() != part.sha256:
-            raise _damaged(f"{part.name} is not the file that was written")
+            raise _damaged(f"{part.name} differs from the file that was written")
         lines = gzip.decompress(content)
         digest.update(lines)
         yield from _ENTRIES.decode_lines(lines)
     if f"sha256:{digest.hexdigest()}" != index.digest:
-        raise _damaged(f"its parts do not add up to {index.digest}")
+        raise _damaged(f"its parts do not match the digest {index.digest}")
 
 
 def _damaged(what: str) -> StorageError:
     return StorageError(
-        f"The manifest is damaged: {what}.", "Record the version anew: /dataset version NAME"
+        f"The manifest is damaged: {what}.", "Record the version again: /dataset version NAME"
     )
 
 

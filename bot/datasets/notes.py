@@ -1,4 +1,4 @@
-"""What is said when a survey has ended: to who asked for it, or to those who own the dataset."""
+"""Posts the end of a survey to its requester, and new content to the owning team."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,14 +17,14 @@ _MOST_KEYS = 3
 
 
 def ended(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
-    """How it ended, once; whoever asked for it is mentioned."""
+    """Posts once how a survey ended, and mentions its requester."""
     match Phase(version.phase):
         case Phase.READY:
             said = _ready(session, version, words)
         case Phase.UNCHANGED:
             same = session.get_one(Version, version.same_as)
-            line = f"nothing changed since {same.name}, so there is no version {version.name}."
-            said = [plain(f"{version.dataset}: {line}")]
+            line = f"has not changed since {same.name}, so there is no version {version.name}."
+            said = [plain(f"{version.dataset} {line}")]
         case _:
             said = _failed(version)
     lines = (join(person(version.person), " ", said[0]), *said[1:])
@@ -33,7 +33,7 @@ def ended(session: Session, version: Version, words: Callable[[str], str], now: 
 
 
 def changed(session: Session, found: Version, words: Callable[[str], str], now: datetime) -> None:
-    """That a dataset's source has changed, once for each new content, in the owner's channel."""
+    """Posts to the owner's channel, once per content, that a dataset's source has changed."""
     earlier = select(Version.id).where(
         col(Version.dataset_id) == found.dataset_id,
         col(Version.phase) == Phase.CHANGED,
@@ -45,8 +45,8 @@ def changed(session: Session, found: Version, words: Callable[[str], str], now: 
         return
     lines = (
         plain(
-            f"{found.dataset} has changed since {newest.name}: {_amount(found)} now;"
-            f" {newest.name} has {_amount(newest)}."
+            f"The source of {found.dataset} has changed since {newest.name}: it now has"
+            f" {_amount(found)}. {newest.name} has {_amount(newest)}."
         ),
         join(code(words(f"dataset version {found.dataset}")), " records it."),
     )
@@ -64,7 +64,7 @@ def _ready(session: Session, version: Version, words: Callable[[str], str]) -> l
     parents = (session.get_one(Version, each) for each in version.parents)
     for parent in [each for each in parents if each.dataset_id == version.dataset_id][-1:]:
         compare = words(f"dataset diff {parent.reference} {version.reference}")
-        said.append(join("What changed: ", code(compare)))
+        said.append(join("To see what changed: ", code(compare)))
     return said
 
 
@@ -72,7 +72,7 @@ def _failed(version: Version) -> list[Markup]:
     said = [sentence(f"{version.reference} was not recorded. {version.reason}")]
     if version.keys:
         shown = ", ".join(version.keys[:_MOST_KEYS])
-        said.append(plain(f"The first keys it is about: {shown}."))
+        said.append(plain(f"First keys affected: {shown}."))
     if version.unblock:
         said.append(sentence(version.unblock))
     return said

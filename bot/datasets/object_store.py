@@ -1,4 +1,4 @@
-"""Reads from an object store, for the bot itself: a few small objects at a time."""
+"""Reads a few small objects from an object store, for the bot itself."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,10 +26,10 @@ _REFUSED = {
 
 
 class ObjectStore:
-    """One object store by its name in the configuration.
+    """A client of one object store, named as in the configuration; close it after use.
 
-    Each one reads the keys anew, so that rotated ones are seen, and is to be closed. Every request
-    ends in seconds.
+    Each instance reads the keys again, so that it uses rotated ones. Every request has a short
+    time-out.
     """
 
     def __init__(self, name: str, store: Store) -> None:
@@ -38,7 +38,7 @@ class ObjectStore:
         self._client: S3Client | None = None
 
     def get(self, place: Location, name: str) -> bytes:
-        """The content of an object below a place; StorageError when it cannot be had."""
+        """The content of an object below a place; StorageError if it cannot be read."""
         key = f"{place.prefix}{name}"
         with self._failing(f"s3://{place.bucket}/{key}"):
             client = self._client = self._client or self._open()
@@ -46,18 +46,18 @@ class ObjectStore:
                 return body.read()
 
     def look(self, place: Location) -> None:
-        """Nothing, where what is below a place can be listed; StorageError where it cannot."""
+        """Checks that a place can be listed; StorageError if it cannot."""
         with self._failing(place.url):
             client = self._client = self._client or self._open()
             client.list_objects_v2(Bucket=place.bucket, Prefix=place.prefix, MaxKeys=1)
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         if self._client is not None:
             self._client.close()
 
     def _open(self) -> "S3Client":
-        # Importing boto3 takes a third of a second: only who reads from a store pays.
+        # Importing boto3 takes a third of a second, so it is imported only when needed.
         import boto3  # noqa: PLC0415 - see above
         from botocore.config import Config  # noqa: PLC0415 - as above
 
@@ -80,13 +80,13 @@ class ObjectStore:
         )
 
     def _keys(self) -> dict[str, Any]:
-        """The bot's keys; none where it has an identity of its own."""
+        """The bot's keys; empty if it uses its own identity."""
         setting = f"stores.{self._name}.credentials"
         return read_keys(self._store.credentials, f"store {self._name}", setting)
 
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:
-        """Turns what the library raises into sentences, which hold no key."""
+        """Turns exceptions of the library into a StorageError without secrets."""
         from botocore import exceptions  # noqa: PLC0415 - as above
 
         doing = f"Reading {what} from store {self._name}"
@@ -96,22 +96,23 @@ class ObjectStore:
             raise self._refusal(doing, error.response.get("Error", {})) from error
         except exceptions.NoCredentialsError as error:
             raise StorageError(
-                f"{doing}: the bot has no keys for it, and no identity of its own.",
-                f"A platform admin sets stores.{self._name}.credentials.",
+                f"{doing} failed: the bot has no keys for it and no identity of its own.",
+                f"A platform admin must set stores.{self._name}.credentials.",
             ) from error
         except exceptions.BotoCoreError as error:
             raise StorageError(
-                f"{doing}: it cannot be reached ({type(error).__name__}).",
-                f"Try again in a minute; stores.{self._name} says where it is looked for.",
+                f"{doing} failed: the store cannot be reached ({type(error).__name__}).",
+                f"Try again in a minute. stores.{self._name} sets the endpoint.",
             ) from error
 
     def _refusal(self, doing: str, error: Any) -> StorageError:
         code = str(error.get("Code", "unknown"))
         if code in _MISSING:
-            return StorageError(f"{doing}: it is not there ({code}).", "Has somebody deleted it?")
+            said = f"{doing} failed: it does not exist ({code})."
+            return StorageError(said, "It may have been deleted.")
         if code in _REFUSED:
             return StorageError(
-                f"{doing}: the store refuses the bot's keys ({code}).",
-                f"A platform admin checks stores.{self._name}.credentials.",
+                f"{doing} failed: the store rejected the bot's keys ({code}).",
+                f"A platform admin must check stores.{self._name}.credentials.",
             )
-        return StorageError(f"{doing}: the store answers {code}.", "Try again in a minute.")
+        return StorageError(f"{doing} failed: the store returned {code}.", "Try again in a minute.")

@@ -1,4 +1,4 @@
-"""Looks at the Job of a survey and at its pods, live: there are few of them."""
+"""Observes the Job of a survey and its pods by live requests, as there are few of them."""
 
 from typing import Protocol
 
@@ -26,12 +26,12 @@ class Worked(Protocol):
 
 
 def observe(cluster: Cluster, version: Version) -> Seen:
-    """What the cluster shows of a survey; ClusterError when it cannot be told."""
+    """The observed state of a survey; ClusterError if the cluster cannot be read."""
     return observe_job(cluster, version, labels.DATASET_VERSION)
 
 
 def observe_job(cluster: Cluster, row: Worked, label: str) -> Seen:
-    """What the cluster shows of a row's Job, which has the row's id in that label."""
+    """The observed state of a row's Job, which has the row's id in that label."""
     job = cluster.get(JOBS, row.job_name, row.namespace)
     if job is None:
         return Seen()
@@ -54,6 +54,6 @@ def observe_job(cluster: Cluster, row: Worked, label: str) -> Seen:
 
 
 def _is_ours(job: Job, row: Worked, label: str, installation: str) -> bool:
-    """Whether a Job was made for this row by this installation."""
+    """Whether this installation created the Job for this row."""
     marks = {label: row.id, labels.INSTALLATION: installation}
     return marks.items() <= job.labels.items() and row.job_uid in {None, job.uid}

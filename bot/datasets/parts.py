@@ -1,4 +1,4 @@
-"""What keeps and renders the rows of datasets, and hears of what concerns them."""
+"""The controllers, renderers and watch handlers of datasets."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ from bot.wakeups import Ear
 
 
 def controllers(world: World, makers: Makers) -> tuple[Controller, ...]:
-    """What keeps them; `makers` says who made what a push sends."""
+    """The controllers; `makers` finds who wrote the files of a push."""
     return (
         VersionController(world),
         CacheController(world),
@@ -34,12 +34,12 @@ def controllers(world: World, makers: Makers) -> tuple[Controller, ...]:
 
 
 def renderers(clock: Clock) -> tuple[Renderer, ...]:
-    """What renders their cards."""
+    """The renderers of their cards."""
     return VersionRenderer(clock), CacheRenderer(clock), PushRenderer(clock)
 
 
 def ears(clusters: Mapping[str, Cluster]) -> tuple[Ear, ...]:
-    """What hears which of them a changed object concerns."""
+    """The watch handlers, which map a changed object to its rows."""
     return (
         SurveyEar(clusters),
         CacheEar(clusters),

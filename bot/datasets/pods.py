@@ -1,4 +1,4 @@
-"""What the pods of a Job do and say, and what keeps them from starting."""
+"""Reads the state and logs of a Job's pods, and what keeps them from starting."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _BEGINNING = {"", "ContainerCreating", "PodInitializing"}
 
 
 def speaker(pods: Sequence[Pod], *, is_complete: bool) -> Pod | None:
-    """The pod whose words count: the newest that has started, of those that ended well if any."""
+    """The pod whose log counts: the newest started one, or the newest succeeded one if complete."""
     started = [pod for pod in pods if has_started(pod)]
     if is_complete:
         started = [pod for pod in started if pod.status.phase == "Succeeded"] or started
@@ -27,7 +27,7 @@ def speaker(pods: Sequence[Pod], *, is_complete: bool) -> Pod | None:
 def last_lines(
     cluster: Cluster, pod: Pod, container: str = CONTAINER, count: int = _READ_LINES
 ) -> list[str]:
-    """What a pod said last; nothing where it is gone, or about to start."""
+    """The last log lines of a pod; none if it is gone or has not started."""
     try:
         return cluster.logs(pod.name, pod.namespace, container=container, tail_lines=count)
     except ClusterError as error:
@@ -37,19 +37,19 @@ def last_lines(
 
 
 def tail(cluster: Cluster, pod: Pod, container: str) -> str:
-    """The last words of a container, short enough for a card and without secrets."""
+    """The end of a container's log, short enough for a card and without secrets."""
     words = " ".join(last_lines(cluster, pod, container, _QUOTED_LINES))
     return hide_secrets(words)[-_LONGEST_QUOTE:]
 
 
 def obstacle(cluster: Cluster, pods: Sequence[Pod]) -> str:
-    """What keeps the newest pod from starting, as a sentence; empty where nothing is known."""
+    """What keeps the newest pod from starting, as a sentence; empty if unknown."""
     newest = max(pods, key=_made_at, default=None)
     if newest is None or newest.status.phase in {"Succeeded", "Failed"}:
         return ""
     scheduled = find_condition(newest.status.conditions, "PodScheduled")
     if scheduled is not None and scheduled.status == "False":
-        return quoted("No node takes its pod", scheduled.message or scheduled.reason)
+        return quoted("Its pod cannot be scheduled", scheduled.message or scheduled.reason)
     for status in newest.status.container_statuses:
         waiting = status.state.waiting
         if waiting is not None and waiting.reason not in _BEGINNING:
@@ -58,7 +58,7 @@ def obstacle(cluster: Cluster, pods: Sequence[Pod]) -> str:
 
 
 def warning(cluster: Cluster, namespace: str, uid: str) -> str:
-    """The last that Kubernetes warned of about an object, as a sentence; empty if nothing."""
+    """The last Warning event of an object, as a sentence; empty without one."""
     found = cluster.list(EVENTS, namespace, fields=f"involvedObject.uid={uid},type=Warning")
     warnings = [each for each in found if each.type == "Warning" and each.message]
     last = max(warnings, key=lambda each: each.last_seen or _LONG_AGO, default=None)
@@ -66,7 +66,7 @@ def warning(cluster: Cluster, namespace: str, uid: str) -> str:
 
 
 def has_started(pod: Pod) -> bool:
-    """Whether its worker runs or ran."""
+    """Whether its worker has started."""
     return any(state.running or state.terminated for state in _states(pod))
 
 
@@ -76,13 +76,13 @@ def is_running(pod: Pod) -> bool:
 
 
 def started_at(pod: Pod) -> datetime | None:
-    """When its worker began."""
+    """When its worker started."""
     parts = (part for state in _states(pod) for part in (state.running, state.terminated))
     return next((part.started_at for part in parts if part is not None), None)
 
 
 def quoted(said: str, words: str) -> str:
-    """Words of others behind ours, as one sentence that is short enough for a card."""
+    """One sentence, short enough for a card: ours, then a quotation."""
     flat = " ".join(hide_secrets(words).split())
     flat = flat if len(flat) <= _LONGEST_QUOTE else f"{flat[:_LONGEST_QUOTE]}…"
     return f"{said}: {flat.rstrip('. ')}."

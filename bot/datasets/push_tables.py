@@ -1,4 +1,4 @@
-"""Pushes as rows: which folder of which PVC goes where, how far it is, and what it came to."""
+"""The table of pushes: source and target, progress, and result."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -29,19 +29,19 @@ ENDS = frozenset({Phase.PUSHED, Phase.FAILED})
 class Push(SQLModel, table=True):
     """A folder of a team's PVC that is copied into an object store.
 
-    The first block is written once, `stopped_by` when somebody ends it early, the rest by the
-    controller. `claim_name` is the team's PVC in its namespace `claim_namespace`; `namespace` is
-    where the Job runs, which sees it by the share `share_id`. `dataset` is what the target becomes
-    a version of, as `version` or the next free name; empty where it is to be none.
+    The service writes the first block once, and `stopped_by` when a person stops the push; the
+    controller writes the rest. `claim_name` is the team's PVC in `claim_namespace`. The Job runs in
+    `namespace`, which mounts the PVC through the share `share_id`. `dataset` is the dataset of
+    which the target becomes a version, named `version` or the next free name; empty for no version.
 
-    What is pushed from a `snapshot` has no share: a PVC is made of it in `namespace`, called as the
-    Job, on the volume `volume_name`. `claim_name` and `claim_uid` are then those of the PVC that
-    it is of, as far as that is known, and `snapshot_at` is the moment that it shows. `retained` is
-    a volume that its class did not let go.
+    A push from a `snapshot` has no share. Instead a PVC with the name of the Job is created from it
+    in `namespace`, on the volume `volume_name`. `claim_name` and `claim_uid` are then the
+    snapshot's PVC, if known, and `snapshot_at` is its creation time. `retained` is a volume that
+    its class retains after the push.
 
-    `others` are objects below the target that are no files of the folder, `links` are symbolic
-    links, which are left out. `version_id` is the version that was recorded, `unrecorded` says why
-    none was. It `is_cleared` once none of its objects is left.
+    `others` counts objects below the target that are not files of the folder, `links` symbolic
+    links, which are skipped. `version_id` is the recorded version; `unrecorded` says why there is
+    none. It `is_cleared` once all its objects are deleted.
     """
 
     __tablename__: ClassVar[Any] = "dataset_pushes"

@@ -1,4 +1,4 @@
-"""Answers about datasets that must look outside; they change nothing."""
+"""Answers about datasets that read from object stores; they change nothing."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from bot.datasets.object_store import ObjectStore
 from bot.datasets.tables import Version
 from bot.errors import LimitError, StorageError
 
-# Reading them takes about 0.9 s of CPU a million, which the rest of the bot has to do without.
+# A million objects take about 0.9 s of CPU, during which the rest of the bot waits.
 MOST_OBJECTS = 5_000_000
 DEADLINE_SECONDS = 25.0
 
@@ -27,13 +27,13 @@ class DatasetReads:
         self._monotonic = monotonic
 
     def differences(self, before: Version, after: Version) -> dict[str, Sort]:
-        """What changed; LimitError for more objects than are compared here."""
+        """The changes between two versions; LimitError above the limit of objects."""
         both = (before.objects or 0) + (after.objects or 0)
         if both > MOST_OBJECTS:
             raise LimitError(
-                f"{before.reference} and {after.reference} have {both:,} objects together;"
-                f" up to {MOST_OBJECTS:,} are compared here.",
-                f"Their manifests are in the store {after.manifest_store}:"
+                f"{before.reference} and {after.reference} have {both:,} objects in total;"
+                f" up to {MOST_OBJECTS:,} can be compared here.",
+                f"Their manifests are in store {after.manifest_store}:"
                 f" {before.manifest} and {after.manifest}",
             )
         deadline = self._monotonic() + DEADLINE_SECONDS
@@ -47,8 +47,8 @@ class DatasetReads:
         store = self._settings().stores.get(version.manifest_store)
         if store is None:
             raise StorageError(
-                f"Store {version.manifest_store} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
+                f"Store {version.manifest_store} is no longer in quartermaster.yaml.",
+                "A platform admin must add it again.",
             )
         return ObjectStore(version.manifest_store, store)
 
@@ -58,8 +58,8 @@ class DatasetReads:
         def get(name: str) -> bytes:
             if self._monotonic() > deadline:
                 raise StorageError(
-                    f"Comparing took longer than {DEADLINE_SECONDS:.0f} s and was given up.",
-                    f"The store {version.manifest_store} is slow at the moment; try again later.",
+                    f"The comparison took longer than {DEADLINE_SECONDS:.0f} s and was stopped.",
+                    f"Store {version.manifest_store} is slow at the moment. Try again later.",
                 )
             return store.get(place, name)
 

@@ -1,4 +1,4 @@
-"""Writes what a look at a survey found into its row, and says what people must know."""
+"""Writes the observed state of a survey to its row, and posts what people must know."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bot.slack.messages import refresh_cards
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen."""
+    """A decision, and the observation that it was based on."""
 
     decision: Decision
     seen: Seen
@@ -24,7 +24,7 @@ class Findings:
 
 
 def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
-    """Brings the row up to date, and the card when it shows anything else now."""
+    """Updates the row, and the card if what it shows has changed."""
     version = session.get(Version, row_id)
     if version is None:
         return
@@ -33,7 +33,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
         version.job_uid = found.seen.job.uid
     if isinstance(found.decision, Cleared):
         version.is_cleared = True
-    elif version.is_live:  # and nobody has ended it during the look
+    elif version.is_live:  # and it was not ended in the meantime
         _go_on(session, version, found, words)
     version.trouble = ""
     version.is_late = is_late(version, found.now)
@@ -75,11 +75,11 @@ def _follow(version: Version, phase: Phase, found: Findings) -> None:
         version.objects_seen, version.bytes_seen = said.files_done, said.bytes_done
         version.read_at = found.now
     if said is not None and said.event == "failed":
-        version.obstacle = f"{hide_secrets(said.message)} It is tried again."
+        version.obstacle = f"{hide_secrets(said.message)} Retrying."
 
 
 def _found(session: Session, version: Version, said: Said, found: Findings) -> None:
-    """It is a version of its own, unless the content is that of another."""
+    """Records the result: a new version, unless another one has the same content."""
     ready = finding.versions(session, version.dataset_id)
     same = next((each for each in ready if each.digest == said.digest), None)
     is_new = Phase.CHANGED if version.is_refresh else Phase.READY
@@ -99,7 +99,7 @@ def _fail(version: Version, fail: Fail, found: Findings) -> None:
 
 
 def _end(version: Version, found: Findings) -> None:
-    """When it ended by the cluster's clock, where that tells."""
+    """Ends the survey, at the Job's completion time if there is one."""
     job = found.seen.job
     version.started_at = version.started_at or found.seen.started_at
     version.ended_at = (job.status.completion_time if job is not None else None) or found.now
@@ -107,7 +107,7 @@ def _end(version: Version, found: Findings) -> None:
 
 
 def _shown(version: Version) -> tuple[object, ...]:
-    """What the card shows of a version."""
+    """The fields that the card of a version shows."""
     return (
         version.phase, version.since, version.obstacle, version.trouble, version.is_late,
         version.objects_seen, version.bytes_seen, version.ended_at, version.reason,

@@ -30,7 +30,7 @@ class VersionRenderer:
 
 
 def around(session: Session, version: Version) -> Around:
-    """What a version's card says besides its row."""
+    """What a version's card shows besides its row."""
     same = [version.same_as] if version.same_as else []
     parents = list(_found(session, version.parents))
     own = version.dataset_id

@@ -1,4 +1,4 @@
-"""What a worker says in its pod's log: how far it is, what it came to, or why it failed."""
+"""Parses what a worker writes to its pod's log: progress, result or failure."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -13,7 +13,7 @@ _MARK = '{"event"'
 
 
 class Said(msgspec.Struct, frozen=True):
-    """One line of the worker; which fields it has depends on the event."""
+    """One log line of the worker; which fields are set depends on the event."""
 
     event: Literal["progress", "done", "failed"]
     phase: str = ""
@@ -40,17 +40,17 @@ class Said(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ()
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use, and a second thread doing so at that moment crashes.
 _DECODER = msgspec.json.Decoder(Said)
 
 
 def last_said(lines: Sequence[str]) -> Said | None:
-    """The last of a log's lines that the worker meant for us; None when there is none."""
+    """The last log line that the worker wrote for the bot; None without one."""
     return next(filter(None, map(_read, reversed(lines))), None)
 
 
 def last_progress(lines: Sequence[str]) -> Said | None:
-    """How far the worker was when it said so last; None when it never did."""
+    """The last progress that the worker reported; None if it reported none."""
     said = filter(None, map(_read, reversed(lines)))
     return next((each for each in said if each.event == "progress"), None)
 
@@ -61,8 +61,8 @@ def _read(line: str) -> Said | None:
     try:
         said = _DECODER.decode(line)
     except msgspec.MsgspecError:
-        return None  # A log is cut anywhere.
-    # Names of files are in its words, as others chose them.
+        return None  # A log may be cut within a line.
+    # Its messages contain file names, which other people chose.
     words = {"message": said.message, "hint": said.hint}
     return replace(
         said,

@@ -1,4 +1,4 @@
-"""The verbs of datasets: what people want is checked and written; nothing outside is called."""
+"""The verbs of datasets: checks requests and writes rows; calls no outside service."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ EVERYONE = "everyone"
 
 @dataclass(frozen=True)
 class NewDataset:
-    """What `/dataset add` was told; `readers` are teams, or `everyone` alone."""
+    """The input of `/dataset add`; `readers` are teams, or only `everyone`."""
 
     name: str
     source: str
@@ -39,10 +39,10 @@ class NewDataset:
 
 
 class DatasetService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The verbs that handlers call; each writes within the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before. `words` says how a command is typed.
+    Handlers have checked the `Caller`'s right to use the verb. `words` formats a command as people
+    type it.
     """
 
     def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
@@ -50,7 +50,7 @@ class DatasetService:
         self._words = words
 
     def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
-        """The new dataset of the caller's team; UserError says what was wrong with it."""
+        """Adds a dataset of the caller's team; UserError if the input is not valid."""
         self.set_up()
         team = caller.team or ""
         source = asked.source
@@ -80,9 +80,9 @@ class DatasetService:
     def version(
         self, session: Session, caller: Caller, what: tuple[Dataset, str | None, str], now: datetime
     ) -> Version:
-        """Has a dataset surveyed for a new version; `what` is it, the name, and a note.
+        """Starts a survey for a new version; `what` is the dataset, a name and a note.
 
-        Without a name the next free one of v1, v2 and so on is taken.
+        Without a name, the version gets the next free one of v1, v2 and so on.
         """
         dataset, name, note = what
         datasets = self.set_up()
@@ -93,8 +93,8 @@ class DatasetService:
         free = _free_name(taken)
         if name in taken:
             raise ConflictError(
-                f"{dataset.name} has a version {name} already, and a named version never changes.",
-                f"Choose another name; {free} is free.",
+                f"{dataset.name} already has a version {name}, and a named version never changes.",
+                f"Choose another name. {free} is free.",
             )
         self._refuse_surveyed(session, dataset, now)
         row = new_survey(dataset, datasets, (caller.person, caller.channel), now)
@@ -109,12 +109,12 @@ class DatasetService:
         return row
 
     def remove(self, session: Session, caller: Caller, dataset: Dataset, now: datetime) -> Dataset:
-        """Takes a dataset out of the catalogue; what lies in the store is not touched."""
+        """Removes a dataset from the catalogue; its objects in the store stay."""
         self._refuse_others(caller, dataset, "remove it")
         if dataset.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
             raise NotAllowedError(
                 f"{dataset.name} was added by <@{dataset.person}>.",
-                "They can remove it, and so can a lead of the team or an admin.",
+                "That person, a lead of the team or an admin can remove it.",
             )
         self._refuse_surveyed(session, dataset, now)
         self._refuse_cached(session, dataset)
@@ -125,18 +125,18 @@ class DatasetService:
         return dataset
 
     def find(self, session: Session, team: str, name: str) -> Dataset:
-        """The dataset of that name; NotFoundError when the team may use none."""
+        """The dataset of that name that the team may use; NotFoundError without one."""
         return finding.dataset(session, team, name, self._words)
 
     def get(self, session: Session, dataset_id: str) -> Dataset:
-        """The dataset of a button; NotFoundError once it was removed."""
+        """The dataset with that id, from a button; NotFoundError if it was removed."""
         found = session.get(Dataset, dataset_id)
         if found is None or found.removed_at is not None:
-            raise NotFoundError("This dataset is not in the catalogue any more.")
+            raise NotFoundError("This dataset is no longer in the catalogue.")
         return found
 
     def find_version(self, session: Session, team: str, reference: Reference) -> Version:
-        """The version that a reference means, the newest where it names none."""
+        """The version that a reference names, or the newest if it names none."""
         dataset = finding.dataset(session, team, reference.name, self._words)
         return finding.version(session, dataset, reference.version, self._words)
 
@@ -152,7 +152,7 @@ class DatasetService:
         ]
 
     def shelf(self, session: Session, team: str, name: str) -> Shelf:
-        """A dataset with its versions, its people's names, and the last survey of it."""
+        """A dataset with its versions, the names of their people, and its last survey."""
         dataset = self.find(session, team, name)
         versions = finding.versions(session, dataset.id)
         users = {dataset.person, *(each.person for each in versions)}
@@ -163,32 +163,32 @@ class DatasetService:
         return Shelf(dataset, versions, names, survey, caches, seen)
 
     def set_up(self) -> Datasets:
-        """What is configured; ConflictError where there are no datasets."""
+        """The settings of datasets; ConflictError if they are not configured."""
         datasets = self._settings().datasets
         if datasets is None:
             raise ConflictError(
-                "Datasets are not set up here.",
-                "A platform admin adds `stores` and `datasets` to quartermaster.yaml;"
-                " docs/datasets.md says how.",
+                "Datasets are not configured.",
+                "A platform admin must add `stores` and `datasets` to quartermaster.yaml"
+                " (see docs/datasets.md).",
             )
         return datasets
 
     def store_of(self, use: Use) -> str:
-        """The store of a place that a team may use; the only one with it where none is named."""
+        """The store of a place that a team may use: the named one, or else the only one with it."""
         settings, team, is_writing = self._settings(), use.team, use.is_writing
         allowed = bounds.stores_of(settings, team, is_writing=is_writing)
         if use.store and use.store not in settings.stores:
             near = closest(use.store, allowed)
-            hint = f"Did you mean {near}?" if near else f"It may use: {', '.join(allowed)}."
+            hint = f"Did you mean {near}?" if near else f"{team} may use: {', '.join(allowed)}."
             raise NotFoundError(f"There is no store {use.store}.", hint if allowed else "")
         if not allowed:
             hint = bounds.places_hint(settings, team, is_writing=is_writing)
-            raise NotAllowedError(f"{team} may use no object store.", hint)
+            raise NotAllowedError(f"{team} may not use any object store.", hint)
         having = [use.store] if use.store else bounds.stores_with(settings, use)
         if len(having) > 1:
             raise UsageError(
-                f"Which store? {team} may use {use.place} in several.",
-                f"Add --store, one of: {', '.join(having)}.",
+                f"{team} may use {use.place} in several stores.",
+                f"Add --store with one of: {', '.join(having)}.",
             )
         store = having[0] if having else allowed[0]
         bounds.insist(bounds.refusal(settings, use._replace(store=store)))
@@ -202,7 +202,7 @@ class DatasetService:
         unknown = next((each for each in named if each not in known), None)
         if unknown is not None:
             near = closest(unknown, known)
-            hint = f"Did you mean {near}?" if near else f"There is: {', '.join(known)}."
+            hint = f"Did you mean {near}?" if near else f"Teams: {', '.join(known)}."
             raise NotFoundError(f"There is no team {unknown}.", hint)
         return named, False
 
@@ -212,8 +212,8 @@ class DatasetService:
             return
         if found.is_for(team):
             raise ConflictError(
-                f"There is a dataset {name} already: {found.source} of {found.team}.",
-                f"`{self._words(f'dataset show {name}')}` shows it; choose another name for yours.",
+                f"Dataset {name} already exists: {found.source} of {found.team}.",
+                f"`{self._words(f'dataset show {name}')}` shows it. Choose another name for yours.",
             )
         raise ConflictError(
             f"The name {name} is taken by a dataset of another team.", "Choose another name."
@@ -223,22 +223,22 @@ class DatasetService:
         if caller.team != dataset.team:
             raise NotAllowedError(
                 f"{dataset.name} belongs to {dataset.team}; only that team can {what}.",
-                "Ask one of them.",
+                "Ask a member of that team.",
             )
 
     def _refuse_surveyed(self, session: Session, dataset: Dataset, now: datetime) -> None:
         live = finding.live_survey(session, dataset.id)
         if live is not None and live.is_refresh:
-            # What somebody asks for begins now, so that it has what was there when they asked.
+            # A requested survey starts now, so that it records the content as of the request.
             live.phase, live.ended_at, live.since = Phase.FAILED, now, now
-            live.reason = "Somebody asked for the dataset meanwhile."
+            live.reason = "A new version was requested in the meantime."
             session.add(live)
             session.flush()
             wake(session, VERSION, live.id, lane(live.cluster), now)
         elif live is not None:
             raise ConflictError(
-                f"{live.reference} is being recorded at the moment, asked for by <@{live.person}>.",
-                f"Its card in <#{live.channel}> says how far it is; try again when it has ended.",
+                f"<@{live.person}> is already recording {live.reference}.",
+                f"Its card in <#{live.channel}> shows the progress. Try again when it has ended.",
             )
 
     def _refuse_cached(self, session: Session, dataset: Dataset) -> None:

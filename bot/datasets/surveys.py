@@ -1,4 +1,4 @@
-"""A survey as a row: what is to be listed, by which Job, and where its manifest goes."""
+"""Creates the row of a survey: what to list, by which Job, and where to write the manifest."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from bot.datasets.tables import Dataset, Version
 def new_survey(
     dataset: Dataset, datasets: Datasets, asked: tuple[str, str], now: datetime
 ) -> Version:
-    """A version that is still to be found, without a name; `asked` is by whom and where."""
+    """A new version without a name, not yet surveyed; `asked` is its person and channel."""
     row_id = new_id()
     return Version(
         id=row_id,

@@ -1,4 +1,4 @@
-"""Datasets and their versions as rows: what is wanted of each, and what was last seen of it."""
+"""The tables of datasets and versions: what was requested, and what was last observed."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -32,9 +32,9 @@ ENDS = frozenset({Phase.READY, Phase.UNCHANGED, Phase.CHANGED, Phase.FAILED})
 class Dataset(SQLModel, table=True):
     """A dataset: a prefix in an object store, and who may use it.
 
-    `team` owns it, `readers` are other teams that may use it, all may if it `is_open`. `source` is
-    `s3://bucket/prefix/` in the store of that name. Its caches stay `keep_seconds` after their last
-    use: 0 for ever, None as long as the settings say. One that was removed keeps its row.
+    `team` owns it. `readers` are other teams that may use it; if it `is_open`, all teams may.
+    `source` is `s3://bucket/prefix/` in `store`. Its caches stay `keep_seconds` after their last
+    use: 0 means for ever, None as long as the settings say. A removed dataset keeps its row.
     """
 
     __tablename__: ClassVar[Any] = "datasets"
@@ -68,19 +68,19 @@ class Dataset(SQLModel, table=True):
 
 
 class Version(SQLModel, table=True):
-    """A version of a dataset: what a survey found in its source, under a name that stays.
+    """A version of a dataset: what a survey found in its source, under a fixed name.
 
-    The first block is written once by the service, the rest by the controller. `manifest` is where
-    the survey writes, in the store `manifest_store`. Once it is ready `digest`, `objects` and
-    `size_bytes` tell what it holds, `problems` how many of its keys cannot be files, and nothing of
-    it changes any more. One that found the content of another version is `unchanged` and names it
-    in `same_as`; its own name is free again. `parents` are the ids of the versions it came from:
-    those that the runs read that made it, and the one before it. `made_by` names these runs.
-    `reason` says why it failed, `unblock` what to do then, `keys` which objects it is about,
-    `obstacle` what keeps its pod from starting. It `is_cleared` once its Job is gone.
+    The service writes the first block once, the controller the rest. The survey writes the
+    manifest to `manifest` in the store `manifest_store`. A ready version never changes: `digest`,
+    `objects` and `size_bytes` describe its content, `problems` counts the keys that cannot be
+    files. A version with the content of another one is `unchanged` and names it in `same_as`; its
+    own name is free again. `parents` are the ids of the versions it was derived from: those read
+    by the runs that produced it, and the previous one. `made_by` names these runs. `reason` says
+    why it failed, `unblock` what to do, `keys` which objects are affected, and `obstacle` what
+    keeps its pod from starting. It `is_cleared` once its Job is gone.
 
-    One that `is_refresh` only looks whether the source has changed: it has no name and no card, and
-    never becomes ready; new content leaves it `changed`.
+    A version that `is_refresh` only checks whether the source has changed. It has no name and no
+    card, and never becomes ready; with new content it ends as `changed`.
     """
 
     __tablename__: ClassVar[Any] = "dataset_versions"
@@ -161,7 +161,7 @@ class Version(SQLModel, table=True):
 
     @property
     def reference(self) -> str:
-        """How people point at it: `chest-xray@v3`."""
+        """The name that people use for it: `chest-xray@v3`."""
         return f"{self.dataset}@{self.name}"
 
     @property
@@ -171,5 +171,5 @@ class Version(SQLModel, table=True):
 
 
 def lane(cluster: str) -> str:
-    """What looks at surveys in a cluster depend on."""
+    """The lane of rows whose steps depend on that cluster."""
     return f"cluster:{cluster}"

@@ -11,13 +11,13 @@ from bot.wakeups import Wakeup
 
 
 class SurveyEar:
-    """Hears of the Jobs of surveys by our label."""
+    """Maps changed Jobs of surveys to their versions, by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The versions to look at now."""
+        """The versions to reconcile now."""
         cluster = self._clusters.get(change.cluster)
         if cluster is None or change.object is None or change.resource is not JOBS:
             return ()

@@ -1,4 +1,4 @@
-"""The words for datasets, the same on cards, in answers and in messages."""
+"""Formats figures and names of datasets for cards, replies and messages."""
 
 from collections.abc import Mapping
 
@@ -59,7 +59,7 @@ _WAYS = {"md5": "by MD5", "checksum": "by a checksum", "size": "by size alone"}
 
 
 def verified(files_by: Mapping[str, int], bytes_by: Mapping[str, int], whole: int) -> str:
-    """By what files were compared, and how much of `whole` bytes where size is all there was."""
+    """How files were compared, and the shares of `whole` bytes if some only by size."""
     said = ", ".join(f"{n:,} {_WAYS.get(way, f'by {way}')}" for way, n in sorted(files_by.items()))
     by_size = bytes_by.get("size", 0)
     if not said or not by_size or not whole:
@@ -70,7 +70,7 @@ def verified(files_by: Mapping[str, int], bytes_by: Mapping[str, int], whole: in
 
 
 def _percent(part: int, whole: int) -> str:
-    """A part in percent, which is neither all nor nothing unless the part is."""
+    """A share in percent; 0 and 100 are shown only if they are exact."""
     percent = 100 * part / whole
     if 0 < percent < 1:
         return "under 1 %"
@@ -79,9 +79,9 @@ def _percent(part: int, whole: int) -> str:
 
 def readers(dataset: Dataset) -> str:
     """Who may use it besides its owner."""
-    return "everyone" if dataset.is_open else ", ".join(dataset.readers) or "nobody else"
+    return "everyone" if dataset.is_open else ", ".join(dataset.readers) or "no other team"
 
 
 def name_of(session: Session, workspace_id: str, user_id: str) -> str:
-    """What somebody is called; a name notifies nobody."""
+    """A person's name, which unlike a mention notifies no one."""
     return people.name_of(session, workspace_id, user_id)

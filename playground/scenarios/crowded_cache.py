@@ -32,7 +32,7 @@ async def play(story: Story) -> None:
     for key in _KEYS:
         story.bucket.put(key, bytes(1000))
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
-    await alice.is_told("Added: chest-xray of team-a")
+    await alice.is_told("Added dataset chest-xray of team-a")
     old = await _is_cached(story, alice, "v1")
     await story.pass_time(timedelta(minutes=7, seconds=_seconds()))
     story.bucket.put(_KEYS[0], bytes(1001))

@@ -40,7 +40,7 @@ async def play(story: Story) -> None:
     for key, content in _OBJECTS.items():
         story.bucket.put(key, content)
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
-    await alice.is_told("Added: chest-xray of team-a")
+    await alice.is_told("Added dataset chest-xray of team-a")
     await is_recorded(story, alice, "v1", "3 objects, 3.0 kB.")
     await story.pass_time(timedelta(minutes=11))
     await alice.types("#team-a", _ASK)

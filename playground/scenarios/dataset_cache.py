@@ -23,7 +23,7 @@ async def play(story: Story) -> None:
     for key, content in _NEW.items():
         story.bucket.put(key, content)
     await alice.types("#team-a", _ADD)
-    await alice.is_told("Added: chest-xray of team-a, readers: team-b.")
+    await alice.is_told("Added dataset chest-xray of team-a. Readers: team-b.")
     await is_recorded(story, alice, "v1", "12 objects, 12 kB.")
     await _wrong_words_are_explained(alice)
     await _two_teams_ask_at_once(story, alice, bob)

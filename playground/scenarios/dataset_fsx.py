@@ -26,7 +26,7 @@ async def play(story: Story) -> None:
     for key, content in _FILES.items():
         story.bucket.put(key, content)
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
-    await alice.is_told("Added: chest-xray of team-a")
+    await alice.is_told("Added dataset chest-xray of team-a")
     await is_recorded(story, alice, "v1", "8 objects, 40 kB.")
     card = await _is_imported_and_verified(story, alice)
     await _a_run_reads_it(story, alice)

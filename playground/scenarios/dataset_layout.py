@@ -48,7 +48,7 @@ async def play(story: Story) -> None:
     for name, content in _IMAGES.items():
         story.bucket.put(f"chest-xray/val/{name}", content)
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
-    await alice.is_told("Added: chest-xray of team-a")
+    await alice.is_told("Added dataset chest-xray of team-a")
     await is_recorded(story, alice, "v1", "3 objects, 3.0 kB.")
     await _what_fails_is_never_ready(story, alice)
     await _what_works_is_ready(story, alice)

@@ -56,14 +56,14 @@ async def play(story: Story) -> None:
     for key, content in _RAW.items():
         story.bucket.put(f"chest-xray/{key}", content)
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
-    await alice.is_told("Added: chest-xray of team-a, readers: nobody else.")
+    await alice.is_told("Added dataset chest-xray of team-a. Readers: no other team.")
     await is_recorded(story, alice, "v1", "12 objects, 12 kB.")
     await _is_cached(story, alice, "chest-xray@v1")
     await _is_prepared(story, alice)
     await _wrong_words_are_explained(alice)
     _is_snapped(story)
     await alice.types("#team-a", "/dataset add clean s3://lake/clean/ --readers team-b")
-    await alice.is_told("Added: clean of team-a, readers: team-b.")
+    await alice.is_told("Added dataset clean of team-a. Readers: team-b.")
     await _is_pushed(story, alice, f"{_CLAIM}:/clean", "clean")
     await _another_team_reads_it(story, alice, bob)
     _somebody_goes_on_writing(story)
@@ -93,7 +93,7 @@ async def _wrong_words_are_explained(alice: Person) -> None:
     await alice.types("#team-a", "/dataset push snapshot:mondy:/clean s3://lake/monday/")
     await alice.is_told("There is no VolumeSnapshot mondy in namespace team-a.")
     await alice.types("#team-a", f"/dataset push {_CLAIM}:/clean s3://lake/monday/ --name v1")
-    await alice.is_told("s3://lake/monday/ is no dataset of team-a, so no version is recorded.")
+    await alice.is_told("s3://lake/monday/ is not a dataset of team-a, so no version is recorded.")
 
 
 def _is_snapped(story: Story) -> None:
@@ -112,11 +112,11 @@ def _somebody_goes_on_writing(story: Story) -> None:
 async def _is_pushed(story: Story, alice: Person, source: str, dataset: str, *options: str) -> None:
     target = f"s3://lake/{dataset}/"
     await alice.types("#team-a", " ".join(("/dataset push", source, target, "--yes", *options)))
-    await alice.is_told(f"{source} is being pushed to {target}.")
+    await alice.is_told(f"Pushing {source} to {target}.")
     card = await story.card("#team-a", f"{source} to {target}")
     await card.shows("Pushed", "12 by MD5", f"It is recorded as {dataset}@v1")
-    said = f"{source} is in {target}: 12 files, 6.0 kB."
-    await alice.is_mentioned("#team-a", said, f"It is being recorded as {dataset}@v1.", thread=card)
+    said = f"{source} was pushed to {target}: 12 files, 6.0 kB."
+    await alice.is_mentioned("#team-a", said, f"Recording it as {dataset}@v1.", thread=card)
     version = await story.card("#team-a", f"{dataset}@v1")
     await version.shows("Recorded", "chest-xray@v1", "run prep of team-a")
     await alice.is_mentioned(

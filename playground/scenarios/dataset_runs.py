@@ -41,7 +41,7 @@ async def play(story: Story) -> None:
     for key, content in _CONTENT.items():
         story.bucket.put(key, content)
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/ --readers team-b")
-    await alice.is_told("Added: chest-xray of team-a, readers: team-b.")
+    await alice.is_told("Added dataset chest-xray of team-a. Readers: team-b.")
     await is_recorded(story, alice, "v1", "12 objects, 12 kB.")
     await _what_is_not_there_is_refused(alice, bob)
     first = await _one_click_caches_and_runs(story, alice)

@@ -20,8 +20,8 @@ async def play(story: Story) -> None:
     await _wrong_words_are_explained(alice, bob)
     await alice.types("#team-a", _ADD)
     await alice.is_told(
-        "Added: chest-xray of team-a, readers: nobody else.",
-        "/dataset version chest-xray records its first version.",
+        "Added dataset chest-xray of team-a. Readers: no other team.",
+        "/dataset version chest-xray records the first version.",
     )
     first = await is_recorded(story, alice, "v1", "13 objects, 12 kB")
     await first.shows("13", "12 kB (12,080 bytes)", re.compile("sha256:[0-9a-f]{64}"))
@@ -45,7 +45,8 @@ async def _wrong_words_are_explained(alice: Person, bob: Person) -> None:
     await alice.is_told("There is no dataset chest-xray for team-a.")
     await bob.types("#team-b", "/dataset add mine s3://lake/chest-xray/")
     await bob.is_told(
-        "team-b may not read s3://lake/chest-xray/.", "It may use s3://lake/team-b/ in store lake."
+        "team-b may not read s3://lake/chest-xray/.",
+        "team-b may use s3://lake/team-b/ in store lake.",
     )
     await bob.types("#team-b", "/dataset add mine s3://lake/team-b/../chest-xray/")
     await bob.is_told("without ., .. or //, not s3://lake/team-b/../chest-xray/.")
@@ -54,13 +55,13 @@ async def _wrong_words_are_explained(alice: Person, bob: Person) -> None:
 async def _nothing_new_is_no_version(story: Story, alice: Person) -> None:
     await alice.types("#team-a", "/dataset version chest-xray --name v1 --note again")
     await alice.is_told(
-        "chest-xray has a version v1 already, and a named version never changes.", "v2 is free."
+        "chest-xray already has a version v1, and a named version never changes.", "v2 is free."
     )
     await alice.types("#team-a", "/dataset version chest-xray --name same")
     await alice.is_told("Recording chest-xray@same")
     card = await story.card("#team-a", "chest-xray@same")
-    await card.shows("Nothing changed since v1", "the name same is still free")
-    await alice.is_mentioned("#team-a", "chest-xray: nothing changed since v1", thread=card)
+    await card.shows("No changes since v1", "the name same is still free")
+    await alice.is_mentioned("#team-a", "chest-xray has not changed since v1", thread=card)
 
 
 async def _what_changed_is_told(alice: Person) -> None:
@@ -73,17 +74,17 @@ async def _what_changed_is_told(alice: Person) -> None:
         "Changed: labels.csv",
     )
     await alice.types("#team-a", "/dataset diff chest-xray@v1 chest-xray@v3")
-    await alice.is_told("chest-xray has no version v3.", "It has: v2, v1.")
+    await alice.is_told("chest-xray has no version v3.", "Available: v2, v1.")
     await alice.types("#team-a", "/dataset show chest-xray")
     await alice.is_told("chest-xray", "frontal views", "Owner: team-a", "cleaned labels")
     await alice.types("#team-a", "/dataset show chest-xray@v2")
-    await alice.is_told("chest-xray@v2", "Recorded", "After: v1", "cleaned labels")
+    await alice.is_told("chest-xray@v2", "Recorded", "Parents: v1", "cleaned labels")
 
 
 async def _others_see_what_they_may(alice: Person, bob: Person) -> None:
     await alice.types("#team-a", "/dataset list")
     await alice.is_told("Datasets for team-a", "chest-xray | team-a | v2 and 1 older | 13 | 16 kB")
     await bob.types("#team-b", "/dataset list")
-    await bob.is_told("Datasets for team-b", "There are none yet.")
+    await bob.is_told("Datasets for team-b", "No datasets yet.")
     await bob.types("#team-b", "/dataset show chest-xray")
     await bob.is_told("There is no dataset chest-xray for team-b.")

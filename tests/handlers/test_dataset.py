@@ -36,13 +36,13 @@ def recorded(desk: Office) -> None:
 
 def test_adding_says_what_comes_next(desk: Office) -> None:
     assert desk.says(ALICE, TEAM_A, f"{ADD} --readers team-b") == (
-        "Added: `chest-xray` of team-a, readers: team-b.\n"
-        "`s3://lake/chest-xray/` in store `lake` was not looked at yet:"
-        " `/dataset version chest-xray` records its first version."
+        "Added dataset `chest-xray` of team-a. Readers: team-b.\n"
+        "`s3://lake/chest-xray/` in store `lake` has not been checked yet. `/dataset version"
+        " chest-xray` records the first version."
     )
     assert desk.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[:2] == [
         "chest-xray",
-        "It has no version yet. `/dataset version chest-xray` records the first.",
+        "No versions yet. `/dataset version chest-xray` records the first version.",
     ]
 
 
@@ -71,7 +71,7 @@ def test_adding_says_what_comes_next(desk: Office) -> None:
         (
             f"{ADD} --readers team_b",
             (
-                "`--readers` takes teams with commas between them such as `team-b,team-c`, or"
+                "`--readers` takes comma-separated teams such as `team-b,team-c`, or"
                 " `everyone`, not `team_b`."
             ),
         ),
@@ -87,12 +87,10 @@ def test_recording_says_where_to_look(desk: Office) -> None:
     desk.says(ALICE, TEAM_A, ADD)
     typed = '/dataset version chest-xray --note "as delivered"'
     assert desk.says(ALICE, TEAM_A, typed) == (
-        "Recording `chest-xray@v1`: every object is listed, none is read.\n"
-        "Its card in this channel follows it."
+        "Recording `chest-xray@v1`. Its objects are listed, not read.\n"
+        "Its card in this channel shows the progress."
     )
-    assert desk.says(ALICE, TEAM_A, "/dataset show chest-xray").splitlines()[1] == (
-        "v1 is being recorded."
-    )
+    assert desk.says(ALICE, TEAM_A, "/dataset show chest-xray").splitlines()[1] == ("Recording v1.")
 
 
 def test_a_command_delivered_twice_counts_once(desk: Office) -> None:
@@ -113,8 +111,8 @@ def test_versions_are_listed_with_their_figures(desk: Office) -> None:
     assert listed[2].split()[:5] == ["chest-xray", "team-a", "v1", "627,615", "45"]
     shown = desk.says(ALICE, TEAM_A, "/dataset show chest-xray@v1").splitlines()
     assert shown[0] == "✅ chest-xray@v1 · Recorded"
-    assert "  Size     45 GB (45,000,000,000 bytes)" in shown
-    assert f"  Digest   `{DIGEST}`" in shown
+    assert "  Size          45 GB (45,000,000,000 bytes)" in shown
+    assert f"  Digest        `{DIGEST}`" in shown
 
 
 def test_one_version_has_no_difference(desk: Office) -> None:
@@ -123,7 +121,7 @@ def test_one_version_has_no_difference(desk: Office) -> None:
     recorded(desk)
     assert desk.says(ALICE, TEAM_A, "/dataset diff chest-xray chest-xray@v1") == (
         "chest-xray and chest-xray@v1 are the same version.\n"
-        "Name two of them, for example `/dataset diff chest-xray@v2 chest-xray@v3`."
+        "Name two different versions, for example `/dataset diff chest-xray@v2 chest-xray@v3`."
     )
 
 
@@ -140,15 +138,14 @@ def test_other_teams_and_places_see_nothing(desk: Office) -> None:
 def test_removing_says_how_to_undo(desk: Office) -> None:
     desk.says(ALICE, TEAM_A, ADD)
     assert desk.says(ALICE, TEAM_A, "/dataset remove chest-xray") == (
-        "`chest-xray` is no longer in the catalogue. Nothing in `s3://lake/chest-xray/`"
-        " was touched.\n"
+        "Removed `chest-xray` from the catalogue. Nothing in `s3://lake/chest-xray/` was changed.\n"
         "`/dataset add chest-xray s3://lake/chest-xray/ --store lake` adds it again,"
         " without its versions."
     )
     assert desk.says(ALICE, TEAM_A, "/dataset list").splitlines()[1] == (
-        "There are none yet. Add one:"
+        "No datasets yet. Add one:"
     )
 
 
 def test_without_settings_there_are_none(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not set up here."
+    assert office.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not configured."

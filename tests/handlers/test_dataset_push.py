@@ -25,7 +25,7 @@ from tests.playground.cluster.served import Served
 
 SETTINGS = DATASETS + "  static_drivers: [csi.playground]\n"
 ASK = "/dataset push imagenet:/run-7/ s3://lake/run-7"
-BEGUN = "imagenet:/run-7 is being pushed to s3://lake/run-7/."
+BEGUN = "Pushing imagenet:/run-7 to s3://lake/run-7/."
 WISH = {"c": "imagenet", "p": "/run-7", "u": "s3://lake/run-7/", "t": "team-a"}
 STRANGE = (
     "You are not a member of team-a.\n"
@@ -55,13 +55,13 @@ def test_asking_begins_nothing_and_repeats(desk: Office) -> None:
     first = desk.says(ALICE, TEAM_A, f"{ASK} --as run-7")
     assert [line.split("  ")[-1].strip() for line in first.splitlines()] == [
         "Push imagenet:/run-7?",
-        "Nothing is done yet. This is what it does:",
+        "Nothing has been copied yet. This is what the push does:",
         "`imagenet:/run-7`",
-        "1 TiB on standard; how much of it is in the folder is counted first",
+        "1 TiB on standard; the push first measures the folder",
         "`s3://lake/run-7/`",
         "`lake`",
-        "stays: where an object has another content, the push ends and names it",
-        "version the next free name of the new dataset run-7",
+        "stay; if one has different content, the push fails and names it",
+        "version (next free name) of the new dataset run-7",
         "[Push it]",
     ]
     assert (desk.says(ALICE, TEAM_A, f"{ASK} --as run-7"), pushes(desk)) == (first, [])
@@ -75,7 +75,7 @@ def test_the_button_begins_what_was_told(desk: Office) -> None:
         "/run-7", "run-7", "v1", True,
     )  # fmt: skip
     assert desk.clicks(ALICE, TEAM_A, "dataset.push_stop", push.id) == (
-        "imagenet:/run-7 is no longer pushed to s3://lake/run-7/."
+        "Stopping the push of imagenet:/run-7 to s3://lake/run-7/."
     )
 
 
@@ -91,7 +91,7 @@ def test_the_button_keeps_the_named_team(desk: Office) -> None:
 def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
     assert desk.says(ALICE, TEAM_A, f"{ASK} --yes").splitlines()[0] == BEGUN
     (push,) = pushes(desk)
-    assert desk.says(BOB, TEAM_B, ASK).splitlines()[0] == "team-b may use no object store."
+    assert desk.says(BOB, TEAM_B, ASK).splitlines()[0] == "team-b may not use any object store."
     assert desk.clicks(BOB, TEAM_B, "dataset.push_stop", push.id) == STRANGE
     assert desk.clicks(ALICE, ELSEWHERE, "dataset.push", json.dumps(WISH)).startswith(
         "This channel belongs to no team"
@@ -105,16 +105,18 @@ def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
         (
             "/dataset push imagenet s3://lake/run-7/",
             (
-                "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
-                " `results:/` for all, or a VolumeSnapshot such as `snapshot:monday:/run-7`, not"
+                "`CLAIM:/PATH` takes a folder of a PVC such as `results:/run-7`, or `results:/`"
+                " for the whole PVC, or a folder of a VolumeSnapshot such as"
+                " `snapshot:monday:/run-7`, not"
                 " `imagenet`."
             ),
         ),
         (
             "/dataset push imagenet:/a/../b s3://lake/run-7/",
             (
-                "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
-                " `results:/` for all, or a VolumeSnapshot such as `snapshot:monday:/run-7`, not"
+                "`CLAIM:/PATH` takes a folder of a PVC such as `results:/run-7`, or `results:/`"
+                " for the whole PVC, or a folder of a VolumeSnapshot such as"
+                " `snapshot:monday:/run-7`, not"
                 " `imagenet:/a/../b`."
             ),
         ),
@@ -126,8 +128,9 @@ def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
         (
             "/dataset push snapshot:imagenet s3://lake/run-7/",
             (
-                "`CLAIM:/PATH` takes a PVC and a folder on its volume such as `results:/run-7`, or"
-                " `results:/` for all, or a VolumeSnapshot such as `snapshot:monday:/run-7`, not"
+                "`CLAIM:/PATH` takes a folder of a PVC such as `results:/run-7`, or `results:/`"
+                " for the whole PVC, or a folder of a VolumeSnapshot such as"
+                " `snapshot:monday:/run-7`, not"
                 " `snapshot:imagenet`."
             ),
         ),

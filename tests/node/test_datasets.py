@@ -82,12 +82,12 @@ def test_a_dataset_goes_round(own: ControlPlane, tmp_path: Path) -> None:
             for key, content in _RAW.items():
                 story.bucket.put(f"chest-xray/{key}", content)
             await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
-            await alice.is_told("Added: chest-xray of team-a")
+            await alice.is_told("Added dataset chest-xray of team-a")
             await is_recorded(story, alice, "v1", "12 objects, 1.2 MB.")
             await _is_cached(story, alice, "chest-xray@v1")
             await _is_prepared(story, alice)
             await alice.types("#team-a", "/dataset add clean s3://lake/clean/ --readers team-b")
-            await alice.is_told("Added: clean of team-a, readers: team-b.")
+            await alice.is_told("Added dataset clean of team-a. Readers: team-b.")
             await _is_pushed(story, alice)
             copy = await _is_cached(story, alice, "clean@v1")
             await _is_read(story, bob)
@@ -119,11 +119,11 @@ async def _is_prepared(story: PlaneStory, alice: Person) -> None:
 async def _is_pushed(story: PlaneStory, alice: Person) -> None:
     (claim,) = _own_claims(story)
     await alice.types("#team-a", f"/dataset push {claim}:/clean s3://lake/clean/ --yes")
-    await alice.is_told(f"{claim}:/clean is being pushed to s3://lake/clean/.")
+    await alice.is_told(f"Pushing {claim}:/clean to s3://lake/clean/.")
     card = await story.card("#team-a", f"{claim}:/clean to s3://lake/clean/")
     await card.shows("Pushed", "12 by MD5", "It is recorded as clean@v1")
-    said = f"{claim}:/clean is in s3://lake/clean/: 12 files, 600 kB."
-    await alice.is_mentioned("#team-a", said, "It is being recorded as clean@v1.", thread=card)
+    said = f"{claim}:/clean was pushed to s3://lake/clean/: 12 files, 600 kB."
+    await alice.is_mentioned("#team-a", said, "Recording it as clean@v1.", thread=card)
     version = await story.card("#team-a", "clean@v1")
     await version.shows("Recorded", "chest-xray@v1", "run prep of team-a")
     said = "clean@v1 is recorded: 12 objects, 600 kB."

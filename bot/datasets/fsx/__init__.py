@@ -1,1 +1,1 @@
-"""Amazon FSx for Lustre: the edge to its API, and what is decided from what it says."""
+"""Amazon FSx for Lustre: a client of its API, and decisions based on its answers."""

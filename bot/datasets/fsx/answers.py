@@ -1,4 +1,4 @@
-"""What FSx says of its file systems, reduced to what the bot looks at."""
+"""The answers of FSx, reduced to the fields that the bot uses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _MOUNT_NAME = "fsx"
 
 @dataclass(frozen=True)
 class FileSystem:
-    """A Lustre file system; `storage` is what it is made of, in words."""
+    """A Lustre file system; `storage` is its deployment and storage type as text."""
 
     id: str
     arn: str
@@ -38,7 +38,7 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Association:
-    """A folder that is linked to a bucket; `follows` are changes there that show by themselves."""
+    """A folder linked to a bucket; `follows` are the changes that are imported automatically."""
 
     id: str
     path: str
@@ -48,7 +48,7 @@ class Association:
 
 
 class Kind(StrEnum):
-    """What a task does."""
+    """The kind of a data repository task."""
 
     IMPORT = "IMPORT_METADATA_FROM_REPOSITORY"
     RELEASE = "RELEASE_DATA_FROM_FILESYSTEM"
@@ -56,7 +56,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Task:
-    """A task and its counts of files; `why` is what it says of its failure."""
+    """A data repository task and its file counts; `why` is its failure message."""
 
     id: str
     kind: str
@@ -69,7 +69,7 @@ class Task:
 
     @property
     def is_going_on(self) -> bool:
-        """Whether it has not ended yet; no other task of its file system begins before."""
+        """Whether it has not ended; until then no other task of its file system starts."""
         return self.lifecycle in _GOING_ON
 
 

@@ -1,4 +1,4 @@
-"""The edge to Amazon FSx: each request ends in seconds, and is made once."""
+"""Client of Amazon FSx. Each request has a short time-out and is not retried."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,10 +42,10 @@ _REFUSED = frozenset(
 
 @dataclass(frozen=True)
 class NewTask:
-    """What a task is to do, for which paths of which file system.
+    """The request for a task: its kind, and which path of which file system.
 
-    The one of the same `token` is the same task, however often it is asked for; by its tags it is
-    found again when FSx has forgotten the token.
+    `token` makes the request idempotent. `tags` find the task again once FSx has forgotten the
+    token.
     """
 
     kind: Kind
@@ -56,9 +56,9 @@ class NewTask:
 
 
 class Fsx:
-    """FSx in one region.
+    """A client of FSx in one region; close it after use.
 
-    Each one reads the keys anew, so that rotated ones are seen, and is to be closed.
+    Each instance reads the keys again, so that it uses rotated ones.
     """
 
     def __init__(self, service: FsxService) -> None:
@@ -66,21 +66,21 @@ class Fsx:
         self._client: FSxClient | None = None
 
     def file_systems(self) -> list[FileSystem]:
-        """All Lustre file systems in the region; StorageError where it cannot tell."""
+        """All Lustre file systems in the region; StorageError if the request fails."""
         with self._asking("Listing file systems") as client:
             found = _pages(client.describe_file_systems, "FileSystems")
             return [file_system_of(each) for each in found if each["FileSystemType"] == _LUSTRE]
 
     def file_system(self, name: str) -> FileSystem | None:
-        """One file system, None where there is none of that id."""
-        with self._asking(f"Looking at {name}") as client:
+        """The file system with that id, or None."""
+        with self._asking(f"Reading {name}") as client:
             ask = client.describe_file_systems
             told = _unless({"FileSystemNotFound"}, ask, FileSystemIds=[name])
             return file_system_of(told["FileSystems"][0]) if told else None
 
     def associations(self, file_system: str) -> list[Association]:
-        """What the folders of a file system are linked to."""
-        with self._asking(f"Looking at what {file_system} is linked to") as client:
+        """The data repository associations of a file system."""
+        with self._asking(f"Reading the links of {file_system}") as client:
             found = _pages(
                 client.describe_data_repository_associations,
                 "Associations",
@@ -89,8 +89,8 @@ class Fsx:
             return [association_of(each) for each in found]
 
     def tasks(self, file_system: str) -> list[Task]:
-        """The tasks of a file system that FSx still knows, those that ended too."""
-        with self._asking(f"Looking at the tasks of {file_system}") as client:
+        """The tasks of a file system that FSx still knows, ended ones included."""
+        with self._asking(f"Reading the tasks of {file_system}") as client:
             found = _pages(
                 client.describe_data_repository_tasks,
                 "DataRepositoryTasks",
@@ -99,20 +99,20 @@ class Fsx:
             return [task_of(each) for each in found]
 
     def task(self, name: str) -> Task | None:
-        """One task, None where FSx knows it no more."""
-        with self._asking(f"Looking at {name}") as client:
+        """The task with that id, or None once FSx has forgotten it."""
+        with self._asking(f"Reading {name}") as client:
             ask = client.describe_data_repository_tasks
             told = _unless({"DataRepositoryTaskNotFound"}, ask, TaskIds=[name]) or {}
             return next(map(task_of, told.get("DataRepositoryTasks", ())), None)
 
     def begin(self, new: NewTask) -> Task | None:
-        """The task, begun now or before; None while another one of the file system goes on."""
+        """Starts a task, or returns it if it was started before; None while another task runs."""
         released: dict[str, Any] = (
             {"ReleaseConfiguration": {"DurationSinceLastAccess": {"Unit": "DAYS", "Value": 0}}}
             if new.kind is Kind.RELEASE
             else {}
         )
-        doing = f"Beginning {new.kind} on {new.file_system}"
+        doing = f"Starting {new.kind} on {new.file_system}"
         with self._asking(doing) as client:
             told = _unless(
                 {"DataRepositoryTaskExecuting"},
@@ -128,25 +128,25 @@ class Fsx:
             return task_of(told["DataRepositoryTask"]) if told else None
 
     def cancel(self, name: str) -> None:
-        """Has a task end early; nothing where it has ended, or is not known."""
+        """Cancels a task; does nothing if it has ended or is unknown."""
         over = {"DataRepositoryTaskEnded", "DataRepositoryTaskNotFound"}
-        with self._asking(f"Ending {name}") as client:
+        with self._asking(f"Canceling {name}") as client:
             _unless(over, client.cancel_data_repository_task, TaskId=name)
 
     def close(self) -> None:
-        """Gives its connections back."""
+        """Closes its connections."""
         if self._client is not None:
             self._client.close()
 
     def _open(self) -> "FSxClient":
-        # Importing boto3 takes a third of a second: only who asks FSx pays.
+        # Importing boto3 takes a third of a second, so it is imported only when needed.
         import boto3  # noqa: PLC0415 - see above
         from botocore.config import Config  # noqa: PLC0415 - as above
 
         config = Config(
             connect_timeout=CONNECT_SECONDS,
             read_timeout=READ_SECONDS,
-            # The controller asks again, later each time; what is done twice here nobody counts.
+            # The controller retries with a growing delay; retries here would add to its attempts.
             retries={"mode": "standard", "total_max_attempts": 1},
         )
         keys = read_keys(self._service.credentials, "FSx", _SETTING)
@@ -159,7 +159,7 @@ class Fsx:
 
     @contextmanager
     def _asking(self, doing: str) -> "Iterator[FSxClient]":
-        """The client; what the library raises becomes sentences, which hold no key."""
+        """The client; turns exceptions of the library into a StorageError without secrets."""
         from botocore import exceptions  # noqa: PLC0415 - as above
 
         doing = f"{doing} in FSx of {self._service.region}"
@@ -171,18 +171,18 @@ class Fsx:
             raise _refusal(doing, error.response) from error
         except exceptions.NoCredentialsError as error:
             raise StorageError(
-                f"{doing}: the bot has no keys for it, and no identity of its own.",
-                f"A platform admin sets {_SETTING}.",
+                f"{doing} failed: the bot has no keys for it and no identity of its own.",
+                f"A platform admin must set {_SETTING}.",
             ) from error
         except exceptions.BotoCoreError as error:
             raise StorageError(
-                f"{doing}: it cannot be reached ({type(error).__name__}).",
-                "datasets.fsx says where it is looked for.",
+                f"{doing} failed: FSx cannot be reached ({type(error).__name__}).",
+                "datasets.fsx sets its endpoint and region.",
             ) from error
 
 
 def _unless(codes: Collection[str], ask: Callable[..., Any], **what: Any) -> Any:
-    """What FSx answers, None where that is an error with one of these codes."""
+    """The answer of FSx, or None for an error with one of these codes."""
     from botocore import exceptions  # noqa: PLC0415 - as above
 
     try:
@@ -194,7 +194,7 @@ def _unless(codes: Collection[str], ask: Callable[..., Any], **what: Any) -> Any
 
 
 def _pages(ask: Callable[..., Any], name: str, **what: Any) -> Iterator[Any]:
-    """What all pages of an answer hold; StorageError where they do not end."""
+    """The items of all pages of an answer; StorageError if there are too many pages."""
     more: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
         told = ask(**what, **more)
@@ -202,20 +202,20 @@ def _pages(ask: Callable[..., Any], name: str, **what: Any) -> Iterator[Any]:
         if not told.get("NextToken"):
             return
         more = {"NextToken": told["NextToken"]}
-    raise StorageError(f"FSx tells more than {_MOST_PAGES} pages of {name}.")
+    raise StorageError(f"FSx returned more than {_MOST_PAGES} pages of {name}.")
 
 
 def _refusal(doing: str, answer: Any) -> StorageError:
     error = answer.get("Error", {})
     code, said = str(error.get("Code", "unknown")), str(error.get("Message", ""))[:_SHOWN]
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    sentence, hint = f"{doing}: it answers {code}. {said}".rstrip(), ""
+    sentence, hint = f"{doing} failed: FSx returned {code}. {said}".rstrip(), ""
     if code in _BUSY:
-        sentence = f"{doing}: it asks the bot to be slower ({code})."
+        sentence = f"{doing} failed: FSx rate-limited the bot ({code})."
     if code in _REFUSED:
-        sentence = f"{doing}: it refuses the bot ({code}). {said}".rstrip()
+        sentence = f"{doing} failed: FSx denied access to the bot ({code}). {said}".rstrip()
         hint = (
-            "A platform admin checks datasets.fsx, and what the bot's identity may do there"
-            " (docs/datasets.md names it)."
+            "A platform admin must check datasets.fsx and the permissions of the bot's identity"
+            " (see docs/datasets.md)."
         )
     return StorageError(sentence, hint, status=status, code=code)

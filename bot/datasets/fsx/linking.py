@@ -1,4 +1,4 @@
-"""Whether a file system can show a version: it is there, and linked as the configuration says."""
+"""Checks that a file system exists and is linked to the configured bucket."""
 
 from typing import NamedTuple
 
@@ -10,19 +10,19 @@ from bot.errors import StorageError
 UNLINKED = "Unlinked"
 _USABLE = frozenset({"AVAILABLE", "UPDATING"})
 _COMING = "CREATING"
-_LOOK = "An admin looks at it in FSx."
-_CONFIGURED = "A platform admin mends it, or datasets.classes.NAME.fsx in quartermaster.yaml."
+_LOOK = "An admin must check it in FSx."
+_CONFIGURED = "A platform admin must fix it, or datasets.classes.NAME.fsx in quartermaster.yaml."
 
 
 class Link(NamedTuple):
-    """A folder that shows a bucket, and the file system it is on."""
+    """A folder linked to a bucket, and its file system."""
 
     system: FileSystem
     association: Association
 
 
 def link_of(fsx: Fsx, folder: FsxFolder) -> Link | None:
-    """The link of a folder, None while it is being made; StorageError of code Unlinked for none."""
+    """The link of a folder, None while it is being created; StorageError (Unlinked) without one."""
     system = fsx.file_system(folder.file_system)
     if system is None:
         raise _unlinked(f"There is no file system {folder.file_system} in FSx.", _CONFIGURED)
@@ -49,9 +49,9 @@ def _fitting(folder: FsxFolder, system: FileSystem, link: Association | None) ->
     if link.follows:
         events = ", ".join(link.follows)
         raise _unlinked(
-            f"Association {link.id} shows changes of the bucket by itself ({events}), so files"
-            " would become others under the name of a version.",
-            "An admin switches its automatic import off: aws fsx"
+            f"Association {link.id} imports changes of the bucket automatically ({events}), so the"
+            " files of a version would change under its name.",
+            "An admin must turn off its automatic import: aws fsx"
             f" update-data-repository-association --association-id {link.id}"
             " --s3 'AutoImportPolicy={Events=[]}'",
         )

@@ -10,7 +10,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/=+@-]+")
 
 @dataclass(frozen=True)
 class Place:
-    """`objects` in the bucket are the files below `folder`, which is told from the mount point."""
+    """The files below `folder`, relative to the mount point, are the `objects` of the bucket."""
 
     file_system: str
     repository: str
@@ -20,7 +20,7 @@ class Place:
 
 
 def place_of(source: str, linked: FsxFolder) -> Place | None:
-    """Where the objects below a source are files; None where the folder is not linked to them."""
+    """The place of a source's files; None if the folder is not linked to the source's bucket."""
     if not source.startswith(linked.repository):
         return None
     root = f"/{linked.path.strip('/')}"
@@ -30,11 +30,11 @@ def place_of(source: str, linked: FsxFolder) -> Place | None:
 
 
 def is_mountable(folder: str) -> bool:
-    """Whether a client can mount the folder as a fileset: it stands behind an address there."""
+    """Whether a client can mount the folder as a fileset: it becomes part of a mount address."""
     plain = _PLAIN.fullmatch(folder) is not None
     return plain and not {"", ".", ".."} & set(folder.split("/"))
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether a folder is in the other one, or the same."""
+    """Whether two folders are the same, or one is inside the other."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -10,12 +10,12 @@ from bot.database.columns import Moment
 
 
 class Import(SQLModel, table=True):
-    """What FSx does for a cache: names are imported, later the space of the files is released.
+    """The import of a cache by FSx: names are imported, and later the files are released.
 
-    The first block is written once by the service, the rest by the controller. `objects` in the
-    bucket are the files below `folder`, told from the mount point; `root` is the folder that is
-    linked to `repository`. Tasks are known by their ids once they were begun. `kept` says what of
-    the files was not released.
+    The service writes the first block once, the controller the rest. `objects` in the bucket are
+    the files below `folder`, relative to the mount point; `root` is the folder linked to
+    `repository`. `task_id` and `release_id` are set once the tasks have started. `kept` describes
+    the files that were not released.
     """
 
     __tablename__: ClassVar[Any] = "dataset_imports"
@@ -40,5 +40,5 @@ class Import(SQLModel, table=True):
 
     @property
     def linked(self) -> FsxFolder:
-        """The folder in which it is, as the configuration had it."""
+        """The linked folder as it was configured."""
         return FsxFolder(file_system=self.file_system, repository=self.repository, path=self.root)

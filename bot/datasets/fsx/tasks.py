@@ -1,4 +1,4 @@
-"""What a task is known by, and how it is found again when nobody heard that it began."""
+"""Starts the tasks of caches, and finds one again whose start was not recorded."""
 
 from bot.cluster import labels
 from bot.datasets.fsx.answers import Kind, Task
@@ -7,10 +7,10 @@ from bot.datasets.fsx.tables import Import
 
 
 def begun(fsx: Fsx, imported: Import, kind: Kind, installation: str) -> Task | None:
-    """The task of a cache, begun before or now; None while another of the file system goes on.
+    """The task of a cache, started now if necessary; None while another task runs.
 
-    There is one of each kind for a cache. It is looked for by its tags first: FSx does not say
-    for how long it remembers tokens.
+    A cache has one task of each kind. It is first looked up by its tags, because FSx does not
+    document how long it remembers tokens.
     """
     tags = {labels.DATASET_CACHE: imported.cache_id, labels.INSTALLATION: installation}
     for task in fsx.tasks(imported.file_system):
@@ -29,8 +29,8 @@ def standing(task: Task) -> str:
 
 
 def failure(task: Task) -> str:
-    """How a task ended that did not end well, as a sentence."""
+    """How a task failed, as a sentence."""
     if task.lifecycle == "FAILED":
         counts = f" {task.failed:,} of {task.total:,} files failed." if task.failed else ""
-        return f"{task.id} of FSx failed.{counts} {task.why}".rstrip()
-    return f"{task.id} of FSx was ended by somebody ({task.lifecycle})."
+        return f"FSx task {task.id} failed.{counts} {task.why}".rstrip()
+    return f"FSx task {task.id} was ended outside Quartermaster ({task.lifecycle})."

@@ -1,4 +1,4 @@
-"""Pushes as their cards: pure."""
+"""Builds the cards of pushes. Pure."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -21,9 +21,9 @@ _MOST_KEYS = 10
 
 
 def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
-    """What the card of a push says at this moment.
+    """The card of a push at this moment.
 
-    `person` is the name of who asked for it, `version` what it is recorded as, if it is.
+    `person` is the name of its requester, `version` the version recorded from it, or empty.
     """
     phase = Phase(push.phase)
     is_hindered = bool(push.trouble or push.unrecorded)
@@ -41,7 +41,7 @@ def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
 
 def _state(push: Push, phase: Phase, now: datetime) -> str:
     if push.is_live and push.stopped_by is not None:
-        return "Being stopped"
+        return "Stopping"
     match phase:
         case Phase.ASKED:
             return "Waiting for the volume"
@@ -70,11 +70,11 @@ def _lines(push: Push, version: str) -> Iterator[Markup]:
     if push.keys:
         shown = (join(", " if number else "", code(key))
                  for number, key in enumerate(push.keys[:_MOST_KEYS]))  # fmt: skip
-        yield join("The first files: ", *shown)
+        yield join("First files: ", *shown)
     if push.is_late:
-        yield plain("This is late: its pod should have started by now.")
+        yield plain("Late: its pod should have started by now.")
     if version:
-        yield join("It is recorded as ", code(version), ", on a card of its own.")
+        yield join("It is recorded as ", code(version), ", which has its own card.")
     if push.unrecorded:
         yield sentence(f"No version of {push.dataset} was recorded. {push.unrecorded}")
     yield from _leftovers(push)
@@ -82,10 +82,12 @@ def _lines(push: Push, version: str) -> Iterator[Markup]:
 
 def _leftovers(push: Push) -> Iterator[Markup]:
     if push.retained:
-        yield plain(f"PersistentVolume {push.retained}, which was made to read the snapshot, stays:"
-                    " its reclaim policy is Retain. A platform admin can delete it.")  # fmt: skip
+        yield plain(
+            f"PersistentVolume {push.retained}, which was created to read the snapshot, stays: its"
+            " reclaim policy is Retain. A platform admin can delete it."
+        )
     if push.trouble:
-        yield sentence(f"{push.trouble} It is tried again.")
+        yield sentence(f"{push.trouble} Retrying.")
 
 
 def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
@@ -96,20 +98,20 @@ def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
     yield "Volume", plain(f"{capacity(push.capacity_bytes)} on {push.storage_class}")
     yield "To", code(push.target)
     yield "Store", code(push.store)
-    yield "By", plain(person)
-    yield "Asked", when(push.asked_at)
+    yield "Requested by", plain(person)
+    yield "Requested", when(push.asked_at)
     if push.phase == Phase.COPYING:
         yield from _speed(push)
     if push.phase == Phase.PUSHED:
         yield from _result(push)
     if push.ended_at is not None and push.started_at is not None:
-        yield "Took", plain(format_duration(push.ended_at - push.started_at))
+        yield "Duration", plain(format_duration(push.ended_at - push.started_at))
 
 
 def _speed(push: Push) -> Iterator[tuple[str, Markup]]:
     rate, left = push.bytes_per_second, (push.bytes_total or 0) - push.bytes_done
     if push.stage == "verifying":
-        yield "Stage", plain("all is copied; the target is listed once more")
+        yield "Stage", plain("all files are copied; the target is being listed again")
     elif rate and push.stage == "copying":
         yield "Rate", plain(f"{size(round(rate))}/s")
         yield "Left", plain(f"about {format_duration(timedelta(seconds=left / rate))}")
@@ -120,13 +122,13 @@ def _result(push: Push) -> Iterator[tuple[str, Markup]]:
     yield "Size", plain(f"{size(push.bytes_done)} ({push.bytes_done:,} bytes)")
     there = push.files_done - push.copied_files
     if there > 0:
-        yield "There before", plain(f"{there:,} of them, with the same content")
+        yield "Already there", plain(f"{there:,} of them, with the same content")
     compared = verified(push.verified_by, push.verified_bytes, push.bytes_done)
     yield "Compared", plain(compared or "all")
     if push.links:
-        yield "Left out", plain(f"{push.links:,} symbolic links")
+        yield "Skipped", plain(f"{push.links:,} symbolic links")
     if push.others:
-        yield "Also there", plain(f"{push.others:,} objects that are no files of the folder")
+        yield "Other objects", plain(f"{push.others:,} that are not files of the folder")
 
 
 def _buttons(push: Push) -> Iterator[Button]:
@@ -135,5 +137,7 @@ def _buttons(push: Push) -> Iterator[Button]:
 
 
 _STOP = Confirm(
-    "Stop this push?", "What is in the store by now stays, and no version is recorded.", "Stop it"
+    "Stop this push?",
+    "Objects that are already in the store stay. No version is recorded.",
+    "Stop it",
 )

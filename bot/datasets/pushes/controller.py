@@ -1,4 +1,4 @@
-"""Makes pushes so: what is read is seen where keys are, a Job pushes it, and nothing is left."""
+"""Controller of pushes: mounts the source where the keys are, runs a Job, and cleans up."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -43,7 +43,7 @@ _SHOWN_ATTEMPTS = 2
 
 
 class PushController:
-    """Keeps pushes; `makers` tells who wrote what is pushed."""
+    """Reconciles pushes; `makers` finds who wrote the pushed files."""
 
     kind = PUSH
 
@@ -52,7 +52,7 @@ class PushController:
         self._ways = Ways(Versions(world.settings, world.words, makers), world.words)
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a push; OutsideError when the world did not let it."""
+        """Takes the next step for a push; OutsideError if the cluster or a store fails."""
         rows = self._world.database.read(lambda session: _rows(session, row_id))
         if rows is None or rows[0].is_cleared or rows[0].phase not in set(Phase):
             return Step(None)
@@ -71,7 +71,7 @@ class PushController:
         )
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card what cannot be reached or refuses; once is no news."""
+        """Shows the failure on the card, from the second failed attempt on."""
         push = session.get(Push, row_id)
         if push is None or trouble.attempts < _SHOWN_ATTEMPTS:
             return
@@ -83,7 +83,7 @@ class PushController:
     def _act(
         self, cluster: Cluster, push: Push, claim: str, look: Look, decision: Decision
     ) -> Decision:
-        """Takes the step; what is to be recorded once it was taken. `claim` is what is read."""
+        """Carries out a decision and returns the one to record; `claim` is the PVC to read."""
         match decision:
             case Create():
                 body = self._job(push, claim, cluster.installation)
@@ -105,7 +105,7 @@ class PushController:
         return decision
 
     def _part(self, cluster: Cluster, push: Push, look: Look, part: Part) -> Manifest:
-        """One of the objects by which a snapshot is read."""
+        """The manifest of one of the objects through which a snapshot is read."""
         if part is Part.SNAPSHOT:
             return restore_forms.snapshot_of(push, cluster.installation)
         if part is Part.CONTENT:
@@ -122,13 +122,13 @@ class PushController:
         if settings.datasets is None or push.store not in settings.stores:
             missing = "datasets" if settings.datasets is None else f"stores.{push.store}"
             raise StorageError(
-                f"{missing} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back.",
+                f"{missing} is no longer in quartermaster.yaml.",
+                "A platform admin must add it again.",
             )
         return push_job(push, claim, settings.datasets, settings.stores, installation)
 
     def _again(self, push: Push, decision: Decision, now: datetime) -> datetime | None:
-        """When to look again if nothing wakes the row before."""
+        """When to take the next step if no event wakes the row earlier."""
         match decision:
             case Follow(Phase.COPYING):
                 return now + self._world.database.read(refresh_interval)
@@ -143,7 +143,7 @@ class PushController:
 def _created(
     cluster: Cluster, resource: Resource[Any], body: Manifest, namespace: str | None
 ) -> Decision | None:
-    """Makes an object. When its name is taken the next look tells by whom."""
+    """Creates an object. If its name is taken, the next step finds out by what."""
     try:
         cluster.create(resource, body, namespace)
     except ClusterError as error:

@@ -1,4 +1,4 @@
-"""What to do next for a push. Pure: no I/O."""
+"""Decides the next step for a push. Pure: no I/O."""
 
 from datetime import datetime
 
@@ -32,23 +32,23 @@ from bot.durations import format_duration
 
 
 def decide(push: Push, share: Share | None, look: Look, now: datetime) -> Decision:
-    """The next step for a push, as its rows and the cluster stand."""
+    """The next step for a push, given its rows and the observed cluster."""
     if push.phase in ENDS:
         return _after_the_end(push, share, look)
     if push.stopped_by is not None:
         return Fail(f"<@{push.stopped_by}> stopped it.", GOES_ON)
     if look.seen.is_taken:
         return Fail(
-            f"There is a Job {push.job_name} in namespace {push.namespace} already that is not"
-            " ours, so nothing was touched.",
-            "Push again: it gets another name.",
+            f"Job {push.job_name} in namespace {push.namespace} already exists and does not belong"
+            " to Quartermaster, so it was not changed.",
+            "Push again; the Job gets another name.",
         )
     job = look.seen.job
     if job is not None and has_condition(job.status.conditions, "Complete"):
         return _completed(push, job, look.seen.said)
     if not look.has_claim:
         where = f"namespace {push.claim_namespace}"
-        return Fail(f"PVC {push.claim_name} is not in {where} any more.", "Name another PVC.")
+        return Fail(f"PVC {push.claim_name} is no longer in {where}.", "Push from another PVC.")
     if job is None:
         return _before_the_job(push, share, look, now)
     return _at_work(push, job, look, now)
@@ -72,7 +72,7 @@ def is_late(push: Push, now: datetime) -> bool:
 
 def _before_the_job(push: Push, share: Share | None, look: Look, now: datetime) -> Decision:
     if push.job_uid is not None:
-        return Fail("Somebody deleted its Job.", GOES_ON)
+        return Fail("Its Job was deleted outside Quartermaster.", GOES_ON)
     if look.restored is not None:
         return prepare(push, look.restored, now) or Create()
     return _by_share(push, share, now) if share is not None else Fail(_FORGOTTEN, ADMIN)
@@ -85,12 +85,12 @@ def _by_share(push: Push, share: Share, now: datetime) -> Decision:
             "Ask a platform admin, or copy the folder to a PVC of another storage class.",
         )
     if not share.is_live or not share.is_wanted:
-        return Fail(f"Namespace {push.namespace} sees PVC {push.claim_name} no more.", GOES_ON)
+        return Fail(f"Namespace {push.namespace} no longer has PVC {push.claim_name}.", GOES_ON)
     if share.phase == SharePhase.READY:
         return Create()
     if now - push.asked_at > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
-        said = f"PVC {push.claim_name} was not to be seen in {push.namespace} within {within}."
+        said = f"PVC {push.claim_name} was not available in {push.namespace} within {within}."
         return Fail(f"{said} {share.trouble}".strip(), ADMIN)
     return Follow(Phase.ASKED, share.trouble)
 
@@ -102,18 +102,18 @@ def _completed(push: Push, job: Job, said: Said | None) -> Decision:
 
 
 def _failed(push: Push, job: Job, seen: Seen) -> Decision:
-    """Why, in the worker's own words where it had any."""
+    """The failure, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":
         return Fail(said.message, said.hint, said.keys)
     if took_too_long(job):
         lasted = format_duration(longest_time(push.capacity_bytes))
-        return Fail(f"It was not done after {lasted}. {seen.obstacle}".strip(), GOES_ON)
+        return Fail(f"It did not finish within {lasted}. {seen.obstacle}".strip(), GOES_ON)
     return Fail(silent_end(job), ADMIN)
 
 
 def _after_the_end(push: Push, share: Share | None, look: Look) -> Decision:
-    """The Job goes first, so that no pod holds what it read."""
+    """Deletes the Job first, so that no pod still uses what it read."""
     if push.is_cleared:
         return Rest()
     if look.seen.job is not None and not look.seen.is_taken:
@@ -125,4 +125,4 @@ def _after_the_end(push: Push, share: Share | None, look: Look) -> Decision:
     return Close() if share.is_wanted else Linger(share.trouble)
 
 
-_FORGOTTEN = "Nobody knows any more by what it was to be read."
+_FORGOTTEN = "How its PVC was to be read is no longer known."

@@ -10,11 +10,11 @@ from bot.datasets.push_tables import Phase, Push
 
 
 def writing(session: Session) -> Sequence[Push]:
-    """The pushes that have not ended, and those that were ended of which the Job may be there."""
+    """The pushes that have not ended, and failed ones whose Job may still exist."""
     is_going = (
         col(Push.phase) == Phase.FAILED,
         col(Push.is_cleared).is_(False),
-        # Its share is given up once the Job is gone; what is made of a snapshot goes at once.
+        # A share is closed only once the Job is gone; a push of a snapshot has no share.
         or_(col(Share.is_wanted).is_(True), col(Push.share_id) == ""),
     )
     return session.exec(

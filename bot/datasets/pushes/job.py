@@ -1,4 +1,4 @@
-"""The Job of a push: it reads the team's PVC by its share, and has the keys of one store."""
+"""Builds the Job of a push, which mounts the team's PVC and the keys of one store."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -15,14 +15,14 @@ _LEAST_PATIENCE, _USUAL_BYTES_PER_SECOND = timedelta(hours=12), 20_000_000
 
 
 def longest_time(capacity_bytes: int) -> timedelta:
-    """After how long a push is given up: three times what a full volume takes at 20 MB/s."""
+    """The deadline of a push: 12 hours, plus three times a full volume at 20 MB/s."""
     return _LEAST_PATIENCE + 3 * timedelta(seconds=capacity_bytes / _USUAL_BYTES_PER_SECOND)
 
 
 def push_job(
     push: Push, claim: str, datasets: Datasets, stores: Mapping[str, Store], installation: str
 ) -> Manifest:
-    """The Job that uploads a folder; `claim` is the PVC by which its namespace sees the team's."""
+    """The Job that uploads a folder; `claim` is the PVC in the Job's namespace."""
     arguments = [
         *("push", "--source", f"{ROOT}{push.folder}".rstrip("/")),
         *("--target", push.target),
@@ -31,7 +31,7 @@ def push_job(
     if push.is_overwriting:
         arguments.append("--overwrite")
     pod = worker_pod(datasets, {push.store: stores[push.store]}, arguments)
-    # Told twice: the first keeps the kubelet from making the files those of the pod's group.
+    # Set twice: the first keeps the kubelet from changing the group of the files to the pod's.
     source = {"claimName": claim, "readOnly": True}
     pod["volumes"].append({"name": _VOLUME, "persistentVolumeClaim": source})
     worker = pod["containers"][0]
@@ -46,7 +46,7 @@ def push_job(
 
 
 def marks(push: Push, installation: str) -> dict[str, str]:
-    """The labels of everything that is made for a push."""
+    """The labels of all objects of a push."""
     return {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,

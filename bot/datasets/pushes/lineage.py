@@ -1,4 +1,4 @@
-"""Where what was pushed comes from: who wrote the folder, and which versions they read."""
+"""Finds the origin of a push: which runs wrote the folder, and which versions they read."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from bot.datasets.tables import Version
 
 
 class Written(NamedTuple):
-    """A folder of a PVC as it was at some moment."""
+    """A folder of a PVC as of a moment."""
 
     cluster: str
     namespace: str
@@ -22,7 +22,7 @@ class Written(NamedTuple):
 
 
 class Maker(NamedTuple):
-    """Who wrote there: a subject of ours, and what it is called."""
+    """A subject that wrote to a folder, such as a run, and its name."""
 
     kind: str
     id: str
@@ -33,7 +33,7 @@ Makers = Callable[[Session, Written], Sequence[Maker]]
 
 
 def note_origin(session: Session, push: Push, version: Version, makers: Makers) -> None:
-    """Keeps who made what became a version, and what they read before the version's own parents."""
+    """Records who produced a version; what they read comes first among its parents."""
     if not push.claim_name:
         return
     until = push.snapshot_at or push.started_at or push.asked_at

@@ -1,4 +1,4 @@
-"""Looks at the Job of a push and at what it reads, live."""
+"""Observes the Job of a push and the objects it reads, by live requests."""
 
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=ClusterObject)
 
 
 def observe(cluster: Cluster, push: Push) -> Look:
-    """What the cluster shows of a push; ClusterError when it cannot be told."""
+    """The observed state of a push; ClusterError if the cluster cannot be read."""
     seen = observe_job(cluster, push, labels.DATASET_PUSH)
     if push.snapshot:
         return Look(seen, restored=_restored(cluster, push))
@@ -54,7 +54,7 @@ def _restored(cluster: Cluster, push: Push) -> Restored:
 def _source(
     cluster: Cluster, push: Push
 ) -> tuple[VolumeSnapshot | None, VolumeSnapshotContent | None]:
-    """The team's snapshot, and what its driver made of it."""
+    """The team's snapshot, and the VolumeSnapshotContent bound to it."""
     source = _one(cluster, SNAPSHOTS, push.snapshot, push.claim_namespace)
     name = source.status.bound_volume_snapshot_content_name if source is not None else ""
     return source, _one(cluster, SNAPSHOT_CONTENTS, name) if name else None
@@ -63,7 +63,7 @@ def _source(
 def _one(
     cluster: Cluster, resource: Resource[T], name: str, namespace: str | None = None
 ) -> T | None:
-    """An object that the bot may list, wherever it is."""
+    """The object of that name, by a list request; None without one."""
     return next(iter(cluster.list(resource, namespace, fields=f"metadata.name={name}")), None)
 
 
@@ -73,7 +73,7 @@ def _is_ours(cluster: Cluster, push: Push, found: ClusterObject) -> bool:
 
 
 def _left(cluster: Cluster, push: Push) -> PersistentVolume | None:
-    """The volume that the PVC had; one that somebody has bound to another since is not it."""
+    """The volume that the PVC had, unless it has since been bound to another PVC."""
     volume = _one(cluster, VOLUMES, push.volume_name) if push.volume_name else None
     owner = volume.spec.claim_ref if volume is not None else None
     is_its = owner is not None and (owner.namespace, owner.name) == (push.namespace, push.job_name)
@@ -85,11 +85,11 @@ def _obstacle(
     snapshots: tuple[VolumeSnapshot | None, VolumeSnapshot | None],
     claim: PersistentVolumeClaim | None,
 ) -> str:
-    """Why there is no volume yet, as a sentence."""
+    """Why there is no volume yet, as a sentence; empty if unknown."""
     if claim is not None:
         waits = claim.status.phase == "Pending"
         said = pods.warning(cluster, claim.namespace, claim.uid) if waits else ""
-        return said.replace("Kubernetes warns", "Its volume is not made", 1)
+        return said.replace("Kubernetes warns", "Its volume has not been created", 1)
     for each in snapshots:
         error = each.status.error if each is not None and not each.status.ready_to_use else None
         if error is not None and error.message:

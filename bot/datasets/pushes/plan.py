@@ -1,4 +1,4 @@
-"""What somebody wants pushed, as it was said and as it is confirmed."""
+"""The request for a push, and its encoding in the value of a button."""
 
 import msgspec
 
@@ -7,10 +7,10 @@ from bot.errors import UsageError
 
 
 class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What `/dataset push` was told: the value of a button, so its keys are short.
+    """The input of `/dataset push`. It is also the value of a button, so its keys are short.
 
-    It is a folder of a PVC, or else of a `snapshot`. `dataset` is what the target is to be, None
-    where that was not said.
+    The source is a folder of a PVC, or of a `snapshot`. `dataset` is the dataset that the target
+    should become, None if not given.
     """
 
     claim: str = msgspec.field(name="c")
@@ -26,25 +26,25 @@ class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def source(self) -> str:
-        """What is to be pushed, as people write it."""
+        """The source, as people write it."""
         return spelled(self.claim, self.snapshot, self.folder)
 
 
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+# msgspec inspects a class on first use, and a second thread doing so at that moment crashes.
 _DECODER = msgspec.json.Decoder(Wish)
 _LONGEST = 1900
 
 
 def written(wish: Wish) -> str:
-    """The wish as the value of a button; UsageError where Slack would not take it."""
+    """The request as the value of a button; UsageError if it is too long for Slack."""
     text = msgspec.json.encode(wish).decode()
     if len(text) > _LONGEST:
-        raise UsageError("This is too long for a button.", "Shorten the note or the paths.")
+        raise UsageError("The command is too long for a button.", "Shorten the note or the paths.")
     return text
 
 
 def read(value: str) -> Wish:
-    """The wish of a button; UsageError when it is of another time."""
+    """The request in the value of a button; UsageError if the button is out of date."""
     try:
         return _DECODER.decode(value)
     except msgspec.MsgspecError:

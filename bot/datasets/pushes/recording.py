@@ -1,4 +1,4 @@
-"""Writes what a look at a push found into its row, and says what people must know."""
+"""Writes the observed state of a push to its row, and posts what people must know."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _SMOOTHING = 0.5
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen."""
+    """A decision, and the observation that it was based on."""
 
     decision: Decision
     look: Look
@@ -43,14 +43,14 @@ class Findings:
 
 @dataclass(frozen=True)
 class Ways:
-    """How versions are recorded, and how a command is typed."""
+    """Records versions and formats commands."""
 
     versions: Versions
     words: Callable[[str], str]
 
 
 def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
-    """Brings the row up to date, and the card when it shows anything else now."""
+    """Updates the row, and the card if what it shows has changed."""
     push = session.get(Push, row_id)
     if push is None:
         return
@@ -107,7 +107,7 @@ def _follow(push: Push, follow: Follow, found: Findings) -> None:
             push.since = push.started_at = seen.started_at or found.now
     said, push.obstacle = seen.said, follow.obstacle
     if said is not None and said.event == "failed":
-        push.obstacle = f"{hide_secrets(said.message)} It is tried again."
+        push.obstacle = f"{hide_secrets(said.message)} Retrying."
     if said is None or said.event != "progress":
         return
     push.stage, push.files_total, push.bytes_total = said.phase, said.files_total, said.bytes_total
@@ -137,7 +137,7 @@ def _end(push: Push, moment: datetime) -> None:
 
 
 def _shown(push: Push) -> tuple[object, ...]:
-    """What the card shows of a push."""
+    """The fields that the card of a push shows."""
     return (
         push.phase, push.since, push.stage, push.obstacle, push.trouble, push.is_late,
         push.files_total, push.files_done, push.bytes_done, push.bytes_per_second, push.ended_at,

@@ -1,4 +1,4 @@
-"""The objects by which a snapshot is read, as they are made."""
+"""Builds the objects through which a snapshot is read."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _READ_ONLY, _MANY, _ONE = "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"
 
 
 def content_of(push: Push, origin: VolumeSnapshotContent, installation: str) -> Manifest:
-    """A second content of the driver's snapshot; the driver keeps it when this one goes."""
+    """A second content of the driver's snapshot; deleting it does not delete that snapshot."""
     spec: Manifest = {
         "deletionPolicy": "Retain",
         "driver": origin.spec.driver,
@@ -37,9 +37,9 @@ def snapshot_of(push: Push, installation: str) -> Manifest:
 def claim_of(
     push: Push, kind: StorageClass | None, mode: str | None, installation: str
 ) -> Manifest:
-    """The PVC; `mode` is what the configuration says of its class.
+    """The PVC; `mode` is the access mode configured for its class, if any.
 
-    Trident shows the snapshot itself where it can, so that nothing is copied.
+    Trident provides the snapshot itself as a read-only clone if it can, so that nothing is copied.
     """
     metadata = _metadata(push, installation)
     is_disk = kind is not None and kind.makes_disks

@@ -1,8 +1,8 @@
-"""By what a snapshot is read: three objects in the namespace of datasets, and what is seen of them.
+"""The three objects in the namespace of datasets through which a snapshot is read.
 
-A PVC can only be made of a snapshot in its own namespace, and the stores' keys do not leave that
-of datasets. So the driver's snapshot gets a second content there, which leaves it alone when it
-goes, then a VolumeSnapshot, then the PVC. All are called as the push's Job.
+A PVC can only be created from a snapshot in its own namespace, and the stores' keys stay in the
+namespace of datasets. So the driver's snapshot gets a second VolumeSnapshotContent there, whose
+deletion does not delete it, then a VolumeSnapshot and a PVC. All have the name of the push's Job.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Part(Enum):
 
     @property
     def resource(self) -> Resource[Any]:
-        """What it is."""
+        """Its kind of Kubernetes resource."""
         return _RESOURCES[self]
 
 
@@ -36,11 +36,11 @@ _RESOURCES: dict[Part, Resource[Any]] = {
 
 @dataclass(frozen=True)
 class Restored:
-    """One look at a snapshot and at what it is read by.
+    """The observed state of a snapshot and of the objects through which it is read.
 
-    `source` is the team's snapshot and `origin` what its driver made of it. `content`, `snapshot`
-    and `claim` are ours; what has such a name and is not ours is named in `taken`. `volume` is what
-    is left when the PVC is gone, `obstacle` what keeps it from having one.
+    `source` is the team's snapshot, `origin` its VolumeSnapshotContent. `content`, `snapshot` and
+    `claim` are ours; `taken` names an object of that name that is not ours. `volume` is what is
+    left once the PVC is gone, `obstacle` what keeps the PVC from having one.
     """
 
     source: VolumeSnapshot | None = None

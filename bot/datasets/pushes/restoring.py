@@ -1,4 +1,4 @@
-"""What to do next so that a snapshot can be read, and so that nothing is left of that. Pure."""
+"""Decides the next step to make a snapshot readable, and to clean up afterwards. Pure."""
 
 from datetime import datetime
 
@@ -22,17 +22,19 @@ _RETAIN = "Retain"
 
 
 def prepare(push: Push, seen: Restored, now: datetime) -> Decision | None:
-    """What is to be done before the Job can be made; None once it can.
+    """The next step before the Job can be created; None once it can.
 
-    It is made before the PVC has a volume: there are classes that wait for a pod.
+    The Job does not wait for the PVC's volume, as some classes provision it for the first pod.
     """
     if seen.taken:
-        return Fail(f"There is a {seen.taken} already that is not ours, and nothing of it was"
-                    " touched.", "Push again: another name is taken then.")  # fmt: skip
+        return Fail(f"{seen.taken} already exists and does not belong to Quartermaster, so it was"
+                    " not changed.", "Push again; the push gets another name.")  # fmt: skip
     if seen.claim is not None:
         is_going = seen.claim.metadata.deletion_timestamp is not None
         return (
-            Fail("Somebody is deleting the PVC that was made of it.", GOES_ON) if is_going else None
+            Fail("The PVC that was created from it is being deleted.", GOES_ON)
+            if is_going
+            else None
         )
     reason = _unreadable(push, seen)
     if reason:
@@ -40,7 +42,7 @@ def prepare(push: Push, seen: Restored, now: datetime) -> Decision | None:
     if now - push.asked_at > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
         what = f"VolumeSnapshot {push.snapshot}"
-        said = f"{what} was not to be read in {push.namespace} within {within}. {seen.obstacle}"
+        said = f"{what} was not readable in {push.namespace} within {within}. {seen.obstacle}"
         return Fail(said.strip(), ADMIN)
     return _next_part(seen)
 
@@ -59,10 +61,10 @@ def _next_part(seen: Restored) -> Decision:
 
 
 def _unreadable(push: Push, seen: Restored) -> str:
-    """Why the snapshot will never be read; empty where it may be."""
+    """Why the snapshot can never be read; empty if it can."""
     name = f"VolumeSnapshot {push.snapshot}"
     if seen.source is None or seen.source.uid != push.snapshot_uid:
-        return f"{name} is not in namespace {push.claim_namespace} any more."
+        return f"{name} is no longer in namespace {push.claim_namespace}."
     origin = seen.origin
     if origin is None:
         return ""
@@ -75,7 +77,7 @@ def _unreadable(push: Push, seen: Restored) -> str:
 
 
 def clear(seen: Restored) -> Decision:
-    """The PVC goes first, as it is made of the others, and the driver's own snapshot stays."""
+    """Deletes the PVC first, as it depends on the others; the driver's snapshot stays."""
     there = {Part.CLAIM: seen.claim, Part.SNAPSHOT: seen.snapshot, Part.CONTENT: seen.content}
     for part, found in there.items():
         if found is not None:

@@ -1,4 +1,4 @@
-"""Has folders of PVCs pushed: what people want is checked and written, nothing else."""
+"""The verbs of pushes: checks requests and writes rows; calls no outside service."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Offer:
-    """What would be pushed; nothing is done yet.
+    """A push that has not started yet.
 
-    `dataset` is the name of what the target is or becomes, empty for none, and `versions` is how
-    many versions it has by now.
+    `dataset` is the name of the dataset that the target is or becomes, or empty. `versions` is the
+    number of versions it has now.
     """
 
     wish: Wish
@@ -47,10 +47,9 @@ class Offer:
 
 
 class PushService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The verbs that handlers call; each writes within the caller's transaction.
 
-    People are handled as `Caller`s of a team, whose right to use the verb at all was checked
-    before.
+    Handlers have checked the `Caller`'s right to use the verb.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class PushService:
         self._datasets = DatasetService(settings, words)
 
     def ask(self, session: Session, caller: Caller, wish: Wish) -> Offer:
-        """What would be pushed; UserError says why that cannot be."""
+        """What would be pushed; UserError if it cannot be."""
         datasets, team = self._datasets.set_up(), caller.team or ""
         use = Use(team, wish.store or "", wish.target, is_writing=True)
         store = self._datasets.store_of(use)
@@ -73,8 +72,8 @@ class PushService:
         theirs = self._settings().teams[team]
         if datasets.cluster not in theirs.reach:
             raise ConflictError(
-                f"Datasets live in cluster {datasets.cluster}, where {team} has no PVC.",
-                f"Its PVCs are in: {', '.join(theirs.reach)}.",
+                f"Datasets are in cluster {datasets.cluster}, where {team} has no PVCs.",
+                f"The PVCs of {team} are in: {', '.join(theirs.reach)}.",
             )
         cluster = self._clusters[datasets.cluster]
         look, name = (restorable, wish.snapshot) if wish.snapshot else (found, wish.claim)
@@ -87,7 +86,7 @@ class PushService:
         return Offer(wish, store, volume, at_target.name, versions=versions)
 
     def begin(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Push:
-        """Has a folder pushed."""
+        """Starts the push of a folder."""
         offer = self.ask(session, caller, wish)
         push = self._row(caller, offer, now)
         session.add(push)
@@ -105,23 +104,25 @@ class PushService:
         return push
 
     def get(self, session: Session, push_id: str) -> Push:
-        """The push of a button; NotFoundError where there is none."""
+        """The push with that id, from a button; NotFoundError without one."""
         push = session.get(Push, push_id)
         if push is None:
-            raise NotFoundError("This push is not known any more.")
+            raise NotFoundError("This push is no longer known.")
         return push
 
     def stop(self, session: Session, caller: Caller, push: Push, now: datetime) -> Push:
-        """Ends a push early; what is in the store by then stays."""
+        """Stops a push; objects that are already in the store stay."""
         if caller.team != push.team:
-            raise NotAllowedError(f"This push belongs to {push.team}.", "Ask one of them.")
+            raise NotAllowedError(
+                f"This push belongs to {push.team}.", "Ask a member of that team."
+            )
         if push.person != caller.person and not caller.may(Right.DATASET_REMOVE_ANY):
             raise NotAllowedError(
-                f"<@{push.person}> began this push.",
-                "They can stop it, and so can a lead of the team or an admin.",
+                f"<@{push.person}> started this push.",
+                "That person, a lead of the team or an admin can stop it.",
             )
         if not push.is_live or push.stopped_by is not None:
-            raise ConflictError("This push has ended, or is being stopped.")
+            raise ConflictError("This push has ended or is stopping.")
         push.stopped_by = caller.person
         session.add(push)
         facts = {"target": push.target}
@@ -130,39 +131,39 @@ class PushService:
         return push
 
     def _refuse_pushed(self, session: Session, target: str) -> None:
-        """One push at a time to a place, and none into another's."""
+        """ConflictError if another push writes to the same or an overlapping place."""
         other = next((each for each in writing(session) if overlap(each.target, target)), None)
         if other is not None and not other.is_live:
             raise ConflictError(
-                f"The push of <@{other.person}> to {other.target} has ended, but its Job is not"
-                " gone yet.",
+                f"The push of <@{other.person}> to {other.target} has ended, but its Job has"
+                " not been deleted yet.",
                 "Try again in a minute.",
             )
         if other is not None:
             raise ConflictError(
-                f"<@{other.person}> is pushing to {other.target} at the moment.",
-                f"Its card in <#{other.channel}> says how far it is; push when it has ended.",
+                f"<@{other.person}> is already pushing to {other.target}.",
+                f"Its card in <#{other.channel}> shows the progress. Push when it has ended.",
             )
 
     def _at_target(self, session: Session, team: str, store: str, wish: Wish) -> Dataset | None:
-        """The team's dataset that the target is; UserError where it is, or becomes, none."""
+        """The team's dataset at the target, if any; UserError if the request does not fit it."""
         exact = self._refuse_foreign(session, team, store, wish.target)
         named = finding.present(session, wish.dataset) if wish.dataset else None
         if wish.dataset and named is None and exact is not None:
             raise ConflictError(
-                f"{wish.target} is the dataset {exact.name} already.",
-                f"Leave --as out, or say --as {exact.name}.",
+                f"{wish.target} is already the dataset {exact.name}.",
+                f"Omit --as, or use --as {exact.name}.",
             )
         if named is not None and (exact is None or named.id != exact.id):
-            where = f": it is {named.source}" if named.is_for(team) else ""
+            where = f" at {named.source}" if named.is_for(team) else ""
             raise ConflictError(
                 f"The name {named.name} is taken by another dataset{where}.",
-                "Choose another name, or push to where it is.",
+                "Choose another name, or push to the source of that dataset.",
             )
         if not wish.dataset and exact is None and (wish.version or wish.note):
             raise UsageError(
-                f"{wish.target} is no dataset of {team}, so no version is recorded.",
-                "Say which it becomes, for example --as chest-xray.",
+                f"{wish.target} is not a dataset of {team}, so no version is recorded.",
+                "Name the dataset that it becomes, for example --as chest-xray.",
             )
         if exact is not None:
             self._refuse_version(session, exact, wish.version)
@@ -171,30 +172,31 @@ class PushService:
     def _refuse_foreign(
         self, session: Session, team: str, store: str, target: str
     ) -> Dataset | None:
-        """The dataset that is exactly there; NotAllowedError where another team has one."""
+        """The dataset exactly at the target; NotAllowedError if another team's overlaps it."""
         rows = session.exec(select(Dataset).where(col(Dataset.removed_at).is_(None)))
         near = [each for each in rows if overlap(each.source, target)]
         foreign = next((each for each in near if each.team != team), None)
         if foreign is not None:
-            theirs = f"{foreign.name} of {foreign.team}" if foreign.is_for(team) else "another team"
+            is_known = foreign.is_for(team)
+            whose = f"{foreign.name} of {foreign.team}" if is_known else "a dataset of another team"
             raise NotAllowedError(
-                f"{target} is a place of {theirs}: a dataset is there.",
-                "Push to a folder of your own.",
+                f"{target} overlaps {whose}.",
+                "Push to a folder of your own team.",
             )
         return next((each for each in near if (each.source, each.store) == (target, store)), None)
 
     def _refuse_version(self, session: Session, dataset: Dataset, name: str | None) -> None:
         if name and name in {each.name for each in finding.versions(session, dataset.id)}:
             raise ConflictError(
-                f"{dataset.name} has a version {name} already, and a named version never changes.",
-                "Choose another name, or leave --name out.",
+                f"{dataset.name} already has a version {name}, and a named version never changes.",
+                "Choose another name, or omit --name.",
             )
         survey = finding.live_survey(session, dataset.id)
-        # A look for new content gives way to the version.
+        # A check for new content is ended by the new version.
         if survey is not None and not survey.is_refresh:
             raise ConflictError(
-                f"{survey.reference} is being recorded at the moment.",
-                f"Its card in <#{survey.channel}> says how far it is; push when it has ended.",
+                f"{survey.reference} is being recorded.",
+                f"Its card in <#{survey.channel}> shows the progress. Push when it has ended.",
             )
 
     def _row(self, caller: Caller, offer: Offer, now: datetime) -> Push:
@@ -235,7 +237,7 @@ def _actor(caller: Caller) -> Actor:
 
 
 def _hold(push: Push, snapshot_id: str) -> Hold:
-    """Nobody deletes a snapshot while it is read, nor while a PVC shows it."""
+    """A hold that keeps a snapshot from being deleted while the push reads it."""
     why = f"The push to {push.target}"
     return Hold(
         thing_kind=SNAPSHOT, thing_id=snapshot_id, subject_kind=PUSH, subject_id=push.id, why=why

@@ -1,4 +1,4 @@
-"""What can be done next for a push, and what that is decided from."""
+"""The decisions for a push, and the observation they are based on."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -8,18 +8,18 @@ from bot.datasets.push_tables import Phase
 from bot.datasets.pushes.restored import Part, Restored
 from bot.datasets.saying import Said
 
-# What is read and a pod are there within minutes, or never without somebody's help.
+# A volume and a pod start within minutes, or never without intervention.
 LATE_AFTER = timedelta(minutes=15)
 STARTS_WITHIN = timedelta(hours=1)
-GOES_ON = "What is in the store by now stays: push again, and only the rest is copied."
-ADMIN = "Ask a platform admin to look at it (`quartermaster doctor`), then push again."
+GOES_ON = "Objects that are already in the store stay. Push again to copy the rest."
+ADMIN = "Ask a platform admin to run `quartermaster doctor`, then push again."
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the cluster shows of the Job, and of what it reads.
+    """The observed state of the Job, and of what it reads.
 
-    `has_claim` says whether the team's PVC is still there; `restored` is of a snapshot.
+    `has_claim`: the team's PVC still exists. `restored`: the objects of a snapshot's push.
     """
 
     seen: Seen
@@ -28,30 +28,30 @@ class Look:
 
     @property
     def obstacle(self) -> str:
-        """What keeps a pod from starting; a volume's driver knows better why it is not there."""
+        """What keeps a pod from starting; the reason of a missing volume comes first."""
         return (self.restored.obstacle if self.restored is not None else "") or self.seen.obstacle
 
 
 @dataclass(frozen=True)
 class Rest:
-    """Nothing is left to do."""
+    """There is nothing left to do."""
 
 
 @dataclass(frozen=True)
 class Make:
-    """Make one of the objects by which a snapshot is read."""
+    """Create one of the objects through which a snapshot is read."""
 
     part: Part
 
 
 @dataclass(frozen=True)
 class Create:
-    """Make the Job."""
+    """Create the Job."""
 
 
 @dataclass(frozen=True)
 class Follow:
-    """It goes on."""
+    """The push continues; update its phase and progress."""
 
     phase: Phase
     obstacle: str = ""
@@ -59,22 +59,22 @@ class Follow:
 
 @dataclass(frozen=True)
 class Again:
-    """All is pushed, but nobody heard how: the Job is made once more, and finds all there.
+    """The Job completed, but its result was lost: run it again, which finds all files pushed.
 
-    This is written before the Job goes, so that nobody else is taken for having deleted it.
+    This is recorded before the Job is deleted, so that its deletion does not look external.
     """
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Every file is in the store, compared."""
+    """Every file is in the store and verified."""
 
     said: Said
 
 
 @dataclass(frozen=True)
 class Fail:
-    """It ended before all was pushed; sentences say why, and what to do then."""
+    """The push failed; `reason` and `unblock` are sentences: why, and what to do."""
 
     reason: str
     unblock: str = ""
@@ -90,7 +90,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class Remove:
-    """Delete one of the objects by which a snapshot was read."""
+    """Delete one of the objects through which a snapshot was read."""
 
     part: Part
     uid: str
@@ -98,19 +98,19 @@ class Remove:
 
 @dataclass(frozen=True)
 class Close:
-    """Have the share removed: nothing reads the PVC any more."""
+    """Close the share: nothing reads the PVC any more."""
 
 
 @dataclass(frozen=True)
 class Linger:
-    """What it read is being removed; `why` it takes long."""
+    """Wait for the deletion of what it read; `why` says why it takes long."""
 
     why: str = ""
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """Nothing is left of it, but a volume that its class retains, by its name."""
+    """All its objects are deleted, except a volume that its class retains."""
 
     retained: str = ""
 

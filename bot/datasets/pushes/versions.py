@@ -1,4 +1,4 @@
-"""What was pushed becomes a version, by the survey that every version is made by."""
+"""Records what was pushed as a version, by a survey like any other."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,7 +15,7 @@ from bot.errors import UserError
 
 
 class Versions:
-    """Records versions of what was pushed."""
+    """Records versions of pushed folders."""
 
     def __init__(
         self, settings: Callable[[], Settings], words: Callable[[str], str], makers: Makers
@@ -24,7 +24,7 @@ class Versions:
         self._makers = makers
 
     def record(self, session: Session, push: Push, now: datetime) -> None:
-        """Begins the survey of a dataset's new version; why it cannot be is noted in the push."""
+        """Starts the survey of a new version; if it cannot, writes the reason to the push."""
         if not push.dataset:
             return
         caller = Caller(
@@ -41,7 +41,7 @@ class Versions:
                 asked = NewDataset(push.dataset, push.target, push.store)
                 dataset = self._datasets.add(session, caller, asked, now)
             if (dataset.source, dataset.store) != (push.target, push.store):
-                push.unrecorded = f"{dataset.name} is at {dataset.source} by now."
+                push.unrecorded = f"The source of {dataset.name} is now {dataset.source}."
                 return
             what = (dataset, push.version, push.note)
             version = self._datasets.version(session, caller, what, now)

@@ -1,4 +1,4 @@
-"""Whether a team's PVC or snapshot can be read where pushes run, by what the watches show."""
+"""Checks, by the watched objects, whether a push can read a team's PVC or snapshot."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -26,11 +26,11 @@ class Owner(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """A team's PVC, or what a snapshot is put on; `capacity_bytes` is how much fits on it.
+    """A team's PVC, or the volume that a snapshot is restored to.
 
-    `claim` and `uid` are of the PVC; a snapshot may have outlived it, and then has no `uid` of it.
-    `snapshot_uid` and `at`, the moment that it shows, are of a snapshot; `kept_as` is what it is in
-    our own rows, where it is one of ours.
+    `claim` and `uid` are of the PVC; `uid` is empty if a snapshot has outlived it. `snapshot_uid`
+    and `at`, its creation time, are of a snapshot. `kept_as` is the id of the snapshot's row, if it
+    is one of ours.
     """
 
     claim: str
@@ -43,32 +43,32 @@ class Volume(NamedTuple):
 
 
 def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
-    """A team's PVC; UserError says why it cannot be pushed from."""
+    """A team's PVC as a source; UserError if it cannot be pushed."""
     team, namespace = whose
     claim = cluster.view.get(PVCS, name, namespace)
     if claim is None or claim.metadata.deletion_timestamp is not None:
         near = closest(name, [each.name for each in cluster.view.all(PVCS, namespace)])
-        hint = f"Did you mean {near}?" if near else f"Look: kubectl get pvc -n {namespace}"
+        hint = f"Did you mean {near}?" if near else f"List them: kubectl get pvc -n {namespace}"
         raise NotFoundError(f"There is no PVC {name} in namespace {namespace}.", hint)
     foreign = foreign_claim(claim, team)
     if foreign is not None:
-        raise ConflictError(foreign.reason, "Name a PVC that your runs wrote to.")
+        raise ConflictError(foreign.reason, "Use a PVC that your runs wrote to.")
     _refuse_unseen(cluster, datasets, claim)
     return Volume(name, claim.uid, claim.spec.storage_class_name or "", _size(claim))
 
 
 def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
-    """What a team's snapshot is put on; UserError says why it cannot be pushed."""
+    """The volume to restore a team's snapshot to; UserError if it cannot be pushed."""
     team, namespace = whose
     snapshot = cluster.view.get(SNAPSHOTS, name, namespace)
     if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
         near = closest(name, [each.name for each in cluster.view.all(SNAPSHOTS, namespace)])
-        look = f"Look: kubectl get volumesnapshots -n {namespace}"
+        look = f"List them: kubectl get volumesnapshots -n {namespace}"
         hint = f"Did you mean {near}?" if near else look
         raise NotFoundError(f"There is no VolumeSnapshot {name} in namespace {namespace}.", hint)
     status = snapshot.status
     if not status.ready_to_use:
-        said = f" Its driver says: {status.error.message}" if status.error is not None else ""
+        said = f" Its driver reports: {status.error.message}" if status.error is not None else ""
         raise ConflictError(
             f"VolumeSnapshot {name} is not ready yet.{said}", "Push it when it is ready."
         )
@@ -76,16 +76,17 @@ def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) ->
     owner = snapshot.labels.get(labels.TEAM, team)
     if owner != team or (claim is not None and foreign_claim(claim, team) is not None):
         raise ConflictError(
-            f"VolumeSnapshot {name} is not of a PVC of {team}.", "Name a snapshot of your own."
+            f"VolumeSnapshot {name} does not belong to a PVC of {team}.",
+            "Use a snapshot of your own team.",
         )
     size = max(int(status.restore_size or 0), _size(claim) if claim is not None else 0)
     kind = next(_classes(cluster, datasets, snapshot, claim), None)
     if kind is None or not size:
         raise ConflictError(
-            f"VolumeSnapshot {name} does not tell"
-            f" {'how large it is' if kind else 'which storage class can show it'}, and its PVC is"
-            " not there any more.",
-            "Restore it to a PVC by hand, and push that.",
+            f"VolumeSnapshot {name} does not show"
+            f" {'how large it is' if kind else 'which storage class can restore it'}, and its PVC"
+            " no longer exists.",
+            "Restore it to a PVC by hand and push that PVC.",
         )
     uid = claim.uid if claim is not None else ""
     is_ours = snapshot.labels.get(labels.INSTALLATION) == cluster.installation
@@ -99,7 +100,7 @@ def _classes(
     snapshot: VolumeSnapshot,
     claim: PersistentVolumeClaim | None,
 ) -> Iterator[str]:
-    """Storage classes whose driver has the snapshot: that of its PVC, then those for caches."""
+    """Storage classes of the snapshot's driver: its PVC's first, then those for caches."""
     own = (claim.spec.storage_class_name or "") if claim is not None else ""
     taken_by = cluster.view.get(SNAPSHOT_CLASSES, snapshot.spec.volume_snapshot_class_name)
     known = {each.name: each.provisioner for each in cluster.view.all(STORAGE_CLASSES)}
@@ -115,18 +116,18 @@ def _size(claim: PersistentVolumeClaim) -> int:
 
 
 def _refuse_unseen(cluster: Cluster, datasets: Datasets, claim: PersistentVolumeClaim) -> None:
-    """ConflictError where no other namespace can mount it."""
+    """ConflictError if another namespace cannot mount the PVC."""
     volume = cluster.view.get(VOLUMES, claim.spec.volume_name)
     if claim.status.phase != "Bound" or volume is None:
         raise ConflictError(
             f"PVC {claim.name} has no volume yet, so there is nothing to push.",
-            "Most get theirs when the first run mounts them.",
+            "Most PVCs get their volume when the first run mounts them.",
         )
     if not _FOR_MANY_NODES & {*claim.spec.access_modes}:
         modes = ", ".join(claim.spec.access_modes) or "none"
         raise ConflictError(
-            f"PVC {claim.name} is for one node at a time (access modes: {modes}), and the stores'"
-            f" keys are in namespace {datasets.namespace}, where it would have to be mounted too.",
+            f"Only one node at a time can mount PVC {claim.name} (access modes: {modes}). A push"
+            f" would also mount it in namespace {datasets.namespace}, where the stores' keys are.",
             _COPY,
         )
     form = form_of(volume, datasets.static_drivers)
@@ -139,6 +140,6 @@ def _refuse_unseen(cluster: Cluster, datasets: Datasets, claim: PersistentVolume
 
 
 _COPY = (
-    "Push a snapshot of it, as `snapshot:NAME:/PATH`, or copy the folder to a PVC for many nodes"
-    " first, of Trident or of a driver in datasets.static_drivers."
+    "Push a snapshot of it as `snapshot:NAME:/PATH`, or first copy the folder to a PVC that many"
+    " nodes can mount, of Trident or of a driver in datasets.static_drivers."
 )

@@ -14,13 +14,13 @@ _HEARD = (JOBS, PVCS, SNAPSHOTS)
 
 
 class PushEar:
-    """Hears of the Jobs of pushes, and of what they read, by our label."""
+    """Maps changed Jobs, PVCs and snapshots of pushes to their rows, by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The pushes to look at now."""
+        """The pushes to reconcile now."""
         cluster = self._clusters.get(change.cluster)
         if cluster is None or change.object is None or change.resource not in _HEARD:
             return ()

@@ -1,4 +1,4 @@
-"""The checksums that stores keep with objects, of a whole file and of its parts."""
+"""Computes the checksums that stores keep with objects, of whole files and of parts."""
 
 import base64
 import hashlib
@@ -13,13 +13,13 @@ _READ_BYTES = 1 << 20
 
 
 class Digest(Protocol):
-    """What hashlib and our CRC have in common."""
+    """The common interface of hashlib and our CRC."""
 
     def update(self, data: Buffer, /) -> None:
-        """Takes more bytes in."""
+        """Adds bytes."""
 
     def digest(self) -> bytes:
-        """The checksum of all of them."""
+        """The checksum of all bytes."""
 
 
 Algorithm = Callable[[], Digest]
@@ -34,11 +34,11 @@ class Crc:
         self._value = 0
 
     def update(self, data: Buffer, /) -> None:
-        """Takes more bytes in."""
+        """Adds bytes."""
         self._value = self._compute(data, self._value)
 
     def digest(self) -> bytes:
-        """The checksum of all of them."""
+        """The checksum of all bytes."""
         return self._value.to_bytes(self._size, "big")
 
 
@@ -59,7 +59,7 @@ def _crc64nvme() -> Crc:
 
 
 def new_md5(content: bytes = b"") -> "hashlib._Hash":
-    """MD5, by which nothing is kept secret."""
+    """An MD5 that is not used for security."""
     return hashlib.md5(content, usedforsecurity=False)
 
 
@@ -83,7 +83,7 @@ def of_file(descriptor: int, new: Algorithm) -> bytes:
 
 
 def of_parts(descriptor: int, sizes: Sequence[int], new: Algorithm) -> str:
-    """The checksum of the checksums of a file's parts, and how many they are."""
+    """The checksum of the checksums of a file's parts, with the number of parts."""
     digests = list(_of_each(descriptor, sizes, new))
     whole = new()
     whole.update(b"".join(digests))
@@ -91,18 +91,18 @@ def of_parts(descriptor: int, sizes: Sequence[int], new: Algorithm) -> str:
 
 
 def etag_of_parts(descriptor: int, sizes: Sequence[int]) -> str:
-    """The ETag of a file that was uploaded in such parts."""
+    """The ETag of a file uploaded in parts of these sizes."""
     digests = list(_of_each(descriptor, sizes, new_md5))
     return f"{new_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
 
 
 def equal_parts(size: int, step: int) -> list[int]:
-    """The sizes of the parts where all are as large, but the last one."""
+    """The sizes of parts that are all `step` bytes, except the last one."""
     return [min(step, size - first) for first in range(0, max(size, 1), step)]
 
 
 def _of_each(descriptor: int, sizes: Sequence[int], new: Algorithm) -> Iterator[bytes]:
-    """Each part's checksum, without holding a part."""
+    """The checksum of each part, without a whole part in memory."""
     place = 0
     for size in sizes:
         digest, end = new(), place + size

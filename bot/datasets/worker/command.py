@@ -1,4 +1,4 @@
-"""What `quartermaster survey`, fill, verify, finish and push do, and how they end."""
+"""Runs `quartermaster survey`, fill, verify, finish and push, and sets their exit codes."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ _KEYS_SHOWN = 10
 
 @dataclass(frozen=True)
 class Stores:
-    """The options that name the source and the manifest, as they were typed."""
+    """The options that name the source and the manifest, as typed."""
 
     source: str
     source_store: str
@@ -54,7 +54,7 @@ class Asked:
 
 
 def run_survey(options: Mapping[str, Any]) -> None:
-    """Lists the source and writes its manifest; ends the process with 65 or 75 when it cannot."""
+    """Lists the source and writes its manifest; on failure exits with 65 or 75."""
     stores = Stores(**options)
 
     def work() -> None:
@@ -83,7 +83,7 @@ def run_survey(options: Mapping[str, Any]) -> None:
 
 
 def run_fill(options: Mapping[str, Any]) -> None:
-    """Copies a manifest's objects; ends the process with 65 or 75 when it cannot."""
+    """Copies a manifest's objects; on failure exits with 65 or 75."""
 
     def work() -> None:
         stores, asked = _read(options)
@@ -120,7 +120,9 @@ def run_fill(options: Mapping[str, Any]) -> None:
 def _order(stores: Stores, asked: Asked) -> Order:
     share = Share(asked.shard, asked.shards)
     if not 0 <= share.shard < share.shards:
-        raise wrong_input(f"Shard {share.shard} is none of {share.shards}.", "Count from 0.")
+        raise wrong_input(
+            f"Shard {share.shard} is not one of {share.shards}.", "Shards are counted from 0."
+        )
     volume = Volume(asked.target, asked.digest, asked.ownership)
     patience = stores.patience_seconds
     return Order(
@@ -129,7 +131,7 @@ def _order(stores: Stores, asked: Asked) -> Order:
 
 
 def run_verify(options: Mapping[str, Any]) -> None:
-    """Reads and compares files; ends the process with 65 or 75 when they are not the version."""
+    """Reads files and compares them with the version; on failure exits with 65 or 75."""
 
     def work() -> None:
         left = dict(options)
@@ -160,7 +162,7 @@ def run_verify(options: Mapping[str, Any]) -> None:
 
 
 def run_finish(options: Mapping[str, Any]) -> None:
-    """Makes a tree ready that fill kept open; ends the process with 65 or 75 when it cannot."""
+    """Makes a tree ready that fill kept open; on failure exits with 65 or 75."""
 
     def work() -> None:
         volume = Volume(options["target"], options["digest"], Ownership())
@@ -181,7 +183,7 @@ def run_finish(options: Mapping[str, Any]) -> None:
 
 
 def run_push(options: Mapping[str, Any]) -> None:
-    """Copies a folder into an object store; ends the process with 65 or 75 when it cannot."""
+    """Copies a folder to an object store; on failure exits with 65 or 75."""
 
     def work() -> None:
         give_back_large_blocks()
@@ -229,7 +231,7 @@ def _read(options: Mapping[str, Any]) -> tuple[Stores, Asked]:
 
 
 def _workers(text: str) -> int:
-    """How many; auto is as many as the processors can use."""
+    """The number of workers; auto depends on the available CPUs."""
     if text == "auto":
         return workers()
     return max(1, _number(text, 10, "--workers", "auto or 32"))
@@ -241,12 +243,12 @@ def _number(text: str, digits: int, option: str, example: str) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise wrong_input(f"{option} is no number: {text}.", f"For example: {option} {example}")
+        raise wrong_input(f"{option} is not a number: {text}.", f"For example: {option} {example}")
     return number
 
 
 def chosen_engine(name: str, where: Store, source: Address, connections: int) -> Engine:
-    """The engine of that name; auto is obstore, and boto3 for what it cannot read."""
+    """The engine of that name; auto is obstore, with boto3 for what it cannot read."""
 
     def plain() -> Engine:
         # Most never need it, and loading it takes half a second.
@@ -267,8 +269,7 @@ def _shelf(stores: Stores) -> Shelf:
 
 
 def _to_the_end(work: Callable[[], None]) -> None:
-    # As the first process of a container we would not even be ended by SIGTERM without this; to be
-    # killed at any moment is what the work is made for.
+    # PID 1 of a container ignores SIGTERM without a handler. The work may be killed at any time.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(WORTH_REPEATING))
     try:
         work()

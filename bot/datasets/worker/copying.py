@@ -1,4 +1,4 @@
-"""Objects become files: many at a time, large ones in pieces, each verified before it counts."""
+"""Copies objects to files: in parallel, large ones in pieces, each verified before it counts."""
 
 import errno
 import hashlib
@@ -22,8 +22,8 @@ from bot.datasets.worker.volume import Volume
 IN_MEMORY_BYTES = 1 << 20
 PIECE_BYTES = 16 << 20
 _IN_PIECES_BYTES = 2 * PIECE_BYTES
-# Servers keep large objects in parts of their own and read whole ones for a range: the fewer, the
-# less is read twice.
+# Servers store large objects in parts and read whole parts for a range, so fewer pieces mean less
+# data read twice.
 _PIECES, _LARGEST_PIECE_BYTES = 4, 64 << 20
 _ATTEMPTS = 3
 _FLUSH_SECONDS, _SYNC_FLUSHES = 1.0, 30
@@ -31,7 +31,7 @@ _FLUSH_SECONDS, _SYNC_FLUSHES = 1.0, 30
 
 @dataclass
 class Object:
-    """One object to copy; `known` says that an earlier life has it."""
+    """One object to copy; `known`: an earlier attempt has copied it."""
 
     ordinal: int
     entry: Entry
@@ -40,7 +40,7 @@ class Object:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def piece_done(self) -> bool:
-        """Whether it was the last one."""
+        """Marks a piece as done; True if it was the last one."""
         with self.lock:
             # The last piece may be done again, when its verification was not answered.
             self.pieces_left = max(0, self.pieces_left - 1)
@@ -49,7 +49,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An object, or the part of a large one from `first` on."""
+    """An object to copy, or `size` bytes of a large one from `first` on."""
 
     object: Object
     first: int = 0
@@ -65,7 +65,7 @@ class Ways:
 
 
 class Copier:
-    """Carries tasks out; the first failure ends all of them."""
+    """Copies objects; the first failure ends the copy."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Copier:
         self.copied_files = self.copied_bytes = 0
 
     def run(self, objects: Iterable[Object], workers: int) -> None:
-        """Until all objects are files, recorded and durable; raises the first failure."""
+        """Copies all objects, records them and makes them durable; raises the first failure."""
         self._crew.work(self._tasks(objects), self._do, workers, self._keep_records)
         if self._seen != self._kept + self.copied_files:
             raise RuntimeError(
@@ -95,7 +95,7 @@ class Copier:
         self._record.sync(self._volume.sync)
 
     def _tasks(self, objects: Iterable[Object]) -> Iterator[Task]:
-        """What there is to do, large objects cut into pieces."""
+        """The tasks, with large objects cut into pieces."""
         for found in objects:
             self._seen += 1
             size = found.entry.size
@@ -128,7 +128,7 @@ class Copier:
             self._copy(task.object, entry.size)
 
     def _copy(self, found: Object, told: int) -> None:
-        """Copies it from its first byte; `told` is how much of it progress does not know of."""
+        """Copies a whole object; `told` is the number of bytes to add to the progress."""
         for _ in range(_ATTEMPTS):
             if self._copied(found.entry):
                 self._done(found, told)
@@ -136,7 +136,7 @@ class Copier:
         raise corrupt(found.entry)
 
     def _copied(self, entry: Entry) -> bool:
-        """Whether the object was copied, and what was written is what it has to be."""
+        """Copies an object; True if what was written is verified."""
         if entry.size <= IN_MEMORY_BYTES:
             return self._copied_at_once(entry)
         digest = hashlib.md5(usedforsecurity=False) if has_md5(entry) else None
@@ -189,13 +189,13 @@ class Copier:
 
 
 def piece_bytes(size: int) -> int:
-    """How large the pieces of a large object are: a fourth of it, from 16 MiB to 64 MiB."""
+    """The size of the pieces of a large object: a fourth of it, from 16 MiB to 64 MiB."""
     fourth = -(-size // (_PIECES * PIECE_BYTES)) * PIECE_BYTES
     return min(fourth, _LARGEST_PIECE_BYTES)
 
 
 def write(file: int, content: Buffer, place: int) -> int:
-    """Writes all of it at a place in the file; how many bytes that were."""
+    """Writes all content at a position of the file, and returns its number of bytes."""
     left = memoryview(content)
     total = left.nbytes
     while left.nbytes:
@@ -205,15 +205,15 @@ def write(file: int, content: Buffer, place: int) -> int:
 
 
 def corrupt(entry: Entry) -> WorkError:
-    """What arrives is not what the store says it has."""
+    """The error for an object that differs from what the store reports."""
     return WorkError(
         "corrupt",
-        f"{entry.key} does not arrive as the store says it is: its size or checksum differs.",
-        "Look at this object in the store; the others that were copied are kept.",
+        f"{entry.key} differs in size or checksum from what the store reports.",
+        "Check this object in the store. The other objects that were copied are kept.",
         (entry.key,),
     )
 
 
 def is_full(error: OSError) -> bool:
-    """Whether the volume, or its quota, has no more room."""
+    """Whether the error says that the volume, or its quota, is full."""
     return error.errno in {errno.ENOSPC, errno.EDQUOT}

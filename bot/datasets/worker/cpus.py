@@ -1,4 +1,4 @@
-"""How many processors this container may use."""
+"""The number of CPUs that this container may use."""
 
 import contextlib
 import os
@@ -9,15 +9,15 @@ _WORKERS_EACH, _FEWEST, _MOST = 16, 16, 64
 
 
 def workers(groups: Path = _GROUPS) -> int:
-    """How many objects are to be read at a time.
+    """The number of objects to read in parallel.
 
-    Sixteen for each processor keep it busy at 15 ms a request; 128 on two were slower.
+    Sixteen for each CPU keep it busy at 15 ms a request; 128 on two CPUs were slower.
     """
     return max(_FEWEST, min(_MOST, round(_WORKERS_EACH * cpus(groups))))
 
 
 def cpus(groups: Path = _GROUPS) -> float:
-    """The container's limit (control groups, version 2 or 1), else the machine's processors."""
+    """The container's CPU limit (cgroups version 2 or 1), else the CPUs of the machine."""
     limits = [_version_2(groups / "cpu.max"), _version_1(groups / "cpu")]
     machine = float(len(os.sched_getaffinity(0)))
     return min([machine, *(limit for limit in limits if limit)])

@@ -1,4 +1,4 @@
-"""Threads that do tasks beside each other, patiently, until all are done or one cannot be."""
+"""Runs tasks in threads, with retries, until all are done or one fails."""
 
 import concurrent.futures
 import threading
@@ -13,9 +13,9 @@ Task = TypeVar("Task")
 
 
 class Crew:
-    """Does tasks; the first failure ends all of them. `ended` is set when there is no more to do.
+    """Runs tasks; the first failure ends all. `ended` is set once there is nothing left to do.
 
-    A task that fails because something outside is down is tried again for `patience_seconds`.
+    A task that fails because the store or the volume is down is retried for `patience_seconds`.
     """
 
     def __init__(self, patience_seconds: float) -> None:
@@ -31,7 +31,7 @@ class Crew:
         workers: int,
         beside: Callable[[], None] | None = None,
     ) -> None:
-        """Until all tasks are done; raises the first failure. `beside` runs until `ended`."""
+        """Runs all tasks; raises the first failure. `beside` runs in parallel until `ended`."""
         left = iter(tasks)
         with concurrent.futures.ThreadPoolExecutor(workers + 1, "copy") as pool:
             aside = [pool.submit(self._guarded, beside)] if beside else []
@@ -63,7 +63,7 @@ class Crew:
             self._patiently(task, do)
 
     def _patiently(self, task: Task, do: Callable[[Task], None]) -> None:
-        """Does a task, again and again while the store does not answer."""
+        """Runs a task, and retries it while the store or the volume is down."""
         pause, waited = _FIRST_PAUSE_SECONDS, 0.0
         while True:
             try:

@@ -1,4 +1,4 @@
-"""How bytes of objects are read: a fast way, and one that every store understands."""
+"""Reads bytes of objects: by a fast engine, with one for every store as a fallback."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ CHUNK_BYTES = 256 * 1024
 
 
 class UnfitError(Exception):
-    """This engine cannot read this; `always` says that it cannot read any range there."""
+    """This engine cannot read this object; `always`: it can read no range from this store."""
 
     def __init__(self, why: str, *, always: bool = False) -> None:
         super().__init__(why)
@@ -25,14 +25,14 @@ class Engine(Protocol):
     name: str
 
     def whole(self, entry: Entry) -> Buffer:
-        """All bytes of an object, if it is the one that was listed; WorkError when it is not."""
+        """All bytes of an object; WorkError if it is no longer the listed one."""
 
     def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
-        """Some of its bytes, in pieces that fit into memory; asks before it returns."""
+        """Some bytes of an object, in pieces that fit into memory; requests them at once."""
 
 
 class Fallback:
-    """The first engine, and for what it cannot read the second."""
+    """Reads by the first engine, and by the second what the first cannot read."""
 
     def __init__(self, first: Engine, second: Callable[[], Engine]) -> None:
         self.name = first.name
@@ -52,7 +52,7 @@ class Fallback:
         return self._other().whole(entry)
 
     def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
-        """Some of its bytes."""
+        """Some bytes of an object."""
         if not self._always:
             try:
                 return self._first.chunks(entry, first, size)

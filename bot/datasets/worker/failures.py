@@ -1,4 +1,4 @@
-"""Why a survey or a fill ended without success, as the words that the bot reads."""
+"""The failures of the worker, with the reasons that the bot reads."""
 
 from typing import Literal
 
@@ -21,9 +21,9 @@ _KEYS_SHOWN = 10
 
 
 class WorkError(StorageError):
-    """The work cannot go on.
+    """The work failed.
 
-    `reason` is one word for programs, `keys` are the first objects it is about.
+    `reason` is a word for programs, `keys` are the first objects affected.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class WorkError(StorageError):
 
     @property
     def exit_code(self) -> int:
-        """75 when the same work may succeed later, 65 when it will not."""
+        """75 if a retry may succeed, 65 if not."""
         return WORTH_REPEATING if self.reason == "store_down" else NOT_WORTH_REPEATING
 
 
 def wrong_input(message: str, hint: str = "") -> WorkError:
-    """What was asked for cannot be done."""
+    """The error for a request that cannot be done."""
     return WorkError("wrong_input", message, hint)

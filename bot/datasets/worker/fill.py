@@ -23,19 +23,19 @@ _UNIT = 1024
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of the objects is this shard's: those whose key hashes to its number."""
+    """The share of this shard: the objects whose key hashes to its number."""
 
     shard: int = 0
     shards: int = 1
 
     def has(self, key: str) -> bool:
-        """Whether a key is this shard's."""
+        """Whether a key belongs to this shard."""
         return self.shards == 1 or zlib.crc32(key.encode()) % self.shards == self.shard
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be copied where, and how hard to try; `keep_open` leaves out the last rename."""
+    """What to copy where, and how long to retry; `keep_open` skips the last rename."""
 
     digest: str
     shelf: Shelf
@@ -48,9 +48,9 @@ class Order:
 
 @dataclass(frozen=True)
 class Result:
-    """What one shard's fill came to; `is_ready` says that the tree is there.
+    """The result of one shard's fill; `is_ready`: the tree is complete and in its place.
 
-    `growing` is where all files are while the tree is kept open, within the volume; else empty.
+    `growing` is the path of the files within the volume while the tree is kept open, else empty.
     """
 
     index: Index
@@ -61,7 +61,7 @@ class Result:
 
 
 def fill(order: Order, ways: Ways, progress: Progress) -> Result:
-    """Copies what is missing of one shard; the last shard makes the tree ready."""
+    """Copies the missing objects of one shard; the last shard makes the tree ready."""
     try:
         index = wanted(order.shelf, order.digest)
         if order.volume.is_ready():
@@ -91,10 +91,10 @@ def finish(volume: Volume) -> None:
 
 
 def _left_open(order: Order, index: Index) -> Result:
-    """What is kept open may be laid out otherwise by now, and is not to be copied again."""
+    """The result for a tree kept open: a layout may have changed it, so nothing is copied."""
     if not order.keep_open:
         raise wrong_input(
-            f"{order.volume.target} is complete, and kept open for a layout.",
+            f"{order.volume.target} is complete and kept open for a layout.",
             "Make it ready: quartermaster finish --target ... --digest ...",
         )
     return Result(
@@ -103,19 +103,19 @@ def _left_open(order: Order, index: Index) -> Result:
 
 
 def wanted(shelf: Shelf, digest: str) -> Index:
-    """The index of a manifest; WorkError where it is of another version, or is no tree of files."""
+    """The index of a manifest; WorkError for another version, or keys unfit as files."""
     index = read_index(shelf.get)
     if index.digest != digest:
         raise wrong_input(
             f"The manifest is that of {index.digest}, not of {digest}.",
-            "Name the manifest that the version was recorded with.",
+            "Use the manifest that the version was recorded with.",
         )
     problems = index.findings.problems
     if problems.count:
         first = problems.first[0]
         raise WorkError(
             "bad_keys",
-            f"{problems.count} keys cannot be files: {first.key} {first.problem}.",
+            f"{problems.count} keys cannot be stored as files: {first.key} {first.problem}.",
             "Rename or remove these objects, then record a new version.",
             tuple(remark.key for remark in problems.first),
         )
@@ -138,7 +138,7 @@ def _copied(order: Order, index: Index, ways: Ways, progress: Progress) -> Copie
 
 
 def _totals(order: Order, index: Index) -> tuple[int, int]:
-    """How many files and bytes are this shard's."""
+    """The numbers of files and bytes of this shard."""
     if order.share.shards == 1:
         return index.objects, index.bytes
     files = size = 0
@@ -153,7 +153,7 @@ def _objects(order: Order, index: Index, done: Done) -> Iterator[Object]:
     ordinal = 0
     for entry in read_entries(order.shelf.get, index):
         if order.share.has(entry.key):
-            # The survey has looked already; but what was stored since is only believed at its end.
+            # The survey has checked this, but the manifest is only verified at its end.
             if words := problem(entry.key):
                 raise _bad_key(entry, words)
             order.volume.make_folders(entry.key)
@@ -162,11 +162,12 @@ def _objects(order: Order, index: Index, done: Done) -> Iterator[Object]:
 
 
 def _bad_key(entry: Entry, words: str) -> WorkError:
-    return WorkError("bad_keys", f"{entry.key!r} cannot be a file: it {words}.", "", (entry.key,))
+    said = f"{entry.key!r} cannot be stored as a file: it {words}."
+    return WorkError("bad_keys", said, "", (entry.key,))
 
 
 def _finished(order: Order, index: Index, progress: Progress) -> bool:
-    """Makes the tree ready when no shard has anything left; safe when several do so at once."""
+    """Makes the tree ready once all shards are complete; several shards may do so at once."""
     share, volume = order.share, order.volume
     records = (volume.record(shard, share.shards) for shard in range(share.shards))
     if not all(read(path, "").complete for path in records):
@@ -183,24 +184,24 @@ def _finished(order: Order, index: Index, progress: Progress) -> bool:
         else:
             volume.publish()
     except FileNotFoundError:
-        # Another shard has finished meanwhile, and removed what this one was about to use.
+        # Another shard has finished in the meantime, and removed what this one was using.
         if not volume.is_ready():
             raise
     return not order.keep_open
 
 
 def _check_names(order: Order, index: Index) -> None:
-    """Lists the tree once: volumes that fold names take several keys for one file."""
+    """Lists the tree once, as a volume that folds names stores several keys as one file."""
     wanted = Names.of(entry.key.encode() for entry in read_entries(order.shelf.get, index))
     found = Names.of(below(os.fsencode(order.volume.path(""))))
     if found == wanted:
         return
     raise WorkError(
         "bad_keys",
-        f"{wanted.count:,} files were copied, and the volume lists {found.count:,}, or others: it"
-        " does not keep names as they are.",
-        "Take a class that tells upper from lower case and keeps Unicode as it is, or rename these"
-        " objects and record a new version.",
+        f"{wanted.count:,} files were copied, but the volume lists {found.count:,} or other names:"
+        " it does not keep file names unchanged.",
+        "Use a class that distinguishes upper and lower case and keeps Unicode unchanged, or rename"
+        " these objects and record a new version.",
         tuple(remark.key for remark in index.findings.warnings.first),
     )
 
@@ -219,12 +220,12 @@ def _check_room(order: Order, index: Index) -> None:
     free_size, free_files = order.volume.free()
     if size > free_size:
         raise _no_room(
-            f"{told(size)} are still to be copied, and {order.volume.target} has {told(free_size)}"
+            f"{told(size)} must still be copied, but {order.volume.target} has {told(free_size)}"
             " free."
         )
     if 0 <= free_files < files:
         raise _no_room(
-            f"{files} files are still to be copied, and {order.volume.target} has room for"
+            f"{files} files must still be copied, but {order.volume.target} has capacity for"
             f" {free_files}."
         )
 
@@ -235,7 +236,7 @@ def _volume_failure(volume: Volume, error: OSError) -> WorkError:
     return WorkError(
         "store_down",
         f"The volume failed: {error.strerror or error}.",
-        "What is copied stays, and the rest follows when it is started again.",
+        "Copied files are kept. The next attempt copies the rest.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Keys that cannot be files, found in one pass over sorted keys with bounded memory."""
+"""Finds keys that cannot be files, in one pass over sorted keys with bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -6,16 +6,16 @@ from bot.datasets.manifest import Remark, Remarks
 
 _NAME_BYTES = 255
 _SHOWN = 100
-# One bit for each hash of a folded path: with 12 million, 3 % are looked at a second time.
+# One bit for each hash of a folded path: with 12 million, 3 % are checked a second time.
 _BITS = 1 << 28
-# Where more paths than this may clash, those after them are not looked at.
+# If more paths than this may clash, the ones after them are not checked.
 _REMEMBERED = 500_000
 
 
 def problem(key: str) -> str:
     """Why a key cannot be the path of a file below a folder; empty when it can."""
     if key.startswith("/"):
-        return "begins with /"
+        return "starts with /"
     if key.endswith("/"):
         return "ends with / but has content"
     if "\0" in key:
@@ -25,7 +25,7 @@ def problem(key: str) -> str:
             return f"has the part {name!r} in its path" if name else "has // in its path"
         # Only a long name needs to be counted in bytes.
         if len(name) * 4 > _NAME_BYTES and len(name.encode()) > _NAME_BYTES:
-            return f"has a name of {len(name.encode())} bytes; file systems take {_NAME_BYTES}"
+            return f"has a name of {len(name.encode())} bytes; file systems allow {_NAME_BYTES}"
     return ""
 
 
@@ -37,28 +37,28 @@ class Remarked:
         self._first: list[Remark] = []
 
     def add(self, key: str, words: str) -> None:
-        """Takes one down."""
+        """Adds a remark."""
         self._count += 1
         if len(self._first) < _SHOWN:
             self._first.append(Remark(key, words))
 
     def remarks(self) -> Remarks:
-        """What there is so far."""
+        """The remarks so far."""
         return Remarks(self._count, tuple(self._first))
 
 
 class FilesAsFolders:
-    """Finds `a` beside `a/b`, when it is told all keys in order.
+    """Finds keys such as `a` beside `a/b`, given all keys in order.
 
-    Keys that begin with `a` follow each other, so those that may still become somebody's folder are
-    the few that the present key begins with.
+    Keys that start with `a` are adjacent, so only the few keys that the current key starts with can
+    still clash as folders.
     """
 
     def __init__(self) -> None:
         self._open: list[str] = []
 
     def folder_that_is_a_file(self, key: str) -> str:
-        """The earlier key that would have to be a folder for this one; empty when there is none."""
+        """The earlier key that would have to be a folder for this one; empty without one."""
         while self._open and not key.startswith(self._open[-1]):
             self._open.pop()
         clash = next((file for file in self._open if key[len(file)] == "/"), "")
@@ -67,10 +67,10 @@ class FilesAsFolders:
 
 
 class FoldedPaths:
-    """Finds paths that differ only in case, which are one file where the volume folds it.
+    """Finds paths that differ only in case, which a case-insensitive volume stores as one file.
 
-    The first pass leaves the hashes that came more than once; the second tells which were the same
-    path and which only had the same hash.
+    The first pass collects the hashes that occur more than once. The second pass tells equal paths
+    from equal hashes.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class FoldedPaths:
         self._folders: list[str] = []
 
     def note(self, key: str) -> None:
-        """The first pass: every key, in order."""
+        """First pass: takes every key, in order."""
         self._seen = self._seen or bytearray(_BITS // 8)
         for path in self._new_paths(key):
             place = _place(path.casefold())
@@ -89,7 +89,7 @@ class FoldedPaths:
             self._seen[byte] |= bit
 
     def clashes(self, keys: Callable[[], Iterable[str]]) -> Iterator[Remark]:
-        """The second pass, over the same keys, where there is anything to look for."""
+        """Second pass: the clashes among the same keys; reads none if the first pass found none."""
         self._folders = []
         if not self._twice:
             return
@@ -106,7 +106,7 @@ class FoldedPaths:
                         yield Remark(path, f"differs from {alike[0]} only in case")
 
     def _new_paths(self, key: str) -> Iterator[str]:
-        """The key, and those of its folders that the key before was not in."""
+        """The key, and those of its folders that the previous key was not in."""
         *folders, _ = key.split("/")
         shared = 0
         for ours, theirs in zip(folders, self._folders, strict=False):

@@ -1,4 +1,4 @@
-"""The objects below a prefix in the order of their keys, however the store lists them."""
+"""Lists the objects below a prefix in the order of their keys, whatever the store's order."""
 
 import contextlib
 import gzip
@@ -28,11 +28,11 @@ class OutOfOrderError(Exception):
 
 
 def is_versioned(requests: Requests) -> bool | None:
-    """Whether the bucket keeps versions; None when the store does not say."""
+    """Whether the bucket keeps versions; None if the store does not report it."""
     try:
         status = versioning(requests.get(query={"versioning": ""}).body)
     except RefusedError as refusal:
-        # Not every store knows the question, and not every key may ask it.
+        # Not every store knows the request, and not every key may make it.
         if refusal.reason in {"no_access", "wrong_input"}:
             return None
         raise
@@ -42,7 +42,7 @@ def is_versioned(requests: Requests) -> bool | None:
 def listed(
     requests: Requests, source: Address, *, versioned: bool, page_objects: int = 1000
 ) -> Iterator[Entry]:
-    """Every object as the store lists them; keys are those below the prefix."""
+    """Every object in the store's order; keys are relative to the prefix."""
     cut = len(source.prefix)
     pages = objects = 0
     for page in _pages(requests, source, page_objects, versioned=versioned):
@@ -70,25 +70,25 @@ def _pages(
         if not page.following:
             return
         if page.following == following:
-            raise WorkError("wrong_input", "The store's listing does not get on: same page twice.")
+            raise WorkError("wrong_input", "The store returned the same page of its listing twice.")
         following = page.following
 
 
 def _check_that_none_is_left_out(requests: Requests, source: Address, objects: int) -> None:
-    """SeaweedFS 4.48 for one leaves out keys between two pages of versions, without a word."""
+    """Detects stores that omit keys between two pages of versions, such as SeaweedFS 4.48."""
     counted = sum(map(len, _pages(requests, source, 1000, versioned=False)))
     if counted != objects:
         raise WorkError(
             "wrong_input",
-            f"Below {source} the store lists {counted} objects, but {objects} when it is asked"
-            " for their versions.",
-            "Survey it again while nobody writes to it. If the numbers stay, this store leaves out"
+            f"The store lists {counted} objects below {source}, but {objects} when it lists their"
+            " versions.",
+            "Survey it again while nothing writes to it. If the numbers stay, this store omits"
             " objects when it lists versions: copy the data to a bucket without versions.",
         )
 
 
 def in_order(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The same entries; OutOfOrderError at the first that does not come after the one before."""
+    """The same entries; OutOfOrderError at the first entry that is out of order."""
     last: str | None = None
     for entry in entries:
         if last is not None and entry.key <= last:
@@ -98,7 +98,7 @@ def in_order(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def sorted_on_disk(entries: Iterable[Entry]) -> Generator[Entry, None, None]:
-    """The same entries sorted, by runs in files; a key that is listed twice comes once."""
+    """The same entries sorted, by runs in files; a key that is listed twice is yielded once."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quartermaster-")))
         runs = [_written(run, folder / f"{number}.gz") for number, run in enumerate(_runs(entries))]
@@ -110,7 +110,7 @@ def sorted_on_disk(entries: Iterable[Entry]) -> Generator[Entry, None, None]:
                 raise WorkError(
                     "changed",
                     f"{entry.key} changed while it was listed.",
-                    "List it again when nobody writes to it.",
+                    "List it again when nothing writes to it.",
                     (entry.key,),
                 )
             last = entry

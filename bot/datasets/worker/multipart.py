@@ -1,4 +1,4 @@
-"""A large object in parts that are put together only where there is no object yet."""
+"""Uploads a large object in parts, which become an object only if there is none yet."""
 
 import base64
 import contextlib
@@ -17,9 +17,9 @@ _CHECKSUM = "x-amz-checksum-sha256"
 
 
 class NewObject:
-    """An object that is written in parts by a client of our own: obstore cannot refuse at its end.
+    """An object that is uploaded in parts, but never replaces another one; obstore cannot do that.
 
-    `key` is the whole one, with its prefix.
+    `key` is the full key, with its prefix.
     """
 
     def __init__(self, requests: Requests, key: str) -> None:
@@ -27,19 +27,19 @@ class NewObject:
         self._key: Final = key
 
     def write(self, parts: Iterable[bytes]) -> str:
-        """The ETag that the store gave; RefusedError with 412 where there is an object by now."""
+        """Uploads the parts and returns the ETag; RefusedError (412) if there is an object."""
         asked = {"x-amz-checksum-algorithm": "SHA256"}
         upload = upload_id(self._requests.begin(self._key, asked).body)
         try:
             return self._complete(upload, self._send(upload, parts))
         except BaseException:
-            # What was sent would be kept and paid for unseen.
+            # The store would keep the parts unseen, and charge for them.
             with contextlib.suppress(WorkError):
                 self._requests.get(self._key, {"uploadId": upload}, method="DELETE")
             raise
 
     def _send(self, upload: str, parts: Iterable[bytes]) -> list[tuple[str, str]]:
-        """ETag and checksum of each part."""
+        """Sends the parts, and returns the ETag and checksum of each."""
         done: list[tuple[str, str]] = []
         going: deque[Future[tuple[str, str]]] = deque()
         with ThreadPoolExecutor(_PARTS_SENT, "part") as pool:
@@ -59,9 +59,9 @@ class NewObject:
     def _complete(self, upload: str, parts: list[tuple[str, str]]) -> str:
         body, only_new = put_together(parts), {"If-None-Match": "*"}
         answer = self._requests.write("POST", self._key, {"uploadId": upload}, body, only_new)
-        # S3 answers 200 before it knows, and says in the body how it went.
+        # S3 answers 200 before it has assembled the parts, and reports an error in the body.
         if code := error_code(answer.body):
-            error = RefusedError("store_down", f"The store did not put the parts together: {code}.")
+            error = RefusedError("store_down", f"The store did not assemble the parts: {code}.")
             error.code = code
             raise error
         return etag_of(answer.body)

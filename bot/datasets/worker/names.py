@@ -1,25 +1,25 @@
-"""Whether a tree has the names of a manifest, in any order and without holding them in memory."""
+"""Compares the names of a tree and a manifest, in any order and with constant memory."""
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
-# Copies of the whole that ONTAP and Azure NetApp Files show in each folder.
+# Folders of snapshots that ONTAP and Azure NetApp Files show in each folder.
 _SNAPSHOTS = b".snapshot"
 _HASH_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Names:
-    """So many names, and the sum of their hashes, which tells sets of them apart."""
+    """The number of names, and the sum of their hashes; equal for equal sets of names."""
 
     count: int = 0
     total: int = 0
 
     @classmethod
     def of(cls, keys: Iterable[bytes]) -> "Names":
-        """Those of all keys but of copies that a volume shows by itself."""
+        """The names of all keys, except in folders of snapshots."""
         count = total = 0
         for key in keys:
             if _SNAPSHOTS not in key or _SNAPSHOTS not in key.split(b"/"):
@@ -29,7 +29,7 @@ class Names:
 
 
 def below(folder: bytes) -> Iterator[bytes]:
-    """The paths of all files below a folder, which ends with a slash, as they are listed."""
+    """The paths of all files below a folder, in no order; `folder` ends with a slash."""
     left = [b""]
     while left:
         inner = left.pop()

@@ -1,4 +1,4 @@
-"""Reading by obstore: Rust without Python's lock, half the processor time of boto3 and less."""
+"""Reads by obstore: Rust without the GIL, with less than half the CPU of boto3."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Credential
 
 _WORDS_SHOWN = 200
-# While a part is sent nothing is heard.
+# While a part is sent, the store sends nothing.
 _UNHEARD, _UNHEARD_WRITING = timedelta(seconds=20), timedelta(seconds=120)
-# Who copies tries again, for as long as it is told to.
+# The crew of the copy retries for as long as it should.
 _RETRIES: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 
 
 class ObstoreEngine:
-    """Reads what is below a prefix by obstore."""
+    """Reads objects below a prefix by obstore."""
 
     name = "obstore"
 
@@ -50,7 +50,7 @@ class ObstoreEngine:
             raise _translated(error, entry.key) from error
 
     def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
-        """Some of its bytes."""
+        """Some bytes of an object."""
         options = _options(entry)
         if size < entry.size:
             options["range"] = (first, first + size)
@@ -62,8 +62,8 @@ class ObstoreEngine:
 
 
 def s3_store(where: Store, bucket: str, *, to_write: bool = False) -> S3Store:
-    """The client of a bucket; WorkError no_access when there is nothing to sign with."""
-    # What a pod's service account cannot sign for is known before anything is copied.
+    """The client of a bucket; WorkError (no_access) without credentials."""
+    # This fails before anything is copied if there are no credentials.
     keys(where)
     url = base_url(where, bucket)
     return S3Store(
@@ -71,7 +71,7 @@ def s3_store(where: Store, bucket: str, *, to_write: bool = False) -> S3Store:
         endpoint=url.rpartition("/")[0] if where.path_style else url,
         region=where.region,
         virtual_hosted_style_request=not where.path_style,
-        # The store compares it with what arrives, and keeps it where its ETags are no MD5.
+        # The store checks it on arrival, and keeps it even if its ETags are not MD5s.
         config={"checksum_algorithm": "SHA256"} if to_write else None,
         client_options=_client(where, _UNHEARD_WRITING if to_write else _UNHEARD),
         retry_config=_RETRIES,
@@ -97,7 +97,7 @@ def _client(where: Store, unheard: timedelta) -> "ClientConfig":
     options: ClientConfig = {
         "connect_timeout": timedelta(seconds=5),
         "read_timeout": unheard,
-        # The whole of a request may take as long as it gets on.
+        # A request may take long, as long as it makes progress.
         "timeout": timedelta(hours=6),
         "allow_http": bool(where.endpoint and where.endpoint.startswith("http://")),
     }
@@ -133,22 +133,22 @@ def _translated(error: Exception, key: str) -> Exception:
     if "InvalidCertificate" in words:
         return wrong_input(
             f"The object store's certificate is not trusted: {_words(error)}",
-            "Name the CA that signed it in the store's settings (ca_file).",
+            "Set ca_file in the store's settings to the CA that signed it.",
         )
     return not_read(key, _words(error))
 
 
 def changed(key: str) -> WorkError:
-    """The object is another one than the manifest says."""
+    """The error for an object that is not the one in the manifest."""
     return WorkError(
         "changed", f"{key} changed after the version was recorded.", _NEW_VERSION, (key,)
     )
 
 
 def gone(key: str) -> WorkError:
-    """The object is not there any more."""
+    """The error for an object that no longer exists."""
     return WorkError(
-        "changed", f"{key} is gone since the version was recorded.", _NEW_VERSION, (key,)
+        "changed", f"{key} was deleted after the version was recorded.", _NEW_VERSION, (key,)
     )
 
 
@@ -156,21 +156,21 @@ _NEW_VERSION = "Record a new version of the dataset and cache that one."
 
 
 def no_access(key: str, words: str) -> WorkError:
-    """The store does not let us read it."""
+    """The error for an object that the keys may not read."""
     return WorkError(
         "no_access",
-        f"The store refuses to let {key} be read: {words}",
-        "Let the keys in the store's Secret read the objects.",
+        f"The store denied reading {key}: {words}",
+        "Allow the keys in the store's Secret to read the objects.",
         (key,),
     )
 
 
 def not_read(key: str, words: str) -> WorkError:
-    """The store does not answer as it should; it may do so later."""
+    """The error for an object that could not be read now; a retry may succeed."""
     return WorkError(
         "store_down",
         f"{key} could not be read: {words}",
-        "Nothing is lost: what is copied stays, and the rest follows when it is started again.",
+        "Nothing is lost: copied files are kept, and the next attempt copies the rest.",
         (key,),
     )
 

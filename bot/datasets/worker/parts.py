@@ -1,4 +1,4 @@
-"""The parts in which a file goes to a store, and the ETag that it has there afterwards."""
+"""Splits a file into parts for an upload, and computes the ETag that it gets."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from bot.datasets.worker.checksums import equal_parts, etag_of_parts, new_md5, of_file
 
 PART_BYTES = 8 << 20
-# S3 takes no more.
+# The limit of S3.
 _MOST_PARTS = 10_000
 _MIB = 1 << 20
 
 
 def part_bytes(size: int) -> int:
-    """How large the parts of a file of that size are; a file of one part goes as a whole.
+    """The part size for a file of that size; a file of one part is uploaded as a whole.
 
-    The same for every push, since the ETag depends on it.
+    It is the same for every push, as the ETag depends on it.
     """
     least = -(-size // _MOST_PARTS)
     return max(PART_BYTES, -(-least // _MIB) * _MIB)
 
 
 class Parts:
-    """Reads a file part by part, and knows its ETag when all of them were read."""
+    """Reads a file part by part; `etag` is valid once all parts were read."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self._descriptor = descriptor
@@ -39,7 +39,7 @@ class Parts:
 
     @property
     def etag(self) -> str:
-        """What the store is to give."""
+        """The ETag that the store should return."""
         return _etag(self._digests)
 
 
@@ -52,14 +52,14 @@ def etag(descriptor: int, size: int) -> str:
 
 
 def _etag(digests: Sequence[bytes]) -> str:
-    """MD5 of a whole file; of the parts' MD5s, and how many they are, of a large one."""
+    """The MD5 of a file of one part; else the MD5 of the parts' MD5s, and their number."""
     if len(digests) == 1:
         return digests[0].hex()
     return f"{new_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
 
 
 def _read(descriptor: int, first: int, size: int) -> bytes:
-    """So much from there on; less only where the file ends sooner than it did."""
+    """`size` bytes from `first` on; fewer only if the file has been shortened."""
     found = os.pread(descriptor, size, first)
     while more := os.pread(descriptor, size - len(found), first + len(found)):
         found += more

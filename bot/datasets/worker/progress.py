@@ -1,4 +1,4 @@
-"""What the bot reads from the pod's log: one JSON line every few seconds, and one at the end."""
+"""Writes the log that the bot reads: a JSON line every few seconds, and one at the end."""
 
 import sys
 import threading
@@ -18,7 +18,7 @@ EVERY_SECONDS = 5.0
 
 
 class Progress:
-    """Counts of what is done; any thread may add to them."""
+    """Counts what is done; any thread may add to it."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase: Phase = phase
@@ -31,24 +31,24 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return round(time.monotonic() - self._started, 3)
 
     def add(self, files: int, size: int) -> None:
-        """Takes more as done."""
+        """Adds files and bytes that are done."""
         with self._lock:
             self.files_done += files
             self.bytes_done += size
 
     def skip(self, files: int, size: int) -> None:
-        """Takes as done what was done before the start, so that it does not count as speed."""
+        """Adds files and bytes that were done before the start, which do not count for the rate."""
         with self._lock:
             self.files_done += files
             self.bytes_done += size
             self._told = (self._told[0], self._told[1] + size)
 
     def line(self) -> dict[str, object]:
-        """The present state; the rate is that since the line before."""
+        """The current state; the rate is that since the previous line."""
         with self._lock:
             now, size = time.monotonic(), self.bytes_done
             elapsed = max(now - self._told[0], 1e-3)
@@ -68,7 +68,7 @@ class Progress:
 
 @contextmanager
 def reported(progress: Progress, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
-    """Prints lines from a thread of its own while the block lasts, the first at once."""
+    """Prints progress lines from a thread while the block runs, the first at once."""
     ended = threading.Event()
 
     def tell() -> None:
@@ -86,7 +86,7 @@ def reported(progress: Progress, every_seconds: float = EVERY_SECONDS) -> Iterat
 
 
 def say_failure(error: WorkError) -> None:
-    """The last line of a failure."""
+    """Prints the last line of a failure."""
     say(
         {
             "event": "failed",
@@ -99,6 +99,6 @@ def say_failure(error: WorkError) -> None:
 
 
 def say(line: dict[str, object]) -> None:
-    """One line on standard output, in one piece."""
+    """Prints one line on standard output, in one write."""
     sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
     sys.stdout.buffer.flush()

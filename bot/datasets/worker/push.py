@@ -1,4 +1,4 @@
-"""`quartermaster push`: copies the files below a folder into an object store, each compared."""
+"""`quartermaster push`: copies the files below a folder to an object store and verifies each."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ _FIRST_PRINTED, _DELETE = " ", "\x7f"
 
 @dataclass(frozen=True)
 class Order:
-    """What goes where; without `overwrite` an object that differs is an error."""
+    """What to push where; without `overwrite` an object that differs is an error."""
 
     tree: Tree
     target: Address
@@ -48,7 +48,7 @@ class Ways:
 
 @dataclass(frozen=True)
 class Result:
-    """What a push came to; `others` are objects below the target that are no files of the tree."""
+    """The result of a push; `others` counts objects at the target that are not in the tree."""
 
     files: int
     bytes: int
@@ -60,7 +60,7 @@ class Result:
 
 @dataclass
 class Task:
-    """A file, what the store has under its key, and whether that may be out of date."""
+    """A file, the object under its key, and whether a first attempt may have changed that."""
 
     key: str
     stored: Entry | None
@@ -69,7 +69,7 @@ class Task:
 
 @dataclass
 class _Looked:
-    """What the first look through the tree showed."""
+    """The result of the first walk through the tree."""
 
     files: int = 0
     bytes: int = 0
@@ -77,7 +77,7 @@ class _Looked:
 
 
 def push(order: Order, ways: Ways, progress: Progress) -> Result:
-    """Stores what is missing below the target; what is there is compared and kept."""
+    """Uploads missing files to the target; objects that exist are compared and kept."""
     looked = _looked_through(order, progress)
     progress.files_total, progress.bytes_total = looked.files, looked.bytes
     progress.phase = "copying"
@@ -92,7 +92,7 @@ def push(order: Order, ways: Ways, progress: Progress) -> Result:
 
 
 def _looked_through(order: Order, progress: Progress) -> _Looked:
-    """Counts, and names what cannot be pushed before anything is."""
+    """Counts the files; WorkError, before anything is pushed, if some cannot be."""
     looked, refused = _Looked(), Remarked()
     for found in order.tree.walk():
         if found.kind == "link":
@@ -104,7 +104,7 @@ def _looked_through(order: Order, progress: Progress) -> _Looked:
             progress.files_total, progress.bytes_total = looked.files, looked.bytes
     _refuse(refused.remarks())
     if not looked.files:
-        raise WorkError("not_found", "There is no file below the source.", "Look at its spelling.")
+        raise WorkError("not_found", "There is no file below the source.", "Check its spelling.")
     return looked
 
 
@@ -120,7 +120,7 @@ def _refuse(problems: Remarks) -> None:
 
 
 def _refusal(found: Found, prefix: str) -> str:
-    """Why a file cannot be an object that every store and tool can read; empty when it can."""
+    """Why a file cannot be an object that every store and tool can read; empty if it can."""
     if found.kind == "special":
         return "is a pipe, a socket or a device"
     try:
@@ -128,20 +128,20 @@ def _refusal(found: Found, prefix: str) -> str:
     except UnicodeEncodeError:
         return "has a name that is not UTF-8"
     if size > _KEY_BYTES:
-        return f"makes a key of {size} bytes; object stores take {_KEY_BYTES}"
+        return f"makes a key of {size} bytes; object stores allow {_KEY_BYTES}"
     if any(letter < _FIRST_PRINTED or letter == _DELETE for letter in found.key):
         return "has a control character in its name"
     return problem(found.key)
 
 
 def _printed(key: str) -> str:
-    """A key as it can be shown and sent, whatever is in it."""
+    """A key with characters escaped that cannot be printed or sent."""
     plain = key.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in plain)
 
 
 def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[Found | None, Entry | None]]:
-    """Files with the objects under their keys, in order; without a file those of others."""
+    """Pairs of files and objects of the same key, in order; objects without a file have None."""
     stored_ones = sorted_on_disk(listed(ways.requests, order.target, versioned=False))
     stored = next(stored_ones, None)
     for found in order.tree.walk():
@@ -161,7 +161,7 @@ def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[Found | None, Entr
 
 
 def _others_than_pushed(order: Order, ways: Ways, pushed: Pushed) -> int:
-    """Looks once more that each file has its own object, and counts those of nobody."""
+    """Lists the target again, checks each file's object, and counts the other objects."""
     others = 0
     with contextlib.closing(pushed.in_order()) as expected:
         for found, stored in _side_by_side(order, ways):
@@ -171,7 +171,7 @@ def _others_than_pushed(order: Order, ways: Ways, pushed: Pushed) -> int:
             known = next(expected, None)
             if known is None or (known.key, known.size) != (found.key, found.size):
                 raise became_another(_printed(found.key))
-            # Not every store says an object's ETag when it takes it.
+            # Not every store returns the ETag of an upload.
             same = stored is not None and known.etag in {"", stored.etag}
             if stored is None or not same or stored.size != known.size:
                 raise _replaced(known.key)
@@ -179,7 +179,7 @@ def _others_than_pushed(order: Order, ways: Ways, pushed: Pushed) -> int:
 
 
 class _Pusher:
-    """Does one file at a time in each of the crew's threads."""
+    """Pushes one file at a time in each thread of the crew."""
 
     def __init__(self, order: Order, ways: Ways, progress: Progress, pushed: Pushed) -> None:
         self.crew: Final = Crew(order.patience_seconds)
@@ -192,8 +192,8 @@ class _Pusher:
         self.copied_files = self.copied_bytes = 0
 
     def do(self, task: Task) -> None:
-        """Stores a file, unless it is there."""
-        # After an answer that was lost the object may be there.
+        """Uploads a file, unless the store has it."""
+        # If an answer was lost, the object may exist.
         stored = self._uploader.stored(task.key) if task.tried else task.stored
         task.tried = True
         with self._order.tree.opened(task.key) as file:
@@ -203,7 +203,7 @@ class _Pusher:
             self._push(task, file, only_new=not self._order.overwrite)
 
     def _is_kept(self, stored: Entry, file: int, size: int) -> bool:
-        """Whether an object is left as it is; one with another content may be in the way."""
+        """Whether an object is kept; WorkError if it differs and may not be overwritten."""
         if self._is_there(stored, file, size):
             self._pushed.add(stored)
             self._progress.skip(1, size)
@@ -213,7 +213,7 @@ class _Pusher:
         return False
 
     def _is_there(self, stored: Entry, file: int, size: int) -> bool:
-        """Whether an object surely has the file's content; its size alone does not tell."""
+        """Whether an object is known to have the file's content; its size alone is not enough."""
         if stored.size != size:
             return False
         kind = self._compared(stored, file, etag(file, size))
@@ -225,7 +225,7 @@ class _Pusher:
     def _compared(self, stored: Entry, file: int, expected: str) -> Kind | None:
         if stored.etag == expected:
             return "md5"
-        # Who stored it may have chosen other parts, or none.
+        # It may have been uploaded in other parts, or in one.
         return self._verifier.compared(stored, file, "" if "-" in expected else expected)
 
     def _push(self, task: Task, file: int, *, only_new: bool) -> None:
@@ -251,21 +251,21 @@ class _Pusher:
             self._take_back(task)
         raise WorkError(
             "corrupt",
-            f"{task.key} does not arrive as it is: the store says another checksum.",
-            "Look at the store; what was pushed before is kept.",
+            f"The store reports a different checksum for {task.key} than the file has.",
+            "Check the store. Objects that were pushed before are kept.",
             (task.key,),
         )
 
     def _look_at_what_appeared(self, task: Task, file: int, size: int) -> None:
-        """It may be our own, of a request whose answer was lost; another one is in the way."""
+        """Compares an object that appeared: it may be ours, if an answer was lost."""
         stored = self._uploader.stored(task.key)
         if stored is None:
-            words = f"{task.key} comes and goes in the store: somebody else writes there."
+            words = f"{task.key} appears and disappears in the store: another client writes there."
             raise WorkError("store_down", words, _ALONE, (task.key,))
         self._is_kept(stored, file, size)
 
     def _take_back(self, task: Task) -> None:
-        """Leaves nothing that is not the file, where there was nothing before."""
+        """Removes an object that is not the file, if there was none before."""
         if task.stored is None:
             self._uploader.remove(task.key)
 
@@ -279,9 +279,9 @@ class _Pusher:
 def _in_the_way(stored: Entry, size: int) -> WorkError:
     return WorkError(
         "wrong_input",
-        f"{stored.key} is in the store already with another content ({stored.size} bytes there,"
-        f" {size} here).",
-        "Push to a prefix of its own, or give --overwrite if no version needs what is there.",
+        f"{stored.key} is already in the store with different content ({stored.size} bytes in the"
+        f" store, {size} in the folder).",
+        "Push to another prefix, or use --overwrite if no version needs the existing object.",
         (stored.key,),
     )
 
@@ -289,10 +289,10 @@ def _in_the_way(stored: Entry, size: int) -> WorkError:
 def _replaced(key: str) -> WorkError:
     return WorkError(
         "changed",
-        f"{key} is not in the store as it was pushed: somebody else has written there.",
+        f"{key} in the store is not what was pushed: another client has written there.",
         _ALONE,
         (key,),
     )
 
 
-_ALONE = "Push again when nobody else writes below the target."
+_ALONE = "Push again when nothing else writes below the target."

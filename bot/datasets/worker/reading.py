@@ -1,6 +1,6 @@
-"""`quartermaster verify`: reads files that are there already, and compares each with its object.
+"""`quartermaster verify`: reads existing files and compares each with its object.
 
-Where a file system loads files at their first reading, as FSx for Lustre does, this loads them.
+On a file system that loads files on first access, such as FSx for Lustre, this loads them.
 """
 
 import contextlib
@@ -24,15 +24,15 @@ _READ_BYTES = 1 << 20
 _NAMED = 10
 _LEFT_BEHIND = (
     "FSx does not remove the file of an object that was deleted, and recording a new version does"
-    " not help. Whoever looks after the file system removes these files below the version's folder"
-    " (`rm`); then cache it again, or cache it on a class that copies, with --class."
+    " not help. An admin of the file system must remove these files below the version's folder"
+    " (`rm`). Then cache it again, or cache it on a class that copies, with --class."
 )
-_RECORD = "What runs would read is not the version. Record a new one."
+_RECORD = "Runs would not read the recorded version. Record a new one."
 
 
 @dataclass(frozen=True)
 class Order:
-    """Which version is to be where, and how hard to try."""
+    """Which version to verify where, and how long to retry."""
 
     digest: str
     shelf: Shelf
@@ -42,7 +42,7 @@ class Order:
 
 
 def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
-    """Reads every file of a version once; WorkError unless all are there, are it, and no others."""
+    """Reads every file of a version once; WorkError if files are missing, differ or are extra."""
     try:
         index = wanted(order.shelf, order.digest)
         progress.files_total, progress.bytes_total = index.objects, index.bytes
@@ -60,7 +60,7 @@ def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
 
 
 class _Reader:
-    """Reads a file whole, so that it is loaded whatever it is compared by."""
+    """Reads whole files, so that they are loaded however they are compared."""
 
     def __init__(self, tree: Tree, verifier: Verifier, progress: Progress) -> None:
         self._tree = tree
@@ -68,7 +68,7 @@ class _Reader:
         self._progress = progress
 
     def read(self, entry: Entry) -> None:
-        """Nothing where the file is the object."""
+        """Reads a file; WorkError if it is not the object."""
         digest = hashlib.md5(usedforsecurity=False) if has_md5(entry) else None
         size = 0
         with _in_words(entry.key), self._tree.opened(entry.key) as file:
@@ -78,7 +78,7 @@ class _Reader:
                 size += len(chunk)
             found = digest.hexdigest() if digest else ""
             if size != entry.size or not self._verifier.verify(entry, file, found):
-                raise _changed(f"{entry.key} has another content than was recorded.", entry.key)
+                raise _changed(f"The content of {entry.key} is not what was recorded.", entry.key)
         self._progress.add(1, size)
 
 
@@ -86,13 +86,13 @@ def _tree(root: Path) -> Tree:
     try:
         return Tree(root)
     except WorkError as error:
-        words = f"{root} is no folder of the volume, or cannot be read."
-        hint = "Has the import made it, and may others read it?"
+        words = f"{root} is not a folder of the volume, or cannot be read."
+        hint = "Check that the import created it and that others may read it."
         raise WorkError("not_found", words, hint) from error
 
 
 class _Others:
-    """Files that the version does not have: why they are there decides what is to be done."""
+    """Files that are not part of the version; the error depends on why they exist."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -100,16 +100,16 @@ class _Others:
         self.count = 0
 
     def add(self, key: str) -> None:
-        """Takes one down."""
+        """Adds a file."""
         self.count += 1
         if len(self._first) < _NAMED:
             self._first.append(key)
 
     def refuse(self) -> None:
-        """WorkError where there are some."""
+        """WorkError if there are such files."""
         new = next((key for key in self._first if self._verifier.is_stored(_shown(key))), None)
         if new is not None:
-            raise _changed(f"{_shown(new)!r} is there, and was not recorded.", _shown(new))
+            raise _changed(f"{_shown(new)!r} exists, but was not recorded.", _shown(new))
         if not self.count:
             return
         names = ", ".join(repr(_shown(key)) for key in self._first)
@@ -117,7 +117,7 @@ class _Others:
         raise WorkError(
             "left_behind",
             f"{self.count:,} file{'' if self.count == 1 else 's'} of objects that were deleted in"
-            f" the bucket {'is' if self.count == 1 else 'are'} there still: {names}{more}.",
+            f" the bucket still exist{'s' if self.count == 1 else ''}: {names}{more}.",
             _LEFT_BEHIND,
             tuple(map(_shown, self._first)),
         )
@@ -128,9 +128,9 @@ def _shown(key: str) -> str:
 
 
 def _matched(found: Iterator[Found], entries: Iterator[Entry], others: _Others) -> Iterator[Entry]:
-    """The objects whose files are there with their size; both come in the order of keys.
+    """The objects whose files exist with the right size; both inputs are in key order.
 
-    Once there is another file nothing more is read, but all others are counted.
+    After the first extra file nothing more is read, but all extra files are counted.
     """
     file = next(found, None)
     for entry in entries:
@@ -138,10 +138,10 @@ def _matched(found: Iterator[Found], entries: Iterator[Entry], others: _Others) 
             others.add(file.key)
             file = next(found, None)
         if file is None or file.key != entry.key:
-            raise _changed(f"{entry.key} is not there.", entry.key)
+            raise _changed(f"{entry.key} does not exist.", entry.key)
         if file.kind != "file" or file.size != entry.size:
             size = f"{file.size} bytes" if file.kind == "file" else f"a {file.kind}"
-            raise _changed(f"{entry.key} is {size}, and not {entry.size} bytes.", entry.key)
+            raise _changed(f"{entry.key} is {size}, not {entry.size} bytes.", entry.key)
         if not others.count:
             yield entry
         file = next(found, None)
@@ -157,7 +157,7 @@ def _changed(message: str, key: str) -> WorkError:
 
 @contextlib.contextmanager
 def _in_words(what: str) -> Iterator[None]:
-    """Says what failed as that of a file that is read and not pushed."""
+    """Rephrases errors of the tree, which are about a push, as errors about reading."""
     try:
         yield
     except OSError as error:
@@ -167,10 +167,10 @@ def _in_words(what: str) -> Iterator[None]:
             raise
         if error.reason == "no_access":
             words = f"{what} cannot be read by uid {os.geteuid()}."
-            hint = "Its owner lets others read it: its mode is in the metadata of its object."
+            hint = "Its owner must let others read it: its mode is in the metadata of its object."
             raise WorkError("no_access", words, hint, error.keys) from error
         if error.reason == "changed":
-            raise _changed(f"{what} is no file any more.", what) from error
+            raise _changed(f"{what} is no longer a file.", what) from error
         raise _unread(what, error.__cause__.strerror or "unknown") from error
 
 
@@ -178,5 +178,5 @@ def _unread(what: str, why: str) -> WorkError:
     return WorkError(
         "store_down",
         f"{what} could not be read: {why}.",
-        "What is loaded stays, and the rest follows when it is started again.",
+        "Loaded files are kept. The next attempt loads the rest.",
     )

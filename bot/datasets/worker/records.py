@@ -1,9 +1,9 @@
-"""What a shard has copied and verified, so that a later life of it need not do it again.
+"""Records what a shard has copied and verified, so that a later attempt need not do it again.
 
-A file of lines that is only appended to. A line `done RANGES BYTES CHECKSUM` names ordinals within
-the shard; it is believed when the lines `syncing` and `synced` follow it, or while the machine runs
-that wrote it: its memory still has what the disk may lack. A line that was cut off does not have
-its checksum.
+The record is a file of lines that is only appended to. A line `done RANGES BYTES CHECKSUM` names
+ordinals within the shard. It is trusted if the lines `syncing` and `synced` follow it, or until the
+machine that wrote it reboots, as its memory may hold what the disk lacks. A line that was cut off
+fails its checksum.
 """
 
 import threading
@@ -17,7 +17,7 @@ _FLUSHED_OBJECTS = 512
 
 
 class Done:
-    """A set of ordinals, one bit each, and how many bytes they stand for."""
+    """A set of ordinals, one bit each, and the total size of their objects."""
 
     def __init__(self) -> None:
         self._bits = bytearray()
@@ -29,7 +29,7 @@ class Done:
         return byte < len(self._bits) and bool(self._bits[byte] >> (ordinal & 7) & 1)
 
     def add(self, first: int, last: int) -> None:
-        """Takes in all from first to last."""
+        """Adds all ordinals from first to last."""
         missing = (last >> 3) + 1 - len(self._bits)
         if missing > 0:
             self._bits.extend(bytes(missing))
@@ -41,7 +41,7 @@ class Done:
 
 
 def boot_id() -> str:
-    """What tells this run of the machine from others; empty where the kernel does not say."""
+    """The boot id of the machine; empty if the kernel does not provide it."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
@@ -49,7 +49,7 @@ def boot_id() -> str:
 
 
 def read(path: Path, boot: str) -> Done:
-    """What a record file says may be believed on this machine; nothing when there is none."""
+    """What can be trusted of a record file on this machine; empty without a file."""
     done, unsure, synced, writer = Done(), list[str](), 0, ""
     for word, rest in _lines(path):
         if word == "begin":
@@ -114,7 +114,7 @@ class Record:
         self._write(f"begin {boot_id()}")
 
     def add(self, ordinal: int, size: int) -> None:
-        """Takes down that an object is there and verified."""
+        """Adds an object that is copied and verified."""
         with self._lock:
             self._ordinals.append(ordinal)
             self._bytes += size
@@ -122,12 +122,12 @@ class Record:
                 self._flush()
 
     def flush(self) -> None:
-        """Writes what was taken down so far."""
+        """Writes what was added so far."""
         with self._lock:
             self._flush()
 
     def sync(self, synchronise: Callable[[], None]) -> None:
-        """Has what was taken down so far believed on every machine, by what makes it durable."""
+        """Makes what was added so far trusted on every machine; `synchronise` makes it durable."""
         self.flush()
         with self._lock:
             self._write("syncing")
@@ -136,7 +136,7 @@ class Record:
             self._write("synced")
 
     def complete(self) -> None:
-        """Says that nothing is missing."""
+        """Marks the shard as complete."""
         with self._lock:
             self._write("complete")
 

@@ -1,8 +1,8 @@
-"""Signed requests to an S3 server, each with time-outs and repeated until patience ends.
+"""Signed requests to an S3 server, each with a time-out and retries for a limited time.
 
-They are for what is not the bulk of the data: listings, manifests and what a store says of one
-object. obstore lists too, but one key with `//`, `..` or a line feed ends its listing, it tells
-neither version ids nor folder markers from files, and such keys are what a survey has to find.
+They are for everything but the bulk of the data: listings, manifests and metadata of one object.
+obstore lists too, but a key with `//`, `..` or a line feed ends its listing, and it reports neither
+version ids nor folder markers. A survey has to find such keys.
 """
 
 import io
@@ -22,20 +22,20 @@ from bot.datasets.worker.store import Keys, Store, authority, base_url, keys
 from bot.datasets.worker.xml import error_code
 
 _TIME_OUT = urllib3.Timeout(connect=5, read=20)
-# While a store takes a part, or puts parts together, nothing is heard of it.
+# While a store receives a part, or assembles parts, it sends nothing.
 _WRITING_TIME_OUT = urllib3.Timeout(connect=5, read=120)
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 10.0
 _CONNECTIONS = 32
 _REDIRECTED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT = 300, 401, 403, 404, 408
 _PRECONDITION, _BUSY, _SERVER, _NOT_IMPLEMENTED = 412, 429, 500, 501
 _WORDS_SHOWN = 200
-# Refusals with 400 of what did not arrive whole, or in time.
+# Errors with status 400 for a body that did not arrive whole, or in time.
 _NOT_ARRIVED = {"RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}
 _ACCESS_HINTS = {
-    "InvalidAccessKeyId": "The access key in the store's Secret is not one it knows.",
-    "SignatureDoesNotMatch": "The secret key in the store's Secret does not fit the access key.",
-    "RequestTimeTooSkewed": "The clock of this node is off by too much.",
-    "ExpiredToken": "The session token has expired; put a new one into the store's Secret.",
+    "InvalidAccessKeyId": "The store does not know the access key in its Secret.",
+    "SignatureDoesNotMatch": "The secret key in the store's Secret does not match the access key.",
+    "RequestTimeTooSkewed": "The clock of this node is too far off.",
+    "ExpiredToken": "The session token has expired. Put a new one into the store's Secret.",
 }
 
 Query = Mapping[str, str]
@@ -43,7 +43,7 @@ Query = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said; `headers` have lower-case names."""
+    """The answer of the server; `headers` have lower-case names."""
 
     status: int
     headers: Mapping[str, str]
@@ -51,14 +51,14 @@ class Answer:
 
 
 class RefusedError(WorkError):
-    """The server answered, and will not do it; `status` and `code` are its words."""
+    """The server rejected a request, with this HTTP status and S3 error code."""
 
     status: int = 0
     code: str = ""
 
 
 class Requests:
-    """Requests to one bucket of one store; any number of threads may use it."""
+    """Requests to one bucket of one store; thread-safe."""
 
     def __init__(self, where: Store, bucket: str, patience_seconds: float) -> None:
         self._store: Final = where
@@ -70,29 +70,29 @@ class Requests:
         self._pause: Final = threading.Event()
 
     def get(self, key: str = "", query: Query | None = None, *, method: str = "GET") -> Answer:
-        """Asks for an object, or the bucket when there is no key."""
+        """Reads an object, or the bucket without a key."""
         return self._send(method, key, query or {}, b"", {})
 
     def head(self, key: str, query: Query, headers: Mapping[str, str]) -> Answer:
-        """Asks what the store knows of an object."""
+        """Reads the metadata of an object."""
         return self._send("HEAD", key, query, b"", headers)
 
     def put(self, key: str, body: bytes) -> None:
-        """Stores an object; repeating it changes nothing."""
+        """Writes an object; idempotent."""
         self._send("PUT", key, {}, body, {})
 
     def begin(self, key: str, headers: Mapping[str, str]) -> Answer:
-        """Begins an upload in parts; once only, since another time would begin another one."""
+        """Starts a multipart upload, without retries, as each would start another upload."""
         return self._try("POST", _target(key, {"uploads": ""}), b"", headers)
 
     def write(
         self, method: str, key: str, query: Query, body: bytes, headers: Mapping[str, str]
     ) -> Answer:
-        """Sends a part of an object, or what becomes of its parts."""
+        """Sends a part of an object, or completes or ends its upload."""
         return self._send(method, key, query, body, headers)
 
     def close(self) -> None:
-        """Ends its connections."""
+        """Closes its connections."""
         self._pool.close()
 
     def _send(
@@ -128,8 +128,8 @@ class Requests:
         except urllib3.exceptions.HTTPError as error:
             raise WorkError(
                 "store_down",
-                f"The object store {self._host} does not answer: {_words(error)}.",
-                "Nothing is lost: the work goes on where it was when it is started again.",
+                f"The object store {self._host} does not respond: {_words(error)}.",
+                "Nothing is lost: the next attempt continues where this one stopped.",
             ) from error
         if answer.status < _REDIRECTED:
             known = {name.lower(): value for name, value in answer.headers.items()}
@@ -155,7 +155,7 @@ class Requests:
     def _untrusted(self, error: Exception) -> WorkError:
         return wrong_input(
             f"The certificate of {self._host} is not trusted: {_words(error)}.",
-            "Name the CA that signed it in the store's settings (ca_file).",
+            "Set ca_file in the store's settings to the CA that signed it.",
         )
 
     def _refusal(self, method: str, target: str, status: int, code: str) -> WorkError:
@@ -163,24 +163,24 @@ class Requests:
         what = f"{method} {self._host}{self._path}{target.partition('?')[0]}"
         error: RefusedError
         if status in (_FORBIDDEN, _UNAUTHORIZED) or code in _ACCESS_HINTS:
-            hint = _ACCESS_HINTS.get(code, "Let these keys list the bucket and read its objects.")
-            error = RefusedError("no_access", f"The store refuses {what}: {said}.", hint)
+            hint = _ACCESS_HINTS.get(code, "Allow these keys to list the bucket and read objects.")
+            error = RefusedError("no_access", f"The store rejected {what}: {said}.", hint)
         elif status == _NOT_FOUND:
-            hint = "Look at the bucket's and the prefix's spelling."
+            hint = "Check the spelling of the bucket and the prefix."
             error = RefusedError("not_found", f"The store does not have {what}: {said}.", hint)
         elif _may_be_repeated(status, code):
-            error = RefusedError("store_down", f"The store cannot do {what} now: {said}.")
+            error = RefusedError("store_down", f"The store cannot handle {what} now: {said}.")
         elif status == _PRECONDITION:
-            error = RefusedError("changed", f"{what} is not what it was: {said}.")
+            error = RefusedError("changed", f"{what} does not match what is in the store: {said}.")
         else:
-            hint = "Look at endpoint, region and path_style in the store's settings."
-            error = RefusedError("wrong_input", f"The store refuses {what}: {said}.", hint)
+            hint = "Check endpoint, region and path_style in the store's settings."
+            error = RefusedError("wrong_input", f"The store rejected {what}: {said}.", hint)
         error.status, error.code = status, code
         return error
 
 
 def _may_be_repeated(status: int, code: str) -> bool:
-    """Whether the same request may be taken later."""
+    """Whether a retry of the same request may succeed."""
     is_busy = status in (_BUSY, _TIMED_OUT) or code in _NOT_ARRIVED
     return is_busy or (status >= _SERVER and status != _NOT_IMPLEMENTED)
 

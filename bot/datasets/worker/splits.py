@@ -1,4 +1,4 @@
-"""In what parts an object was uploaded: as the store tells, else as clients usually do it."""
+"""Finds the parts an object was uploaded in: from the store, else by the usual part sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ _MOST_TRIED, _MOST_ASKED = 4, 1000
 
 
 class Split(NamedTuple):
-    """Sizes of parts; `is_certain` where the object surely has these."""
+    """Sizes of parts; `is_certain` if the object is known to have these."""
 
     sizes: Sequence[int]
     is_certain: bool = False
@@ -25,8 +25,8 @@ class Split(NamedTuple):
 class Splits:
     """Finds the parts of objects below a prefix.
 
-    With `are_ours` an object is one that we have just pushed, in parts of our own, unless the store
-    tells otherwise.
+    With `are_ours` the objects were just pushed by this worker, in its own part sizes, unless the
+    store reports others.
     """
 
     def __init__(self, requests: Requests, prefix: str, *, are_ours: bool = False) -> None:
@@ -35,10 +35,10 @@ class Splits:
         self._are_ours: Final = are_ours
 
     def of(self, entry: Entry, count: int) -> Iterator[Split]:
-        """The ways in which an object of so many parts may have been cut, the likeliest first.
+        """The possible splits of an object with `count` parts, the likeliest first.
 
-        None is certain where the store does not tell. Large objects have one request, those with
-        parts of several sizes one for each.
+        None is certain if the store does not report part sizes. This takes one request, or one for
+        each part if the parts have different sizes.
         """
         first = self._size(entry, 1, count)
         if first is None:
@@ -56,7 +56,7 @@ class Splits:
                 yield Split(sizes, is_certain=True)
 
     def _size(self, entry: Entry, number: int, count: int) -> int | None:
-        """How large a part is; None where the store does not know that of this object."""
+        """The size of a part; None if the store does not report it for this object."""
         query = {"partNumber": str(number)}
         if entry.version_id is not None:
             query["versionId"] = entry.version_id
@@ -70,14 +70,14 @@ class Splits:
 
 
 def _is_of_part(headers: Mapping[str, str], entry: Entry, count: int) -> bool:
-    """Whether that is about one part: some stores tell of the object whatever they are asked."""
+    """Whether the answer is about one part; some stores always describe the whole object."""
     length, parts = headers.get("content-length", ""), headers.get("x-amz-mp-parts-count", "")
     is_it = headers.get("etag", "").strip('"') == entry.etag and length.isdecimal()
     return is_it and (parts == str(count) or (not parts and int(length) < entry.size))
 
 
 def _guesses(size: int, count: int) -> list[list[int]]:
-    """Usual sizes of parts that give so many."""
+    """The usual part sizes that give `count` parts."""
     steps = [part_bytes(size), *(each * unit for unit in (_MIB, _MB) for each in _USUAL)]
     steps.append(-(-size // (count * _MIB)) * _MIB)
     fitting = (step for step in dict.fromkeys(steps) if step and -(-size // step) == count)

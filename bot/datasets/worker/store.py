@@ -1,4 +1,4 @@
-"""An object store as the command line names it, and who we are to it. No secret is in it."""
+"""An object store as given on the command line, without secrets, and its credentials."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ _EXAMPLE = (
     '{"endpoint": "https://grid.example:8082", "region": "us-east-1", "path_style": true,'
     ' "ca_file": null, "credentials": "/etc/quartermaster/stores/lake"}'
 )
-# Mounted Secrets change without a restart; read anew this often.
+# Mounted Secrets change without a restart, so they are read again this often.
 _KEYS_LAST = timedelta(minutes=10)
 
 
@@ -34,7 +34,7 @@ class Store(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Keys:
-    """What signs requests; `expires_at` is when to ask for them again."""
+    """Credentials that sign requests; `expires_at` is when to read them again."""
 
     access_key: str
     secret_key: str
@@ -43,7 +43,7 @@ class Keys:
 
     @property
     def are_fresh(self) -> bool:
-        """Whether they need not be asked for again."""
+        """Whether they need not be read again yet."""
         return datetime.now(UTC) < self.expires_at
 
 
@@ -63,7 +63,7 @@ _STORE = msgspec.json.Decoder(Store)
 
 
 def store(text: str, option: str) -> Store:
-    """The store that JSON tells of; WorkError names the option and shows how it is written."""
+    """The store that the JSON describes; WorkError names the option and shows an example."""
     try:
         found = _STORE.decode(text)
     except msgspec.DecodeError as error:
@@ -84,7 +84,7 @@ def address(text: str, option: str) -> Address:
     bucket, _, prefix = rest.partition("/")
     if scheme != "s3" or not bucket:
         raise wrong_input(
-            f"{option} is no address in an object store: {text}",
+            f"{option} is not an address in an object store: {text}",
             "For example: s3://lake/chest-xray/",
         )
     return Address(bucket, prefix if not prefix or prefix.endswith("/") else f"{prefix}/")
@@ -106,14 +106,14 @@ def _aws(region: str) -> str:
 
 
 def authority(where: Store) -> str | None:
-    """The certificates of the store's own authority; None when the system's are meant."""
+    """The certificates of the store's own CA; None for those of the system."""
     if where.ca_file is None:
         return None
     return _content(Path(where.ca_file), "The CA file")
 
 
 def keys(where: Store) -> Keys:
-    """What signs our requests now; WorkError no_access when there is nothing."""
+    """The current credentials; WorkError (no_access) if there are none."""
     if where.credentials is None:
         return _own_identity()
     folder = Path(where.credentials)
@@ -148,7 +148,7 @@ def _content(path: Path, what: str) -> str:
         raise WorkError(
             "no_access",
             f"{what} cannot be read from {path}: {getattr(error, 'strerror', None) or error}.",
-            "Mount the store's Secret there; it has the files access-key-id and secret-access-key.",
+            "Mount the store's Secret there, with the files access-key-id and secret-access-key.",
         ) from None
     if not content:
         raise WorkError("no_access", f"{path} is empty.", "Put the key into the store's Secret.")

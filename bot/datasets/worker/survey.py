@@ -1,4 +1,4 @@
-"""`quartermaster survey`: lists what is below a prefix and writes it down as a manifest."""
+"""`quartermaster survey`: lists the objects below a prefix and writes a manifest of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from bot.datasets.worker.store import Address
 
 @dataclass(frozen=True)
 class Shelf:
-    """Where a manifest is kept: names below a prefix of a bucket."""
+    """The place of a manifest: a prefix of a bucket."""
 
     requests: Requests
     prefix: str
@@ -44,13 +44,13 @@ class Shelf:
 
 
 def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress) -> Index:
-    """Writes the manifest of what is below `source` now; WorkError when there is nothing."""
+    """Writes the manifest of the objects below `source`; WorkError if there are none."""
     versioned = is_versioned(requests)
     found = _Found(progress, versioned=versioned)
     try:
         index = found.written(in_order(listed(requests, source, versioned=bool(versioned))), shelf)
     except OutOfOrderError:
-        # Nothing is lost but time: parts are written over, and the index comes last.
+        # Only time is lost: parts are overwritten, and the index is written last.
         progress.files_done = progress.bytes_done = 0
         found = _Found(progress, versioned=versioned)
         entries = sorted_on_disk(listed(requests, source, versioned=bool(versioned)))
@@ -58,8 +58,8 @@ def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress
     if not index.objects:
         raise WorkError(
             "not_found",
-            f"There is nothing below {source}.",
-            "Look at the prefix's spelling; it ends where the dataset's files begin.",
+            f"There are no objects below {source}.",
+            "Check the spelling of the prefix. It must end where the dataset's files begin.",
         )
     index = replace(index, source=str(source), findings=found.findings(shelf, index))
     write_index(shelf.put, index)
@@ -67,7 +67,7 @@ def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress
 
 
 class _Found:
-    """What one listing showed."""
+    """The result of one listing."""
 
     def __init__(self, progress: Progress, *, versioned: bool | None) -> None:
         self._progress = progress
@@ -77,7 +77,7 @@ class _Found:
         self._files, self._folded = FilesAsFolders(), FoldedPaths()
 
     def written(self, entries: Iterable[Entry], shelf: Shelf) -> Index:
-        """The parts of the manifest of these entries, without findings."""
+        """Writes the manifest's parts, and returns the index, without findings."""
         writer = ManifestWriter(shelf.put)
         for entry in entries:
             if entry.size == 0 and (entry.key.endswith("/") or not entry.key):
@@ -89,9 +89,9 @@ class _Found:
         return writer.close("")
 
     def findings(self, shelf: Shelf, index: Index) -> Findings:
-        """What is to be known about the keys; reads the manifest again where it must."""
+        """The problems and warnings about the keys; reads the manifest again if necessary."""
         if self._versioned is None:
-            self._warnings.add("", "the store does not say whether the bucket keeps versions")
+            self._warnings.add("", "the store does not report whether the bucket keeps versions")
         for remark in self._folded.clashes(
             lambda: (entry.key for entry in read_entries(shelf.get, index))
         ):

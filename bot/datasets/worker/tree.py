@@ -1,7 +1,7 @@
-"""The files below a folder, in the order of their keys; no symbolic link is ever followed.
+"""Reads the files below a folder, in the order of their keys, and never follows a symbolic link.
 
-Who owns the files may change them while they are read. Each part of a path is opened by itself, so
-that a folder which became a link meanwhile leads nowhere: outside the tree are our keys.
+The owner of the files may change them while they are read. Each part of a path is opened on its
+own, so that a folder that became a link cannot lead outside the tree, where our keys are.
 """
 
 import contextlib
@@ -17,16 +17,16 @@ from bot.datasets.worker.failures import WorkError, wrong_input
 
 Kind = Literal["file", "link", "special"]
 
-# Copies of the whole that ONTAP and Azure NetApp Files show in each folder, and what mkfs makes.
+# Folders of snapshots of ONTAP and Azure NetApp Files, and the folder that mkfs creates.
 _SNAPSHOTS, _MADE_BY_MKFS = ".snapshot", "lost+found"
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A named pipe would wait for its writer.
+# Opening a named pipe would otherwise wait for its writer.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is at a path below the root; `size` is 0 for all but files."""
+    """An entry below the root; `size` is 0 for all but files."""
 
     key: str
     kind: Kind
@@ -34,7 +34,7 @@ class Found:
 
 
 class Tree:
-    """A folder and all below it; WorkError when it is none, or a link leads there."""
+    """A folder and all below it; WorkError if it is not a folder, or its path has a link."""
 
     def __init__(self, root: Path) -> None:
         self._root: Final = root
@@ -42,12 +42,12 @@ class Tree:
             pass
 
     def walk(self) -> Iterator[Found]:
-        """Everything but folders, in the order of their keys; the names of one folder at a time."""
+        """All entries but folders, in the order of their keys; holds one folder at a time."""
         return self._below(())
 
     @contextlib.contextmanager
     def opened(self, key: str) -> Iterator[int]:
-        """A descriptor to read a file by; WorkError when it is not a file any more."""
+        """A descriptor to read a file; WorkError if it is no longer a file."""
         *folders, name = key.split("/")
         try:
             with self._folder(tuple(folders)) as folder:
@@ -79,7 +79,7 @@ class Tree:
                     found.append((entry.name, *_kind(told)))
         except OSError as error:
             raise _failure("/".join(folders) or str(self._root), error) from error
-        # What is in `a` comes where `a/` does: after `a-b`.
+        # The content of folder `a` sorts as `a/`: after `a-b`.
         return sorted(found, key=lambda one: f"{one[0]}/" if one[1] == "folder" else one[0])
 
     @contextlib.contextmanager
@@ -105,18 +105,18 @@ class Tree:
         except OSError as error:
             os.close(descriptor)
             raise wrong_input(
-                f"{self._root} is no folder, or a symbolic link leads there.",
+                f"{self._root} is not a folder, or its path contains a symbolic link.",
                 "Name a folder of the volume: --source /data/results",
             ) from error
         return descriptor
 
 
 def became_another(key: str) -> WorkError:
-    """The file is not what it was when its tree was looked through."""
+    """The error for a file that changed after the first walk through its tree."""
     return WorkError(
         "changed",
         f"{key} changed while it was pushed.",
-        "Push when nobody writes there, or push a snapshot.",
+        "Push when nothing writes there, or push a snapshot.",
         (key,),
     )
 
@@ -134,7 +134,7 @@ def _failure(path: str, error: OSError) -> WorkError:
         return WorkError(
             "no_access",
             f"{path} cannot be read by uid {os.geteuid()}.",
-            "Let it read all below the folder, or push a folder that it may read.",
+            "Allow it to read everything below the folder, or push a folder that it may read.",
             (path,),
         )
     if isinstance(error, (FileNotFoundError, NotADirectoryError)) or error.errno == errno.ELOOP:
@@ -142,5 +142,5 @@ def _failure(path: str, error: OSError) -> WorkError:
     return WorkError(
         "store_down",
         f"{path} could not be read from the volume: {error.strerror or error}.",
-        "What is pushed stays, and the rest follows when it is started again.",
+        "Pushed objects are kept. The next attempt pushes the rest.",
     )

@@ -1,4 +1,4 @@
-"""Files become objects: in parts where they are large, with no part left over by earlier lives."""
+"""Uploads files as objects: large ones in parts, after removing parts of earlier attempts."""
 
 import contextlib
 import ctypes
@@ -24,7 +24,7 @@ from bot.datasets.worker.store import Address, Store
 from bot.datasets.worker.xml import unfinished_uploads
 
 _IN_FLIGHT_BYTES = 96 << 20
-# obstore has a copy of what it sends, and reads one part ahead.
+# obstore copies what it sends, and reads one part ahead.
 _PARTS_SENT, _PARTS_HELD, _COPIES = 2, 4, 2
 _M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES = -3, 1 << 20
 _WORDS_SHOWN = 200
@@ -32,15 +32,15 @@ _PRECONDITION, _CONFLICT, _NOT_IMPLEMENTED = 412, 409, 501
 
 
 class AppearedError(Exception):
-    """There is an object by now where there was none."""
+    """An object has appeared where there was none."""
 
 
 class _UnguardedError(Exception):
-    """The store does not know how to write only where nothing is."""
+    """The store does not support conditional writes."""
 
 
 class Room:
-    """So many bytes may be held at a time; one who needs more than all of it waits until alone."""
+    """Limits the bytes held at a time; who needs more than the limit waits to be alone."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most: Final = most_bytes
@@ -49,7 +49,7 @@ class Room:
 
     @contextlib.contextmanager
     def taken(self, size: int) -> Iterator[None]:
-        """Holds them while the block lasts."""
+        """Holds `size` bytes while the block runs."""
         with self._changed:
             self._changed.wait_for(lambda: not self._held or self._held + size <= self._most)
             self._held += size
@@ -62,16 +62,16 @@ class Room:
 
 
 def give_back_large_blocks() -> None:
-    """Has the C library return blocks of a mebibyte and more to the system when they are freed.
+    """Makes the C library return freed blocks of 1 MiB and more to the system.
 
-    glibc stops doing so once it has seen some, and keeps a few parts for each thread.
+    By default glibc stops doing so after the first ones, and keeps a few parts for each thread.
     """
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES)
 
 
 class Uploader:
-    """Writes objects below a prefix and tells what is there, from any number of threads."""
+    """Writes and looks up objects below a prefix; thread-safe."""
 
     def __init__(self, where: Store, target: Address, requests: Requests) -> None:
         self._prefix: Final = target.prefix
@@ -83,9 +83,9 @@ class Uploader:
     def upload(
         self, key: str, descriptor: int, size: int, *, only_new: bool = False
     ) -> tuple[str, str]:
-        """Stores a file; the ETag that its bytes give, and that which the store gave.
+        """Uploads a file; returns the ETag computed from its bytes, and the store's ETag.
 
-        AppearedError where `only_new` is wanted and something is there, if the store can tell.
+        AppearedError if `only_new` and there is an object, as far as the store supports that.
         """
         parts, step = Parts(descriptor, size), part_bytes(size)
         large = size > step
@@ -111,7 +111,7 @@ class Uploader:
         return parts.etag, (answer["e_tag"] or "").strip('"')
 
     def _put_new(self, key: str, parts: Parts, *, large: bool) -> str:
-        """The ETag of an object that nobody had; If-None-Match has the store see to that."""
+        """Uploads an object that does not exist yet (If-None-Match), and returns its ETag."""
         try:
             if large:
                 return NewObject(self._requests, self._prefix + key).write(parts)
@@ -130,7 +130,7 @@ class Uploader:
         return (answer["e_tag"] or "").strip('"')
 
     def stored(self, key: str) -> Entry | None:
-        """What the store has under a key."""
+        """The object under a key; None without one."""
         try:
             headers = self._requests.head(self._prefix + key, {}, {}).headers
         except RefusedError as refusal:
@@ -140,14 +140,14 @@ class Uploader:
         return Entry(key, int(headers.get("content-length", -1)), headers["etag"].strip('"'))
 
     def remove(self, key: str) -> None:
-        """Takes an object away again."""
+        """Deletes an object."""
         self._requests.get(self._prefix + key, method="DELETE")
 
     def _abort_left_over(self, key: str) -> None:
-        """Frees the parts of an earlier life, which would be kept and paid for unseen."""
+        """Deletes parts of an earlier attempt, which the store would keep unseen and charge for."""
         wanted = self._prefix + key
         question = {"uploads": "", "prefix": wanted, "encoding-type": "url"}
-        # Who may write need not be allowed to list uploads, and not every store can.
+        # The keys may lack the right to list uploads, and not every store can.
         with contextlib.suppress(RefusedError):
             for found, upload in unfinished_uploads(self._requests.get(query=question).body):
                 if found == wanted:
@@ -155,7 +155,7 @@ class Uploader:
 
 
 def _refused(refusal: RefusedError, key: str) -> Exception:
-    """What it means that a store does not take a large object."""
+    """The error for a large object that the store rejected."""
     if refusal.status == _PRECONDITION or refusal.code == "PreconditionFailed":
         return AppearedError()
     if refusal.status == _NOT_IMPLEMENTED:
@@ -163,7 +163,7 @@ def _refused(refusal: RefusedError, key: str) -> Exception:
     if refusal.reason == "no_access":
         return _no_access(key, refusal.code)
     if refusal.status == _CONFLICT or refusal.code == "NoSuchUpload":
-        # Somebody writes there at this moment, or it was put together and nobody heard.
+        # Another client is writing there, or the upload was completed and the answer was lost.
         return _not_stored(key, refusal.code)
     return refusal
 
@@ -171,8 +171,8 @@ def _refused(refusal: RefusedError, key: str) -> Exception:
 def _no_access(key: str, words: str) -> WorkError:
     return WorkError(
         "no_access",
-        f"The store refuses to take {key}: {words}",
-        "Let the keys in the store's Secret write below the target.",
+        f"The store denied writing {key}: {words}",
+        "Allow the keys in the store's Secret to write below the target.",
         (key,),
     )
 
@@ -181,7 +181,7 @@ def _not_stored(key: str, words: str) -> WorkError:
     return WorkError(
         "store_down",
         f"{key} could not be stored: {words}",
-        "Nothing is lost: what is pushed stays, and the rest follows when it is started again.",
+        "Nothing is lost: pushed objects are kept, and the next attempt pushes the rest.",
         (key,),
     )
 
@@ -191,10 +191,10 @@ def _translated(error: Exception, key: str) -> WorkError:
     if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
         return _no_access(key, words)
     if isinstance(error, FileNotFoundError) and "NoSuchBucket" in str(error):
-        return WorkError("not_found", f"There is no such bucket: {words}", "Look at its spelling.")
+        return WorkError("not_found", f"The bucket does not exist: {words}", "Check its spelling.")
     if "InvalidCertificate" in str(error):
         return wrong_input(
             f"The object store's certificate is not trusted: {words}",
-            "Name the CA that signed it in the store's settings (ca_file).",
+            "Set ca_file in the store's settings to the CA that signed it.",
         )
     return _not_stored(key, words)

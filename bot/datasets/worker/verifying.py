@@ -1,4 +1,4 @@
-"""Whether what was written is what the store has: by MD5, else its stored checksum, else size."""
+"""Verifies files against their objects: by MD5, else by stored checksum, else by size."""
 
 import base64
 import re
@@ -28,7 +28,7 @@ Kind = Literal["md5", "checksum", "size"]
 _MD5 = re.compile(r"[0-9a-f]{32}")
 _IN_PARTS = re.compile(r"[0-9a-f]{32}-([1-9][0-9]{0,4})")
 _OF_PARTS = re.compile(r"([A-Za-z0-9+/=]+)-([1-9][0-9]{0,4})")
-# With these the ETag has the form of an MD5 but is none.
+# With these kinds of encryption, the ETag looks like an MD5 but is not one.
 _OWN_KEYS = ("aws:kms", "aws:kms:dsse")
 
 
@@ -45,9 +45,9 @@ def md5(data: Buffer) -> str:
 
 
 class Verifier:
-    """Compares files with what the store says of their objects, and counts by what.
+    """Compares files with their objects in the store, and counts the methods used.
 
-    With `are_ours` the objects are those that we push.
+    With `are_ours` the objects are those that this worker pushes.
     """
 
     def __init__(self, requests: Requests, prefix: str, *, are_ours: bool = False) -> None:
@@ -61,19 +61,19 @@ class Verifier:
         self.bytes: Counter[str] = Counter()
 
     def count(self, kind: Kind, size: int) -> None:
-        """Takes down by what an object was verified."""
+        """Counts the method by which an object was verified."""
         with self._lock:
             self.counts[kind] += 1
             self.bytes[kind] += size
 
     def verify(self, entry: Entry, descriptor: int, found: str = "") -> bool:
-        """Whether the file is the object, after its MD5 (`found`) has not told so."""
+        """Whether the file is the object; `found` is the file's MD5, if known."""
         if kind := self.compared(entry, descriptor, found):
             self.count(kind, entry.size)
         return kind is not None
 
     def compared(self, entry: Entry, descriptor: int, found: str = "") -> Kind | None:
-        """By what the file is known to be the object; None when it is not."""
+        """The method by which the file is verified as the object; None if it differs."""
         if has_md5(entry) and (found or of_file(descriptor, new_md5).hex()) == entry.etag:
             return "md5"
         headers = self._told(entry)
@@ -98,7 +98,7 @@ class Verifier:
     def _by_checksum(
         self, entry: Entry, descriptor: int, headers: Mapping[str, str]
     ) -> Kind | None:
-        """By what the store keeps beside the object, that of all bytes before that of parts."""
+        """Compares the stored checksums: that of the whole object first, then that of its parts."""
         stored = [(headers[name], new) for name, new in ALGORITHMS.items() if headers.get(name)]
         for checksum, new in stored:
             if "-" not in checksum and headers.get("x-amz-checksum-type") != "COMPOSITE":
@@ -111,7 +111,7 @@ class Verifier:
         return "size"
 
     def _by_etag(self, entry: Entry, descriptor: int) -> Kind | None:
-        """By the ETag of an upload in parts: MD5 of their MD5s, as all but a few stores have it."""
+        """Compares a multipart ETag: the MD5 of the parts' MD5s, as in all but a few stores."""
         of = _IN_PARTS.fullmatch(entry.etag)
         if of is None:
             return "size"
@@ -126,7 +126,7 @@ class Verifier:
         return kind if kind is not None else self._differing(entry.key, found[-1])
 
     def _differing(self, key: str, found: str) -> Kind | None:
-        """What arrives twice the same is what the store has: its ETags are not made of MD5s."""
+        """Accepts by size what is read twice alike: then the store's ETags are not MD5s."""
         with self._lock:
             before = self._differed.pop(key, None)
             if before == found:

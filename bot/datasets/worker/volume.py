@@ -1,10 +1,10 @@
-"""The tree on the volume: where it grows, whose it is, and the one rename that makes it ready.
+"""The tree on the volume: where it is built, its owner, and the rename that makes it ready.
 
 TARGET/ready/files/        the dataset's files
 TARGET/ready/manifest/     the manifest they were copied by
 TARGET/ready/digest        its digest
 TARGET/.filling-DIGEST/    the same in `tree` until it is complete, and `progress` of the shards;
-                           `kept-open` when it is, and may be laid out otherwise before it is ready
+                           `kept-open` once it is complete and a layout may change it
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Ownership:
-    """Whose the files are; None leaves it to the process."""
+    """The owner and umask of the files; None means those of the process."""
 
     uid: int | None = None
     gid: int | None = None
@@ -34,7 +34,7 @@ class Ownership:
 
 
 class Volume:
-    """One target folder, seen by one shard."""
+    """One target folder, as one shard uses it."""
 
     def __init__(self, target: Path, digest: str, ownership: Ownership) -> None:
         self.target: Final = target
@@ -49,7 +49,7 @@ class Volume:
         self._open: list[str] = []
 
     def is_ready(self) -> bool:
-        """Whether all is there; WorkError when another version is."""
+        """Whether the version is complete; WorkError if another version is there."""
         try:
             found = (self._ready / "digest").read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -57,30 +57,30 @@ class Volume:
         if found != self._digest:
             raise wrong_input(
                 f"{self.target} already holds another version: {found}.",
-                "Each version has a volume of its own.",
+                "Use a separate volume for each version.",
             )
         return True
 
     @property
     def growing(self) -> str:
-        """Where the files are before they are ready, as a path within the volume."""
+        """The path within the volume of the files that are not ready yet."""
         return (self._tree / "files").relative_to(self.target).as_posix()
 
     def is_kept_open(self) -> bool:
-        """Whether all is there and verified, but not to be ready yet."""
+        """Whether the tree is complete and verified, but kept open."""
         return self._kept_open.exists()
 
     def keep_open(self) -> None:
-        """Says that all is there; from now on the tree may differ from its manifest."""
+        """Marks the tree as complete and open; from now on it may differ from its manifest."""
         self.sync()
         self._kept_open.touch()
         self.sync()
 
     def finish(self) -> None:
-        """Makes a tree ready that was kept open; WorkError when none was, or nothing is left."""
+        """Makes a tree ready that was kept open; WorkError if there is none, or it has no files."""
         if not self.is_ready():
             unfit = self._unfit()
-            # Another one that finishes may have made it ready while we looked.
+            # Another process may have made it ready in the meantime.
             if not self.is_ready():
                 if unfit:
                     raise unfit
@@ -91,22 +91,23 @@ class Volume:
         """Why the tree cannot be made ready."""
         if not self.is_kept_open():
             return wrong_input(
-                f"{self.target} has no complete copy of {self._digest} that was kept open.",
+                f"{self.target} has no complete copy of {self._digest} that is kept open.",
                 "Fill it first: quartermaster fill --keep-open ...",
             )
         if not any(files for _, _, files in os.walk(self._files)):
             return wrong_input(
-                f"{self._files} has no file any more.",
-                "The layout has removed them all: mend its command, then cache the version anew.",
+                f"{self._files} no longer has any files.",
+                "The layout removed them all. Fix its command, then cache the version again.",
             )
         return None
 
     def prepare(self) -> None:
-        """Makes the folders that files grow in; WorkError when this process may not."""
+        """Creates the folders of the tree; WorkError if this process may not."""
         os.umask(self._ownership.umask)
         if not self.target.is_dir():
             raise wrong_input(
-                f"{self.target} is no folder.", "Mount the dataset's volume there: --target /data"
+                f"{self.target} is not a folder.",
+                "Mount the dataset's volume there: --target /data",
             )
         try:
             for folder in (self._tree / "files", self._filling / "progress"):
@@ -115,8 +116,8 @@ class Volume:
                 self._give(folder)
         except PermissionError as error:
             raise wrong_input(
-                f"{error.filename} cannot be written or given away by uid {os.geteuid()}.",
-                "Run the pod as the uid and gid that the files are to have, or as root.",
+                f"uid {os.geteuid()} cannot write {error.filename} or change its owner.",
+                "Run the pod as the uid and gid that the files should have, or as root.",
             ) from error
 
     def _give(self, path: Path) -> None:
@@ -124,15 +125,15 @@ class Volume:
             os.chown(path, *self._owner)
 
     def record(self, shard: int, shards: int) -> Path:
-        """The record file of a shard; with another number of shards it is another."""
+        """The record file of a shard; another number of shards has other files."""
         return self._filling / "progress" / f"shard-{shard:05}-of-{shards:05}"
 
     def path(self, key: str) -> str:
-        """Where a file grows."""
+        """The path of a file while the tree is built."""
         return f"{self._files}/{key}"
 
     def make_folders(self, key: str) -> None:
-        """Makes the folders that a file needs; keys come in order, from one thread."""
+        """Creates the folders of a file; call it with keys in order, from one thread."""
         *folders, _ = key.split("/")
         both = zip(folders, self._open, strict=False)
         shared = sum(1 for _ in itertools.takewhile(lambda names: names[0] == names[1], both))
@@ -145,7 +146,7 @@ class Volume:
 
     @contextlib.contextmanager
     def writing(self, key: str, *, new: bool = True) -> Iterator[int]:
-        """A descriptor to write the file by; `new` empties what is there."""
+        """A descriptor to write a file; `new` truncates an existing one."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(self.path(key), flags | (os.O_TRUNC if new else 0), 0o666)
         try:
@@ -163,7 +164,7 @@ class Volume:
             return False
 
     def sync(self) -> None:
-        """Waits until all that was written is on the disk."""
+        """Waits until everything written is on disk."""
         descriptor = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY)
         try:
             if _LIBC.syncfs(descriptor):
@@ -173,7 +174,7 @@ class Volume:
             os.close(descriptor)
 
     def free(self) -> tuple[int, int]:
-        """Bytes and files for which there is room; files -1 where the volume does not count."""
+        """The free bytes and files; -1 files if the volume does not count them."""
         told = os.statvfs(self.target)
         return told.f_bavail * told.f_frsize, told.f_favail if told.f_files else -1
 
@@ -190,21 +191,21 @@ class Volume:
         _move(own, self._tree / "manifest")
 
     def publish(self) -> None:
-        """Makes the tree ready by one rename, and removes what it grew in."""
+        """Makes the tree ready by one rename, and removes the folder it was built in."""
         self.sync()
         _move(self._tree, self._ready)
         if not self.is_ready():
-            raise WorkError("corrupt", f"{self._tree} vanished while it was finished.")
+            raise WorkError("corrupt", f"{self._tree} disappeared while it was being finished.")
         self.sync()
         self.tidy()
 
     def tidy(self) -> None:
-        """Removes what a ready tree grew in."""
+        """Removes the folder that a ready tree was built in."""
         shutil.rmtree(self._filling, ignore_errors=True)
 
 
 def _move(folder: Path, to: Path) -> None:
-    """Renames a folder, unless another shard that finishes has put the same there."""
+    """Renames a folder, unless another shard has done the same."""
     try:
         folder.rename(to)
     except OSError as error:
@@ -213,7 +214,7 @@ def _move(folder: Path, to: Path) -> None:
 
 
 def _owner(wanted: Ownership) -> tuple[int, int] | None:
-    """What to give files to; None when new files are that already, which spares a request each."""
+    """The owner to set on files; None if new files have it already, which saves a request each."""
     uid = os.geteuid() if wanted.uid is None else wanted.uid
     gid = os.getegid() if wanted.gid is None else wanted.gid
     return None if (uid, gid) == (os.geteuid(), os.getegid()) else (uid, gid)

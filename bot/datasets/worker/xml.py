@@ -1,4 +1,4 @@
-"""The XML that S3 answers with: pages of listings, and errors."""
+"""Parses and writes the XML of S3: pages of listings, uploads and errors."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bot.datasets.worker.failures import WorkError
 
 @dataclass(frozen=True)
 class Page:
-    """One answer to a listing, and how to ask for the next; no query when it is the last."""
+    """One page of a listing, and the query for the next page; empty for the last page."""
 
     entries: list[Entry]
     following: dict[str, str]
@@ -26,7 +26,7 @@ def objects_page(body: bytes) -> Page:
         return Page(entries, {})
     token = _text(root, "NextContinuationToken")
     if not token:
-        raise _unreadable("there is more, but not how to ask for it")
+        raise _unreadable("it is truncated and does not say how to continue")
     return Page(entries, {"continuation-token": token})
 
 
@@ -43,7 +43,7 @@ def versions_page(body: bytes) -> Page:
         return Page(entries, {})
     key = plain(_text(root, "NextKeyMarker"))
     if not key:
-        raise _unreadable("there is more, but not how to ask for it")
+        raise _unreadable("it is truncated and does not say how to continue")
     version = _text(root, "NextVersionIdMarker")
     return Page(entries, {"key-marker": key, **({"version-id-marker": version} if version else {})})
 
@@ -54,7 +54,7 @@ def versioning(body: bytes) -> str:
 
 
 def unfinished_uploads(body: bytes) -> Iterator[tuple[str, str]]:
-    """Key and id of each upload in parts that nobody completed."""
+    """The key and id of each unfinished multipart upload."""
     root = _parsed(body)
     plain = _plain(root)
     for found in _children(root, "Upload"):
@@ -62,17 +62,17 @@ def unfinished_uploads(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def upload_id(body: bytes) -> str:
-    """What an upload in parts that was begun is called."""
+    """The id of a multipart upload that was started."""
     return _text(_parsed(body), "UploadId")
 
 
 def etag_of(body: bytes) -> str:
-    """The ETag of an object that was put together."""
+    """The ETag of an object assembled from parts."""
     return _text(_parsed(body), "ETag").strip('"')
 
 
 def put_together(parts: Iterable[tuple[str, str]]) -> bytes:
-    """What has a store make an object of parts, each with its ETag and SHA-256."""
+    """The request to assemble parts, each with its ETag and SHA-256."""
     root = Element("CompleteMultipartUpload", xmlns="http://s3.amazonaws.com/doc/2006-03-01/")
     for number, (etag, checksum) in enumerate(parts, 1):
         part = SubElement(root, "Part")
@@ -86,7 +86,7 @@ def put_together(parts: Iterable[tuple[str, str]]) -> bytes:
 
 
 def error_code(body: bytes) -> str:
-    """S3's word for what went wrong; empty when there is none."""
+    """The S3 error code in an answer; empty without one."""
     try:
         return _text(fromstring(body), "Code")  # noqa: S314  # see _parsed
     except ParseError:
@@ -94,7 +94,7 @@ def error_code(body: bytes) -> str:
 
 
 def _parsed(body: bytes) -> Element:
-    # expat refuses entities that grow, and this store is believed about the data itself.
+    # expat rejects expanding entities, and the store is trusted with the data anyway.
     try:
         return fromstring(body)  # noqa: S314
     except ParseError as error:
@@ -105,12 +105,12 @@ def _unreadable(why: str) -> WorkError:
     return WorkError(
         "wrong_input",
         f"The store's listing cannot be read: {why}.",
-        "Look at the endpoint in the store's settings: is it one of S3's kind?",
+        "Check that the endpoint in the store's settings is an S3 API.",
     )
 
 
 def _plain(root: Element) -> Callable[[str], str]:
-    """How this store's keys are read: not every store encodes them when asked to."""
+    """The decoder of this store's keys; not every store encodes them on request."""
     return unquote_plus if _text(root, "EncodingType") == "url" else str
 
 

@@ -12,8 +12,8 @@ from tests.bot.ground import ALICE, BOB, TEAM_B
 
 OWN = {"team-a": ["s3://lake/team-a/"], "team-b": ["s3://lake/team-b/", "s3://lake/common/"]}
 HINT = (
-    "It may use s3://lake/team-a/ in store lake, s3://lake/public/ in store lake."
-    " A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
+    "team-a may use s3://lake/team-a/ in store lake, s3://lake/public/ in store lake."
+    " A platform admin sets the places of teams in stores.NAME.places of quartermaster.yaml."
 )
 
 
@@ -73,7 +73,7 @@ def test_any_other_place_is_refused(rig: Rig, source: str) -> None:
     ],
 )
 def test_places_with_two_meanings_are_refused(rig: Rig, source: str) -> None:
-    assert refusal(rig, source)[0] == f"{source} can be taken for several places."
+    assert refusal(rig, source)[0] == f"{source} can mean several places."
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,9 @@ def test_places_with_two_meanings_are_refused(rig: Rig, source: str) -> None:
 )
 def test_the_state_is_for_nobody(rig: Rig, source: str) -> None:
     rig.policy = with_places(SETTINGS, {"team-a": ["s3://qm-state/"]}, "s3://qm-state/")
-    said = "s3://qm-state/prod/ is for the bot alone: manifests of versions are kept there."
+    said = (
+        "s3://qm-state/prod/ is reserved for the bot, which keeps the manifests of versions there."
+    )
     assert refusal(rig, source)[0] == said
     add(rig, "s3://qm-state/production/")
 
@@ -92,7 +94,7 @@ def test_datasets_of_others_are_out_of_bounds(rig: Rig) -> None:
     add(rig, "s3://lake/common/faces/", BOB, "faces")
     for source in ("s3://lake/common/", "s3://lake/common/faces/", "s3://lake/common/faces/val/"):
         assert refusal(rig, source)[0] == (
-            f"{source} is a place of another team: a dataset is there that team-a may not use."
+            f"{source} overlaps a dataset of another team, which team-a may not use."
         )
     add(rig, "s3://lake/common/faces-2/")
 
@@ -144,7 +146,8 @@ def test_shared_places_are_not_for_writing(rig: Rig) -> None:
     assert (why.message, why.hint) == (
         "team-a may not push to s3://lake/public/imagenet/.",
         (
-            "It may use s3://lake/team-a/ in store lake."
-            " A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
+            "team-a may use s3://lake/team-a/ in store lake."
+            " A platform admin sets the places of teams in stores.NAME.places of"
+            " quartermaster.yaml."
         ),
     )

@@ -30,12 +30,12 @@ def reached(lake: Lake, bucket: str) -> Settings:
 def test_everything_well_is_said_so(rig: Rig, lake: Lake) -> None:
     bucket = lake.bucket()
     assert examined(rig, reached(lake, bucket)) == [
-        Finding("datasets rights", "ok", "all 6 are granted"),
-        Finding("datasets namespace", "ok", "datasets takes the Job of a survey"),
-        Finding("datasets pushing", "ok", "all 2 rights for it are granted"),
-        Finding("store lake", "ok", "Secret datasets/lake-keys is there"),
-        Finding("store state", "ok", "has no Secret: pods have an identity of their own"),
-        Finding("datasets state", "ok", f"s3://{bucket}/prod/ can be read"),
+        Finding("datasets rights", "ok", "all 6 rights are granted"),
+        Finding("datasets namespace", "ok", "namespace datasets admits survey Jobs"),
+        Finding("datasets pushing", "ok", "all 2 rights are granted"),
+        Finding("store lake", "ok", "Secret datasets/lake-keys exists"),
+        Finding("store state", "ok", "no Secret is set: pods use their own identity"),
+        Finding("datasets state", "ok", f"the bot can read s3://{bucket}/prod/"),
     ]
     assert rig.jobs() == []
 
@@ -51,11 +51,11 @@ def test_what_is_missing_has_a_remedy(rig: Rig, lake: Lake) -> None:
     assert found["store lake"] == Finding(
         "store lake",
         "failed",
-        "Secret datasets/lake-keys is missing",
+        "Secret datasets/lake-keys does not exist",
         "Create it with access-key-id and secret-access-key, or set stores.lake.secret.",
     )
     assert found["datasets state"].says == (
-        "Reading s3://qm-state/prod/ from store state: it cannot be reached"
+        "Reading s3://qm-state/prod/ from store state failed: the store cannot be reached"
         " (EndpointConnectionError)."
     )
 
@@ -67,12 +67,12 @@ def test_missing_rights_and_namespace_are_told(rig: Rig, lake: Lake) -> None:
     settings["datasets"]["namespace"] = "nowhere"
     rights, namespace, _, keys = examined(rig, Settings.model_validate(settings))[:4]
     assert (rights.state, rights.says) == ("failed", "missing in nowhere: list events")
-    assert (namespace.state, namespace.says) == ("failed", "nowhere is missing")
+    assert (namespace.state, namespace.says) == ("failed", "namespace nowhere does not exist")
     assert keys == Finding(
         "store lake",
         "warning",
-        "the bot may not see Secret nowhere/lake-keys",
-        "Look: kubectl get secret -n nowhere lake-keys",
+        "the bot may not read Secret nowhere/lake-keys",
+        "Check it: kubectl get secret -n nowhere lake-keys",
     )
 
 
@@ -82,7 +82,7 @@ def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
     caching = Settings.model_validate(settings)
     rig.world.install("trident")
     well = {each.about: each for each in examined(rig, caching)}["datasets sharing"]
-    assert well == Finding("datasets sharing", "ok", "all 9 rights for it are granted")
+    assert well == Finding("datasets sharing", "ok", "all 9 rights are granted")
     rig.world.forbid("delete", "persistentvolumes")
     rig.world.forbid("get", "tridentvolumereferences")
     ill = {each.about: each for each in examined(rig, caching)}["datasets sharing"]
@@ -90,7 +90,7 @@ def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
         "datasets sharing",
         "failed",
         (
-            "runs cannot read caches from teams' namespaces: missing delete persistentvolumes, get"
+            "runs cannot read caches from team namespaces: missing delete persistentvolumes, get"
             " tridentvolumereferences in team-a, get tridentvolumereferences in team-b"
         ),
         "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
@@ -107,7 +107,7 @@ def test_rights_for_trident_alone_are_warned_of(rig: Rig, lake: Lake) -> None:
     assert (said.state, said.says) == (
         "warning",
         (
-            "runs cannot read caches from Trident's volumes: missing create"
+            "runs cannot read caches on Trident volumes: missing create"
             " tridentvolumereferences in team-a, create tridentvolumereferences in team-b"
         ),
     )
@@ -116,7 +116,7 @@ def test_rights_for_trident_alone_are_warned_of(rig: Rig, lake: Lake) -> None:
 def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
     rig.world.install("trident")
     well = {each.about: each for each in examined(rig, away(lake))}["datasets pushing"]
-    assert well == Finding("datasets pushing", "ok", "all 7 rights for it are granted")
+    assert well == Finding("datasets pushing", "ok", "all 7 rights are granted")
     rig.world.forbid("patch", "persistentvolumeclaims")
     rig.world.forbid("create", "tridentvolumereferences")
     ill = {each.about: each for each in examined(rig, away(lake))}["datasets pushing"]
@@ -124,7 +124,7 @@ def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
         "datasets pushing",
         "warning",
         (
-            "PVCs of teams cannot be pushed: missing create tridentvolumereferences in datasets,"
+            "team PVCs cannot be pushed: missing create tridentvolumereferences in datasets,"
             " patch persistentvolumeclaims in team-a, patch persistentvolumeclaims in team-b"
         ),
         "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
@@ -134,7 +134,7 @@ def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
 def test_rights_for_pushing_snapshots_are_asked(rig: Rig, lake: Lake) -> None:
     rig.world.install("snapshots")
     well = {each.about: each for each in examined(rig, away(lake))}["pushing snapshots"]
-    assert well == Finding("pushing snapshots", "ok", "all 7 rights for it are granted")
+    assert well == Finding("pushing snapshots", "ok", "all 7 rights are granted")
     rig.world.forbid("create", "volumesnapshotcontents")
     rig.world.forbid("delete", "volumesnapshots")
     ill = {each.about: each for each in examined(rig, away(lake))}["pushing snapshots"]
@@ -145,7 +145,7 @@ def test_rights_for_pushing_snapshots_are_asked(rig: Rig, lake: Lake) -> None:
             "snapshots cannot be pushed: missing create volumesnapshotcontents, delete"
             " volumesnapshots in datasets"
         ),
-        "Apply deploy/kubernetes/17-datasets.yaml, for the namespace of datasets.namespace.",
+        "Apply deploy/kubernetes/17-datasets.yaml to the namespace in datasets.namespace.",
     )
 
 

@@ -50,7 +50,7 @@ def test_a_store_that_is_down_is_tried_again(rig: Rig) -> None:
     version_id = rig.version()
     rig.pass_time(seconds=18)
     assert rig.card(version_id).splitlines()[0] == "⚠️ chest-xray@v1 · Listing for 15s"
-    assert "The store does not answer. It is tried again." in rig.card(version_id)
+    assert "The store does not answer. Retrying." in rig.card(version_id)
     rig.pass_time(minutes=30)
     assert (rig.get(version_id).phase, rig.get(version_id).reason) == (
         Phase.FAILED,
@@ -66,7 +66,7 @@ def test_keys_of_a_failure_are_named(rig: Rig) -> None:
     rig.pass_time(minutes=3)
     assert first_lines(rig, version_id)[1:] == [
         "Two keys cannot be files.",
-        "The first keys: `a/../b`, `/c`",
+        "First keys: `a/../b`, `/c`",
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_missing_secret_is_named_in_time(rig: Rig) -> None:
     assert first_lines(rig, version_id) == [
         "⚠️ chest-xray@v1 · Starting",
         f"Kubernetes warns: {UNMOUNTED}.",
-        "This is late: its pod should have started by now.",
+        "Late: its pod should have started by now.",
     ]
     rig.pass_time(hours=1)
     assert rig.get(version_id).reason == (
@@ -95,7 +95,7 @@ def test_a_deleted_job_is_told_and_final(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert first_lines(rig, version_id) == [
         "❌ chest-xray@v1 · Not recorded",
-        "Somebody deleted its Job.",
+        "Its Job was deleted outside Quartermaster.",
         "Record the version again.",
     ]
     assert rig.effects() == ["create jobs"]
@@ -112,8 +112,8 @@ def test_a_job_of_somebody_else_stays(rig: Rig) -> None:
     rig.world.create("jobs", body, "datasets")
     rig.pass_time(minutes=1)
     assert first_lines(rig, version_id)[1] == (
-        f"There is a Job {name} in namespace datasets already that is not ours, so nothing was"
-        " touched."
+        f"Job {name} in namespace datasets already exists and does not belong to Quartermaster, so"
+        " it was not changed."
     )
     assert (rig.effects(), len(rig.jobs())) == ([], 1)
 
@@ -136,7 +136,7 @@ def test_a_store_taken_away_waits_for_it(rig: Rig) -> None:
     rig.policy = SETTINGS.model_copy(update={"stores": {}})
     rig.pass_time(seconds=30)
     assert rig.get(version_id).trouble == (
-        "stores.lake and stores.state is not in quartermaster.yaml any more."
+        "quartermaster.yaml no longer has stores.lake and stores.state."
     )
     rig.policy = SETTINGS
     rig.pass_time(minutes=10)
@@ -151,7 +151,7 @@ def test_an_end_without_result_is_no_version(rig: Rig, silent: dict[str, object]
     rig.pass_time(minutes=3)
     assert (rig.get(version_id).phase, rig.get(version_id).reason) == (
         Phase.FAILED,
-        "The survey ended well, but its pod was gone before its result was read.",
+        "The survey succeeded, but its pod was gone before the result was read.",
     )
 
 

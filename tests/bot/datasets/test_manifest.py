@@ -135,9 +135,9 @@ def an_entry_changed_with_its_checksum(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     ("damage", "what"),
     [
-        (a_part_cut_short, "part-00000.jsonl.gz is not the file that was written"),
-        (two_parts_swapped, "part-00000.jsonl.gz is not the file that was written"),
-        (an_entry_changed_with_its_checksum, "its parts do not add up to sha256:"),
+        (a_part_cut_short, "part-00000.jsonl.gz differs from the file that was written"),
+        (two_parts_swapped, "part-00000.jsonl.gz differs from the file that was written"),
+        (an_entry_changed_with_its_checksum, "its parts do not match the digest sha256:"),
     ],
 )
 def test_damaged_manifest_is_not_believed(damage: Callable[[Shelf], None], what: str) -> None:
@@ -152,7 +152,7 @@ def test_index_of_another_format_is_refused() -> None:
     shelf["index.json"] = shelf["index.json"].replace(b'"format": 1', b'"format": 2')
     with pytest.raises(StorageError) as refused:
         read_index(shelf.__getitem__)
-    assert refused.value.message == "The manifest has format 2; this version reads 1."
+    assert refused.value.message == "The manifest has format 2; this version reads format 1."
     shelf["index.json"] = b"<html>"
     with pytest.raises(StorageError, match=r"index\.json cannot be read"):
         read_index(shelf.__getitem__)

@@ -39,17 +39,17 @@ def test_objects_below_a_place_are_read(lake: Lake) -> None:
 def test_what_is_not_there_is_said(lake: Lake) -> None:
     bucket = lake.bucket()
     assert refusal(store(lake), Location(bucket, "set/")) == (
-        f"Reading s3://{bucket}/set/index.json from store lake: it is not there (NoSuchKey)."
-        " Has somebody deleted it?"
+        f"Reading s3://{bucket}/set/index.json from store lake failed: it does not exist"
+        " (NoSuchKey). It may have been deleted."
     )
-    assert "it is not there (NoSuchBucket)." in refusal(store(lake), Location("nowhere", ""))
+    assert "it does not exist (NoSuchBucket)." in refusal(store(lake), Location("nowhere", ""))
 
 
 def test_refused_keys_are_said_without_them(lake: Lake, tmp_path: Path) -> None:
     (tmp_path / "access-key-id").write_text("AKIAWRONG\n")
     (tmp_path / "secret-access-key").write_text("wrong-secret\n")
     said = refusal(store(lake, credentials=str(tmp_path)), Location(lake.bucket(), ""))
-    assert "the store refuses the bot's keys (InvalidAccessKeyId)." in said
+    assert "the store rejected the bot's keys (InvalidAccessKeyId)." in said
     assert "AKIAWRONG" not in said
     assert "wrong-secret" not in said
 
@@ -58,14 +58,15 @@ def test_missing_files_of_keys_are_named(lake: Lake, tmp_path: Path) -> None:
     said = refusal(store(lake, credentials=str(tmp_path)), Location("any", ""))
     assert said == (
         "The keys of store lake cannot be read: No such file or directory."
-        " stores.lake.credentials names a folder with access-key-id and secret-access-key."
+        " stores.lake.credentials must name a folder with the files access-key-id and"
+        " secret-access-key."
     )
 
 
 def test_a_store_that_is_down_is_said(lake: Lake) -> None:
     away = store(lake, endpoint=f"http://127.0.0.1:{free_port()}")
     assert refusal(away, Location("any", "set/")) == (
-        "Reading s3://any/set/index.json from store lake: it cannot be reached"
+        "Reading s3://any/set/index.json from store lake failed: the store cannot be reached"
         " (EndpointConnectionError)."
-        " Try again in a minute; stores.lake says where it is looked for."
+        " Try again in a minute. stores.lake sets the endpoint."
     )

@@ -80,7 +80,7 @@ def test_manifests_that_are_gone_are_said(lake: Lake) -> None:
     with pytest.raises(StorageError) as caught:
         reads(lake).differences(before, after)
     assert caught.value.message == (
-        f"Reading s3://{bucket}/v1/part-00001.jsonl.gz from store state: it is not there"
+        f"Reading s3://{bucket}/v1/part-00001.jsonl.gz from store state failed: it does not exist"
         " (NoSuchKey)."
     )
 
@@ -92,8 +92,8 @@ def test_too_many_objects_are_refused_with_numbers(lake: Lake) -> None:
     with pytest.raises(LimitError) as caught:
         reads(lake).differences(before, after)
     assert caught.value.message == (
-        "chest-xray@v1 and chest-xray@v2 have 24,000,000 objects together;"
-        " up to 5,000,000 are compared here."
+        "chest-xray@v1 and chest-xray@v2 have 24,000,000 objects in total; up to 5,000,000 can be"
+        " compared here."
     )
 
 
@@ -104,7 +104,7 @@ def test_comparing_ends_at_its_deadline(lake: Lake) -> None:
     late = DatasetReads(reads(lake)._settings, lambda: float(next(moments)))
     with pytest.raises(StorageError) as caught:
         late.differences(before, after)
-    assert caught.value.message == "Comparing took longer than 25 s and was given up."
+    assert caught.value.message == "The comparison took longer than 25 s and was stopped."
 
 
 _CHANGED = """\
@@ -113,9 +113,9 @@ chest-xray@v1 → chest-xray@v2
 Added: `d.png`
 Removed: `a.png`
 Changed: `b.png`
-Written again, same content: `c.png`
-  Objects                      Count  Size
-  Added                        1      7.0 kB
-  Removed                      1      1.0 kB
-  Changed                      1      2.0 kB → 2.5 kB
-  Written again, same content  1      3.0 kB"""
+Rewritten, same content: `c.png`
+  Objects                  Count  Size
+  Added                    1      7.0 kB
+  Removed                  1      1.0 kB
+  Changed                  1      2.0 kB → 2.5 kB
+  Rewritten, same content  1      3.0 kB"""

@@ -47,8 +47,9 @@ def test_a_dataset_is_added_with_its_audit(rig: Rig) -> None:
             {"store": "state"},
             NotAllowedError,
             (
-                "team-a may not read s3://lake/x/. It may use s3://lake/ in store lake. A platform"
-                " admin names places of teams in stores.NAME.places of quartermaster.yaml."
+                "team-a may not read s3://lake/x/. team-a may use s3://lake/ in store lake. A"
+                " platform admin sets the places of teams in stores.NAME.places of"
+                " quartermaster.yaml."
             ),
         ),
         (
@@ -68,8 +69,8 @@ def test_what_cannot_be_is_refused(
 def test_a_store_is_for_named_teams_alone(rig: Rig) -> None:
     asked = NewDataset("mine", "s3://lake/mine/")
     assert refusal(rig, NotAllowedError, asked, BOB) == (
-        "team-b may use no object store."
-        " A platform admin names places of teams in stores.NAME.places of quartermaster.yaml."
+        "team-b may not use any object store."
+        " A platform admin sets the places of teams in stores.NAME.places of quartermaster.yaml."
     )
 
 
@@ -80,7 +81,7 @@ def test_several_stores_must_be_told_apart(rig: Rig) -> None:
     }
     rig.policy = SETTINGS.model_copy(update={"stores": both})
     assert refusal(rig, UsageError, NewDataset("x", "s3://lake/x/")) == (
-        "Which store? team-a may use s3://lake/x/ in several. Add --store, one of: lake, state."
+        "team-a may use s3://lake/x/ in several stores. Add --store with one of: lake, state."
     )
 
 
@@ -88,8 +89,8 @@ def test_names_are_taken_for_all_teams(rig: Rig) -> None:
     rig.add()
     asked = NewDataset("chest-xray", "s3://lake/other/")
     assert refusal(rig, ConflictError, asked) == (
-        "There is a dataset chest-xray already: s3://lake/chest-xray/ of team-a."
-        " `/dataset show chest-xray` shows it; choose another name for yours."
+        "Dataset chest-xray already exists: s3://lake/chest-xray/ of team-a. `/dataset show"
+        " chest-xray` shows it. Choose another name for yours."
     )
     places = {"team-a": ("s3://lake/",), "team-b": ("s3://lake/team-b/",)}
     lake = SETTINGS.stores["lake"].model_copy(update={"places": places})
@@ -103,8 +104,8 @@ def test_names_are_taken_for_all_teams(rig: Rig) -> None:
 def test_without_configuration_there_are_no_datasets(rig: Rig) -> None:
     rig.policy = SETTINGS.model_copy(update={"datasets": None})
     assert refusal(rig, ConflictError, NewDataset("x", "s3://lake/x/")) == (
-        "Datasets are not set up here. A platform admin adds `stores` and `datasets` to"
-        " quartermaster.yaml; docs/datasets.md says how."
+        "Datasets are not configured. A platform admin must add `stores` and `datasets` to"
+        " quartermaster.yaml (see docs/datasets.md)."
     )
 
 
@@ -146,8 +147,8 @@ def test_a_named_version_is_never_recorded_again(rig: Rig) -> None:
     with pytest.raises(ConflictError) as caught:
         rig.version(name="v1")
     assert (caught.value.message, caught.value.hint) == (
-        "chest-xray has a version v1 already, and a named version never changes.",
-        "Choose another name; v2 is free.",
+        "chest-xray already has a version v1, and a named version never changes.",
+        "Choose another name. v2 is free.",
     )
 
 
@@ -157,9 +158,7 @@ def test_one_survey_of_a_dataset_at_once(rig: Rig) -> None:
     rig.pass_time(seconds=20)
     with pytest.raises(ConflictError) as caught:
         rig.version(person=ERIN)
-    assert caught.value.message == (
-        f"chest-xray@v1 is being recorded at the moment, asked for by <@{ALICE}>."
-    )
+    assert caught.value.message == (f"<@{ALICE}> is already recording chest-xray@v1.")
     assert rig.effects() == ["create jobs"]
 
 

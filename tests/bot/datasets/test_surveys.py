@@ -12,8 +12,8 @@ from tests.bot.ground import ALICE
 from tests.schemas import fits
 
 UNFIT = (
-    "2 keys cannot be files: such as have `..` in them, or names that another key needs as a"
-    " folder. It cannot be copied as it is."
+    "2 keys cannot be stored as files, for example because they contain `..`, or because another"
+    " key needs them as a folder. This version cannot be copied as it is."
 )
 
 
@@ -99,11 +99,11 @@ def test_the_same_content_is_no_new_version(rig: Rig) -> None:
     found = rig.get(again)
     assert (found.phase, found.same_as) == (Phase.UNCHANGED, first)
     assert rig.notes(again) == {
-        "ended": f"<@{ALICE}> chest-xray: nothing changed since v1, so there is no version v2."
+        "ended": f"<@{ALICE}> chest-xray has not changed since v1, so there is no version v2."
     }
     assert rig.card(again).splitlines()[:2] == [
-        "chest-xray@v2 · Nothing changed",
-        "Nothing changed since v1: it is the same content, so the name v2 is still free.",
+        "chest-xray@v2 · Unchanged",
+        "No changes since v1: the content is the same, so the name v2 is still free.",
     ]
 
 
@@ -118,7 +118,7 @@ def test_changed_content_is_a_version_with_parent(rig: Rig) -> None:
     assert (found.name, found.phase, found.parents) == ("v2", Phase.READY, [first])
     assert rig.notes(second)["ended"] == (
         f"<@{ALICE}> chest-xray@v2 is recorded: 3 objects, 2.5 MB.\n"
-        "What changed: `/dataset diff chest-xray@v1 chest-xray@v2`"
+        "To see what changed: `/dataset diff chest-xray@v1 chest-xray@v2`"
     )
 
 
@@ -179,20 +179,20 @@ def test_a_step_that_was_never_saved_repeats(rig: Rig) -> None:
 _LISTING = """\
 ▶️ chest-xray@first · Listing for 33s
 3,000 objects, 30 MB so far
-  Source  `s3://lake/chest-xray/`
-  Store   `lake`
-  By      Alice
-  Asked   2026-11-21 12:00 UTC
-  Rate    97 objects/s
-  Note    as delivered"""
+  Source        `s3://lake/chest-xray/`
+  Store         `lake`
+  Requested by  Alice
+  Requested     2026-11-21 12:00 UTC
+  Rate          97 objects/s
+  Note          as delivered"""
 _RECORDED = f"""\
 ✅ chest-xray@first · Recorded
-  Source   `s3://lake/chest-xray/`
-  Store    `lake`
-  By       Alice
-  Asked    2026-11-21 12:00 UTC
-  Objects  3
-  Size     2.5 MB (2,500,000 bytes)
-  Took     40s
-  Digest   `{DIGEST}`
-  Note     as delivered"""
+  Source        `s3://lake/chest-xray/`
+  Store         `lake`
+  Requested by  Alice
+  Requested     2026-11-21 12:00 UTC
+  Objects       3
+  Size          2.5 MB (2,500,000 bytes)
+  Duration      40s
+  Digest        `{DIGEST}`
+  Note          as delivered"""

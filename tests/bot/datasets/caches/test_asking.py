@@ -126,7 +126,7 @@ def test_a_budget_is_kept_too(filling: Filling) -> None:
         ({"reference": Reference("chest-xry")}, (
             "There is no dataset chest-xry for team-a. Did you mean chest-xray?")),
         ({"reference": Reference("chest-xray", "v4")}, (
-            "chest-xray has no version v4. It has: v3.")),
+            "chest-xray has no version v4. Available: v3.")),
         ({"storage_class": "standart"}, (
             "Storage class standart is not used for caching. Did you mean standard?")),
         ({"storage_class": "spare"}, (

@@ -13,17 +13,17 @@ def test_each_class_for_caches_is_tried(filling: Filling) -> None:
     assert told.datasets is not None
     found = checks(told, told.datasets, filling.cluster)
     assert [each for each in found if each.about.startswith("cache class")] == [
-        Finding("cache class standard", "ok", "its volumes are for many nodes"),
+        Finding("cache class standard", "ok", "many nodes can mount its volumes"),
         Finding(
             "cache class disk",
             "failed",
-            "its volumes are for one node at a time",
-            "Take a class of files and not of disks, as of NFS.",
+            "only one node at a time can mount its volumes",
+            "Use a class with file storage such as NFS, not disks.",
         ),
         Finding(
             "cache class missing",
             "failed",
-            "the cluster does not have it",
-            "Make storage class missing, or take it out of datasets.classes.",
+            "the cluster has no storage class of that name",
+            "Create storage class missing, or remove it from datasets.classes.",
         ),
     ]

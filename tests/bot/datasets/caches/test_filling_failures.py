@@ -140,7 +140,7 @@ def test_a_volume_may_take_a_minute(filling: Filling) -> None:
     assert first_lines(filling, cache_id) == ["⏳ chest-xray@v3 on slow · Starting"]
     filling.pass_time(seconds=40)
     obstacle = (
-        "No node takes its pod: 0/2 nodes are available: pod has unbound immediate"
+        "Its pod cannot be scheduled: 0/2 nodes are available: pod has unbound immediate"
         " PersistentVolumeClaims. preemption: 0/2 nodes are available: 2 Preemption is not helpful"
         " for scheduling."
     )
@@ -278,7 +278,7 @@ def test_a_store_taken_away_waits_for_it(filling: Filling) -> None:
     filling.policy = configured.model_copy(update={"stores": {}})
     filling.pass_time(seconds=30)
     assert filling.found(cache_id).trouble == (
-        "stores.lake and stores.state is not in quartermaster.yaml any more."
+        "quartermaster.yaml no longer has stores.lake and stores.state."
     )
     filling.policy = configured
     filling.pass_time(minutes=10)

@@ -31,7 +31,7 @@ def test_the_doctor_looks_at_the_link(importing: Importing) -> None:
         "cache class lustre",
         "failed",
         f"/lake of {SYSTEM} is not linked to a bucket.",
-        "A platform admin mends it, or datasets.classes.NAME.fsx in quartermaster.yaml.",
+        "A platform admin must fix it, or datasets.classes.NAME.fsx in quartermaster.yaml.",
     )
 
 
@@ -39,7 +39,7 @@ def test_trouble_is_shown_on_the_card(importing: Importing) -> None:
     importing.region.give_keys("wrong")
     cache_id = importing.cache()
     importing.pass_time(minutes=2)
-    assert "it refuses the bot (SignatureDoesNotMatch)" in importing.shown(cache_id)
+    assert "FSx denied access to the bot (SignatureDoesNotMatch)" in importing.shown(cache_id)
     importing.region.give_keys()
     importing.pass_time(minutes=30)
     assert importing.found(cache_id).phase == "ready"
@@ -72,7 +72,7 @@ def test_a_failed_task_is_quoted(importing: Importing) -> None:
     importing.pass_time(minutes=5)
     task = importing.region.estate.tasks[0].id
     assert importing.failed(cache_id) == (
-        f"{task} of FSx failed. 3 of 627,615 files failed. The path is not there.",
+        f"FSx task {task} failed. 3 of 627,615 files failed. The path is not there.",
         "Check the folder in FSx, then cache it again.",
     )
     assert (importing.effects(), importing.found(cache_id).is_cleared) == (MADE[:1], True)
@@ -85,7 +85,7 @@ def test_a_task_that_somebody_ended_is_said(importing: Importing) -> None:
     task.canceled = importing.clock.now()
     importing.pass_time(minutes=2)
     reason, _ = importing.failed(cache_id)
-    assert reason.startswith(f"{task.id} of FSx was ended by somebody (CANCEL")
+    assert reason.startswith(f"FSx task {task.id} was ended outside Quartermaster (CANCEL")
 
 
 def test_a_task_that_never_ends_is_ended(importing: Importing) -> None:

@@ -106,7 +106,7 @@ def test_a_file_system_that_is_gone_ends_it(importing: Importing) -> None:
     evict(importing, cache_id)
     reason, freed = evicted(importing, cache_id)
     assert (freed, importing.tasks()[1:]) == (None, [])
-    assert reason.endswith("it answers FileSystemNotFound. Refused with FileSystemNotFound.")
+    assert reason.endswith("FSx returned FileSystemNotFound. Refused with FileSystemNotFound.")
 
 
 def test_a_release_that_never_ends_is_left(importing: Importing) -> None:

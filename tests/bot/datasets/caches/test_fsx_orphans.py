@@ -164,7 +164,7 @@ def test_a_silent_region_is_told(left: Linked) -> None:
     ((_, said, _),) = left.reports()
     assert said == (
         "Leftovers of kind FSx file system are unknown. Listing file systems in FSx of"
-        " eu-central-1: it asks the bot to be slower (ThrottlingException)."
+        " eu-central-1 failed: FSx rate-limited the bot (ThrottlingException)."
     )
 
 

@@ -19,7 +19,8 @@ from tests.bot.datasets.rig import DIGEST, DONE, OTHER_DIGEST, SETTINGS, Rig, wi
 from tests.bot.ground import TEAM_A
 
 CHANGED = (
-    "chest-xray has changed since v1: 3 objects, 2.5 MB now; v1 has 3 objects, 2.5 MB.\n"
+    "The source of chest-xray has changed since v1: it now has 3 objects, 2.5 MB. v1 has 3"
+    " objects, 2.5 MB.\n"
     "`/dataset version chest-xray` records it."
 )
 
@@ -91,7 +92,7 @@ def test_equal_content_is_nothing_to_say(cached: Rig) -> None:
     (look,) = looks(cached)
     assert (look.phase, look.digest, look.is_cleared) == (Phase.UNCHANGED, DIGEST, True)
     assert said(cached) == []
-    assert shown(cached).startswith("Nothing had changed since v1 ")
+    assert shown(cached).startswith("The source had not changed since v1 when it was checked ")
     assert cached.jobs() == []
 
 
@@ -101,7 +102,7 @@ def test_new_content_is_told_once(cached: Rig) -> None:
     day_after(cached)
     assert [each.phase for each in looks(cached)] == [Phase.CHANGED, Phase.CHANGED]
     assert said(cached) == [(TEAM_A, CHANGED)]
-    assert shown(cached).startswith("It has changed since v1: 3 objects, 2.5 MB, seen ")
+    assert shown(cached).startswith("The source has changed since v1: 3 objects, 2.5 MB, checked ")
     shelf = cached.do(lambda session: cached.service.shelf(session, "team-a", "chest-xray"))
     assert [each.name for each in shelf.versions] == ["v1"]
     cached.finds("sha256:" + 64 * "c")
@@ -122,7 +123,7 @@ def test_the_button_records_what_changed(cached: Rig) -> None:
     second = cached.version()
     cached.pass_time(minutes=2)
     assert (cached.get(second).name, cached.get(second).digest) == ("v2", OTHER_DIGEST)
-    assert not shown(cached).startswith("It has changed")
+    assert not shown(cached).startswith("The source has changed")
     day_after(cached)
     assert looks(cached)[-1].same_as == second
 
@@ -161,7 +162,7 @@ def test_a_failed_look_is_only_shown(cached: Rig) -> None:
     day_after(cached)
     assert [each.phase for each in looks(cached)] == [Phase.FAILED]
     assert said(cached) == []
-    assert shown(cached).startswith("It could not be looked through ")
+    assert shown(cached).startswith("The source could not be checked ")
     assert shown(cached).endswith("The keys were refused.")
     cached.says(DONE | {"digest": DIGEST}, seconds=8)
     day_after(cached)

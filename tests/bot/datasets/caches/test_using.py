@@ -152,7 +152,7 @@ def test_datasets_of_others_do_not_exist(database: Database) -> None:
     database.transaction(lambda s: add_cache(s, add_version(s, add_dataset(s))))
     assert refusal(database) == (
         "There is no dataset chest-xray for team-b.",
-        "There is none yet; add one: `/dataset add chest-xray s3://lake/chest-xray/`.",
+        "There are none yet. Add one: `/dataset add chest-xray s3://lake/chest-xray/`.",
     )
 
 

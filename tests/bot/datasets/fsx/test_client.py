@@ -42,7 +42,7 @@ def test_being_asked_to_slow_down_is_said(fsx: Fsx, region: Region) -> None:
     assert refusal(fsx) == (
         "ThrottlingException",
         (
-            "Listing file systems in FSx of eu-central-1: it asks the bot to be slower"
+            "Listing file systems in FSx of eu-central-1 failed: FSx rate-limited the bot"
             " (ThrottlingException)."
         ),
         "",
@@ -56,12 +56,13 @@ def test_wrong_keys_are_told_from_failures(fsx: Fsx, region: Region) -> None:
     assert (code, advice) == (
         "SignatureDoesNotMatch",
         (
-            "A platform admin checks datasets.fsx, and what the bot's identity may do there"
-            " (docs/datasets.md names it)."
+            "A platform admin must check datasets.fsx and the permissions of the bot's identity"
+            " (see docs/datasets.md)."
         ),
     )
     assert said == (
-        "Listing file systems in FSx of eu-central-1: it refuses the bot (SignatureDoesNotMatch)."
+        "Listing file systems in FSx of eu-central-1 failed: FSx denied access to the bot"
+        " (SignatureDoesNotMatch)."
         " The request signature we calculated does not match the one you provided."
     )
 
@@ -71,8 +72,8 @@ def test_what_fsx_answers_is_quoted(fsx: Fsx, region: Region) -> None:
     assert refusal(fsx) == (
         "InternalServerError",
         (
-            "Listing file systems in FSx of eu-central-1: it answers InternalServerError. Refused"
-            " with InternalServerError."
+            "Listing file systems in FSx of eu-central-1 failed: FSx returned InternalServerError."
+            " Refused with InternalServerError."
         ),
         "",
     )
@@ -83,7 +84,9 @@ def test_a_lost_answer_is_asked_for_once(fsx: Fsx, region: Region) -> None:
     region.app.ledger.by_name["DescribeFileSystems"] = [Fault.LOSE_ANSWER]
     code, said, _ = refusal(fsx)
     assert code == ""
-    assert said.startswith("Listing file systems in FSx of eu-central-1: it cannot be reached (")
+    assert said.startswith(
+        "Listing file systems in FSx of eu-central-1 failed: FSx cannot be reached ("
+    )
     assert region.asked() == ["DescribeFileSystems"]
 
 

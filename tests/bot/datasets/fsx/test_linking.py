@@ -38,8 +38,8 @@ def fail(system: Lustre, _link: str) -> str:
 def follow(system: Lustre, link: str) -> str:
     system.associations[0]["S3"] = {"AutoImportPolicy": {"Events": ["NEW", "CHANGED"]}}
     return (
-        f"Association {link} shows changes of the bucket by itself (NEW, CHANGED), so files would"
-        " become others under the name of a version."
+        f"Association {link} imports changes of the bucket automatically (NEW, CHANGED), so the"
+        " files of a version would change under its name."
     )
 
 

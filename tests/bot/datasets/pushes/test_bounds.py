@@ -50,12 +50,14 @@ def test_places_of_nobody_are_refused(rig: Pushing, target: str) -> None:
     ["s3://lake/team-a/../team-b/", "s3://lake/team-a/%2E%2e/team-b/", "s3://lake//team-a/"],
 )
 def test_buttons_with_odd_targets_are_refused(rig: Pushing, target: str) -> None:
-    assert refusal(rig, target) == f"{target} can be taken for several places."
+    assert refusal(rig, target) == f"{target} can mean several places."
 
 
 def test_the_state_cannot_be_overwritten(rig: Pushing) -> None:
     rig.policy = with_places(rig.policy, {"team-a": ["s3://qm-state/"]})
-    said = "s3://qm-state/prod/ is for the bot alone: manifests of versions are kept there."
+    said = (
+        "s3://qm-state/prod/ is reserved for the bot, which keeps the manifests of versions there."
+    )
     for target in ("s3://qm-state/", "s3://qm-state/prod/", "s3://qm-state/prod/manifests/"):
         assert refusal(rig, target, is_overwriting=True) == said
 
@@ -76,4 +78,4 @@ def test_a_place_revoked_later_makes_no_dataset(rig: Pushing) -> None:
     rig.pass_time(minutes=2)
     push = rig.found(push_id)
     assert (push.phase, push.version_id) == (Phase.PUSHED, None)
-    assert push.unrecorded.startswith("team-a may use no object store.")
+    assert push.unrecorded.startswith("team-a may not use any object store.")

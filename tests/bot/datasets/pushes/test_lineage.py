@@ -37,8 +37,8 @@ def test_a_version_names_its_run_and_data(rig: Pushing) -> None:
     version = rig.get(rig.found(push_id).version_id or "")
     assert (version.parents, version.made_by) == ([raw], ["run prep of team-a"])
     card = [each.split() for each in rig.card(version.id).splitlines()]
-    assert [each for each in card if each[:1] == ["Made"]] == [
-        ["Made", "from", "`raw@v3`"], ["Made", "by", "run", "prep", "of", "team-a"],
+    assert [each for each in card if each[:1] in (["Derived"], ["Produced"])] == [
+        ["Derived", "from", "`raw@v3`"], ["Produced", "by", "run", "prep", "of", "team-a"],
     ]  # fmt: skip
 
 
@@ -53,5 +53,5 @@ def test_the_version_before_stays_a_parent(rig: Pushing) -> None:
     rig.says(DONE | {"digest": OTHER_DIGEST}, seconds=20)
     rig.pass_time(minutes=3)
     assert rig.notes(version.id)["ended"].splitlines()[-1] == (
-        "What changed: `/dataset diff chest-xray@v3 chest-xray@v2`"
+        "To see what changed: `/dataset diff chest-xray@v3 chest-xray@v2`"
     )

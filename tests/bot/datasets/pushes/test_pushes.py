@@ -18,7 +18,7 @@ DENIED = {
     "event": "failed",
     "reason": "no_access",
     "message": "labels.csv cannot be read by uid 10001.",
-    "hint": "Let it read all below the folder, or push a folder that it may read.",
+    "hint": "Allow it to read everything below the folder, or push a folder that it may read.",
     "keys": ["labels.csv"],
 }
 
@@ -74,7 +74,7 @@ def test_the_card_says_how_far_it_is(rig: Pushing) -> None:
     assert card.startswith(f"▶️ results:/run-7 to {TARGET} · Pushing for ")
     assert f"{push.files_done} of 1200 files" in card.replace(",", "")
     assert "1.2 GB/s" in card
-    assert "Left    about " in card
+    assert "Left          about " in card
 
 
 def test_what_is_pushed_becomes_a_version(rig: Pushing) -> None:
@@ -83,8 +83,8 @@ def test_what_is_pushed_becomes_a_version(rig: Pushing) -> None:
     push = rig.found(push_id)
     assert (push.phase, push.links, push.version_id is None) == (Phase.PUSHED, 2, False)
     assert rig.notes(push_id)["ended"] == (
-        f"<@{ALICE}> results:/run-7 is in {TARGET}: 1,200 files, 48 GB.\n"
-        "It is being recorded as chest-xray@v4."
+        f"<@{ALICE}> results:/run-7 was pushed to {TARGET}: 1,200 files, 48 GB.\n"
+        "Recording it as chest-xray@v4."
     )
     rig.says(DONE | {"digest": DIGEST}, seconds=20)
     rig.pass_time(minutes=3)
@@ -102,7 +102,7 @@ def test_a_look_for_new_content_hinders_nothing(rig: Pushing) -> None:
     def refreshes(session: Session) -> None:
         session.get_one(Version, look_id).is_refresh = True
 
-    assert refusal(rig)[0] == "chest-xray@v1 is being recorded at the moment."
+    assert refusal(rig)[0] == "chest-xray@v1 is being recorded."
     rig.do(refreshes)
     assert rig.ask().dataset == "chest-xray"
 
@@ -112,7 +112,7 @@ def test_without_a_dataset_nothing_is_recorded(rig: Pushing) -> None:
     rig.pass_time(minutes=3)
     assert (rig.found(push_id).version_id, rig.found(push_id).phase) == (None, Phase.PUSHED)
     assert rig.notes(push_id)["ended"].splitlines()[1] == (
-        f"To make a dataset of it: `/dataset add NAME {TARGET} --store lake`"
+        f"To add it as a dataset: `/dataset add NAME {TARGET} --store lake`"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_name_taken_meanwhile_is_told(rig: Pushing) -> None:
     rig.pass_time(minutes=3)
     push = rig.found(push_id)
     assert (push.phase, push.unrecorded, push.is_cleared) == (
-        Phase.PUSHED, "chest-xray is at s3://lake/elsewhere/ by now.", True,
+        Phase.PUSHED, "The source of chest-xray is now s3://lake/elsewhere/.", True,
     )  # fmt: skip
 
 
@@ -154,8 +154,8 @@ def test_the_worker_says_why_it_failed(rig: Pushing) -> None:
             f"<@{ALICE}> results:/run-7 was not pushed to {TARGET}. labels.csv cannot be read by"
             " uid 10001."
         ),
-        "The first files it is about: labels.csv.",
-        "Let it read all below the folder, or push a folder that it may read.",
+        "First files affected: labels.csv.",
+        "Allow it to read everything below the folder, or push a folder that it may read.",
     ]
     assert rig.nothing_is_left()
 
@@ -179,7 +179,7 @@ def test_nobody_pushes_beside_a_job_that_goes(rig: Pushing) -> None:
     rig.pass_time(seconds=20)
     assert (rig.found(push_id).phase, len(rig.jobs())) == (Phase.FAILED, 1)
     assert refusal(rig, target="s3://lake/") == (
-        f"The push of <@{ALICE}> to {TARGET} has ended, but its Job is not gone yet.",
+        f"The push of <@{ALICE}> to {TARGET} has ended, but its Job has not been deleted yet.",
         "Try again in a minute.",
     )
 
@@ -189,13 +189,13 @@ def test_a_deleted_claim_ends_the_push(rig: Pushing) -> None:
     rig.world.delete(CLAIMS, "results", "team-a")
     rig.pass_time(minutes=2)
     assert (rig.found(push_id).reason, rig.found(push_id).is_cleared) == (
-        "PVC results is not in namespace team-a any more.", True,
+        "PVC results is no longer in namespace team-a.", True,
     )  # fmt: skip
 
 
 def test_one_push_at_a_time_to_a_place(rig: Pushing) -> None:
     rig.push()
-    busy = f"<@{ALICE}> is pushing to {TARGET} at the moment."
+    busy = f"<@{ALICE}> is already pushing to {TARGET}."
     assert refusal(rig)[0] == busy
     assert refusal(rig, target=f"{TARGET}train/")[0] == busy
     assert refusal(rig, target="s3://lake/")[0] == busy
@@ -214,24 +214,27 @@ def test_places_of_others_are_refused(rig: Pushing) -> None:
         }}
     )  # fmt: skip
     assert refusal(rig, person=BOB, channel=TEAM_B) == (
-        f"{TARGET} is a place of another team: a dataset is there.",
-        "Push to a folder of your own.",
+        f"{TARGET} overlaps a dataset of another team.",
+        "Push to a folder of your own team.",
     )
     assert refusal(rig, target="s3://qm-state/prod/manifests/")[0] == (
-        "s3://qm-state/prod/ is for the bot alone: manifests of versions are kept there."
+        "s3://qm-state/prod/ is reserved for the bot, which keeps the manifests of versions there."
     )
     assert refusal(rig, store="state")[0] == f"team-a may not push to {TARGET}."
 
 
 def test_names_that_cannot_be_are_refused(rig: Pushing) -> None:
-    assert refusal(rig, version="v4")[1] == "Say which it becomes, for example --as chest-xray."
+    assert (
+        refusal(rig, version="v4")[1]
+        == "Name the dataset that it becomes, for example --as chest-xray."
+    )
     rig.add(source="s3://lake/elsewhere/")
     assert refusal(rig, dataset="chest-xray")[0] == (
-        "The name chest-xray is taken by another dataset: it is s3://lake/elsewhere/."
+        "The name chest-xray is taken by another dataset at s3://lake/elsewhere/."
     )
     assert refusal(rig, target="s3://lake/elsewhere/", dataset="other") == (
-        "s3://lake/elsewhere/ is the dataset chest-xray already.",
-        "Leave --as out, or say --as chest-xray.",
+        "s3://lake/elsewhere/ is already the dataset chest-xray.",
+        "Omit --as, or use --as chest-xray.",
     )
     assert rig.ask(target="s3://lake/elsewhere/").dataset == "chest-xray"
 
@@ -252,8 +255,8 @@ def test_names_that_cannot_be_are_refused(rig: Pushing) -> None:
             NFS,
             "ReadWriteOnce",
             (
-                "PVC other is for one node at a time (access modes: ReadWriteOnce), and the stores'"
-                " keys are in namespace datasets, where it would have to be mounted too."
+                "Only one node at a time can mount PVC other (access modes: ReadWriteOnce). A push"
+                " would also mount it in namespace datasets, where the stores' keys are."
             ),
         ),
     ],
@@ -284,10 +287,10 @@ def test_foreign_claims_are_not_pushed(rig: Pushing, marks: dict[str, str], said
     rig.snapshot(of="other")
     rig.world.patch(CLAIMS, "other", {"metadata": {"labels": marks}}, "team-a")
     rig.view()
-    assert refusal(rig, claim="other") == (said, "Name a PVC that your runs wrote to.")
+    assert refusal(rig, claim="other") == (said, "Use a PVC that your runs wrote to.")
     assert refusal(rig, claim="", snapshot="monday") == (
-        "VolumeSnapshot monday is not of a PVC of team-a.",
-        "Name a snapshot of your own.",
+        "VolumeSnapshot monday does not belong to a PVC of team-a.",
+        "Use a snapshot of your own team.",
     )
 
 
@@ -297,7 +300,7 @@ def test_snapshots_of_other_teams_are_not_pushed(rig: Pushing) -> None:
     rig.world.patch("volumesnapshots", "monday", {"metadata": {"labels": marks}}, "team-a")
     rig.view()
     assert refusal(rig, claim="", snapshot="monday")[0] == (
-        "VolumeSnapshot monday is not of a PVC of team-a."
+        "VolumeSnapshot monday does not belong to a PVC of team-a."
     )
 
 

@@ -88,7 +88,7 @@ def test_the_question_and_the_card_name_the_moment(rig: Pushing) -> None:
         "results",
     ]
     assert rig.notes(push_id)["ended"].splitlines()[0] == (
-        f"<@{ALICE}> snapshot:monday:/run-7 is in {TARGET}: 1,200 files, 48 GB."
+        f"<@{ALICE}> snapshot:monday:/run-7 was pushed to {TARGET}: 1,200 files, 48 GB."
     )
 
 
@@ -144,16 +144,16 @@ def test_what_cannot_be_a_snapshot_is_refused(rig: Pushing) -> None:
     )  # fmt: skip
     rig.snapshot("broken", of="nothing")
     assert refusal(rig, "broken")[0].startswith(
-        "VolumeSnapshot broken is not ready yet. Its driver says: Failed to set default snapshot"
+        "VolumeSnapshot broken is not ready yet. Its driver reports: Failed to set default snapshot"
     )
     rig.world.delete(CLAIMS, "results", "team-a")
     rig.world.delete("storageclasses", "results-class")
     assert refusal(rig, "monday") == (
         (
-            "VolumeSnapshot monday does not tell which storage class can show it, and its PVC is"
-            " not there any more."
+            "VolumeSnapshot monday does not show which storage class can restore it, and its PVC"
+            " no longer exists."
         ),
-        "Restore it to a PVC by hand, and push that.",
+        "Restore it to a PVC by hand and push that PVC.",
     )
 
 
@@ -165,7 +165,7 @@ def test_a_volume_not_made_is_quoted_and_late(rig: Pushing) -> None:
     push = rig.found(push_id)
     assert (push.phase, push.is_late) == (Phase.STARTING, True)
     assert push.obstacle == (
-        "Its volume is not made: failed to provision volume with StorageClass"
+        "Its volume has not been created: failed to provision volume with StorageClass"
         ' "results-class": pool is full.'
     )
     rig.pass_time(minutes=50)
@@ -189,8 +189,8 @@ def test_a_retained_volume_is_named(rig: Pushing) -> None:
         True, push.volume_name, True,
     )  # fmt: skip
     assert (
-        f"PersistentVolume {push.retained}, which was made to read the snapshot, stays: its reclaim"
-        " policy is Retain. A platform admin can delete it."
+        f"PersistentVolume {push.retained}, which was created to read the snapshot, stays: its"
+        " reclaim policy is Retain. A platform admin can delete it."
     ) in rig.shown(push_id)
 
 
@@ -202,7 +202,7 @@ def test_a_snapshot_deleted_meanwhile_ends_it(rig: Pushing) -> None:
     rig.pass_time(minutes=2)
     push = rig.found(push_id)
     assert (push.reason, push.is_cleared) == (
-        "VolumeSnapshot monday is not in namespace team-a any more.", True,
+        "VolumeSnapshot monday is no longer in namespace team-a.", True,
     )  # fmt: skip
 
 
@@ -222,7 +222,9 @@ def test_what_is_not_ours_is_left_alone(rig: Pushing, kind: str) -> None:
     rig.world.create(kind, {"metadata": {"name": name}, "spec": sources[kind]}, namespace)
     rig.pass_time(minutes=2)
     push = rig.found(push_id)
-    assert push.reason.endswith(" already that is not ours, and nothing of it was touched.")
+    assert push.reason.endswith(
+        " already exists and does not belong to Quartermaster, so it was not changed."
+    )
     assert (push.is_cleared, rig.world.get(kind, name, namespace) is not None) == (True, True)
 
 

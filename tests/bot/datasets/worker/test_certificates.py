@@ -57,7 +57,7 @@ def test_store_of_unknown_authority_is_not_trusted(lake: Lake, secure: tuple[str
         put_and_read(lake, endpoint, None)
     assert failed.value.reason == "wrong_input"
     assert failed.value.message.startswith(f"The certificate of {host} is not trusted: ")
-    assert failed.value.hint == "Name the CA that signed it in the store's settings (ca_file)."
+    assert failed.value.hint == "Set ca_file in the store's settings to the CA that signed it."
     unknown = store(lake.store(endpoint), "--source-store")
     with pytest.raises(WorkError, match="certificate is not trusted"):
         ObstoreEngine(unknown, Address("lake", "set/")).whole(ONE)

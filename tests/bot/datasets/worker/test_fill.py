@@ -132,7 +132,7 @@ def test_vanished_object_fails_and_is_named(dataset: Dataset) -> None:
     dataset.lake.client.delete_object(Bucket=dataset.bucket, Key="set/empty")
     error = failure(dataset)
     assert (error.reason, error.keys) == ("changed", ("empty",))
-    assert error.message == "empty is gone since the version was recorded."
+    assert error.message == "empty was deleted after the version was recorded."
 
 
 def test_bad_keys_are_named_before_copying(dataset: Dataset) -> None:
@@ -140,7 +140,9 @@ def test_bad_keys_are_named_before_copying(dataset: Dataset) -> None:
     dataset.survey()
     error = failure(dataset)
     assert error.reason == "bad_keys"
-    assert error.message == ("2 keys cannot be files: a/b/two needs a folder a, which is a file.")
+    assert error.message == (
+        "2 keys cannot be stored as files: a/b/two needs a folder a, which is a file."
+    )
     assert error.keys == ("a/b/two", "a/one")
     assert dataset.left_over() == []
 
@@ -163,10 +165,10 @@ def test_volume_of_another_version_is_refused(dataset: Dataset) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--target", "/nowhere", "/nowhere is no folder."),
-        ("--umask", "rw", "--umask is no number: rw."),
-        ("--workers", "many", "--workers is no number: many."),
-        ("--shard", "1", "Shard 1 is none of 1."),
+        ("--target", "/nowhere", "/nowhere is not a folder."),
+        ("--umask", "rw", "--umask is not a number: rw."),
+        ("--workers", "many", "--workers is not a number: many."),
+        ("--shard", "1", "Shard 1 is not one of 1."),
     ],
 )
 def test_wrong_options_of_fill_are_explained(
@@ -195,8 +197,8 @@ class Decomposing(Volume):
 @pytest.mark.parametrize(
     ("kind", "content", "listed"),
     [
-        (Folding, {"labels": b"1", "Labels": b"2", "more": b"3"}, "3 files were copied, and the"),
-        (Decomposing, {"é": b"1"}, "1 files were copied, and the volume lists 1, or others"),
+        (Folding, {"labels": b"1", "Labels": b"2", "more": b"3"}, "3 files were copied, but the"),
+        (Decomposing, {"é": b"1"}, "1 files were copied, but the volume lists 1 or other names"),
     ],
 )
 def test_volumes_that_fold_names_are_refused(

@@ -83,7 +83,9 @@ def test_spoilt_piece_of_large_object_is_noticed(
             dataset.copy(proxy.endpoint)
             assert dataset.files() == dataset.content
             return
-        with pytest.raises(WorkError, match="large does not arrive as the store says it is"):
+        with pytest.raises(
+            WorkError, match="large differs in size or checksum from what the store reports"
+        ):
             dataset.copy(proxy.endpoint)
     assert dataset.files() is None
 
@@ -147,7 +149,7 @@ def test_object_nobody_may_read_is_named(dataset: Dataset) -> None:
     ):
         dataset.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.keys) == ("no_access", ("a/one",))
-    assert failed.value.message.startswith("The store refuses to let a/one be read: ")
+    assert failed.value.message.startswith("The store denied reading a/one: ")
 
 
 def test_store_that_goes_down_leaves_rest_for_later(dataset: Dataset) -> None:

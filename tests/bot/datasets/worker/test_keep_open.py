@@ -72,7 +72,7 @@ def test_fill_repeated_leaves_the_layout_alone(kept: Dataset) -> None:
 
 def test_plain_fill_of_open_tree_is_refused(kept: Dataset) -> None:
     message, hint = refused(kept.fill())
-    assert message == f"{kept.volume} is complete, and kept open for a layout."
+    assert message == f"{kept.volume} is complete and kept open for a layout."
     assert hint == "Make it ready: quartermaster finish --target ... --digest ..."
     assert kept.files() is None
 
@@ -84,7 +84,7 @@ def test_finish_wants_this_complete_copy(dataset: Dataset, *, filled: bool) -> N
         dataset.digest = f"sha256:{'0' * 64}"
     message, hint = refused(ended(*words(dataset)))
     assert message == (
-        f"{dataset.volume} has no complete copy of {dataset.digest} that was kept open."
+        f"{dataset.volume} has no complete copy of {dataset.digest} that is kept open."
     )
     assert hint == "Fill it first: quartermaster fill --keep-open ..."
     assert dataset.files() is None
@@ -97,7 +97,7 @@ def test_layout_that_removes_all_is_refused(kept: Dataset) -> None:
             path.unlink()
     with pytest.raises(WorkError) as failed:
         finish(volume)
-    assert failed.value.message == f"{kept.volume / volume.growing} has no file any more."
+    assert failed.value.message == f"{kept.volume / volume.growing} no longer has any files."
     assert kept.files() is None
 
 

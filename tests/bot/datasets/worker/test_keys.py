@@ -15,14 +15,14 @@ keys = st.lists(st.text("ab/A-", min_size=1, max_size=5), unique=True, max_size=
         ("a b/é😀\n", ""),
         ("a/...", ""),
         ("é" * 127, ""),
-        ("/etc/passwd", "begins with /"),
+        ("/etc/passwd", "starts with /"),
         ("a/", "ends with / but has content"),
         ("a\0b", "has a NUL character"),
         ("a/../b", "has the part '..' in its path"),
         ("..", "has the part '..' in its path"),
         ("a/./b", "has the part '.' in its path"),
         ("a//b", "has // in its path"),
-        ("a/" + "é" * 128, "has a name of 256 bytes; file systems take 255"),
+        ("a/" + "é" * 128, "has a name of 256 bytes; file systems allow 255"),
     ],
 )
 def test_keys_that_cannot_be_files_are_named(key: str, words: str) -> None:

@@ -82,10 +82,11 @@ def test_object_with_another_content_is_kept(folder: Folder) -> None:
     error = failure(folder)
     assert (error.reason, error.exit_code, error.keys) == ("wrong_input", 65, ("c/three",))
     assert error.message == (
-        "c/three is in the store already with another content (3000 bytes there, 3000 here)."
+        "c/three is already in the store with different content (3000 bytes in the store, 3000 in"
+        " the folder)."
     )
     assert error.hint == (
-        "Push to a prefix of its own, or give --overwrite if no version needs what is there."
+        "Push to another prefix, or use --overwrite if no version needs the existing object."
     )
     assert folder.stored()["c/three"] == b"3" * 3000
     assert folder.copy(overwrite=True).copied_files == 1
@@ -151,10 +152,10 @@ def test_file_nobody_may_read_is_named(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--source", "/nowhere", "/nowhere is no folder, or a symbolic link leads there."),
+        ("--source", "/nowhere", "/nowhere is not a folder, or its path contains a symbolic link."),
         ("--source", "/usr/../etc", "/usr/../etc has .. in its path."),
-        ("--target", "lake/x", "--target is no address in an object store: lake/x"),
-        ("--workers", "many", "--workers is no number: many."),
+        ("--target", "lake/x", "--target is not an address in an object store: lake/x"),
+        ("--workers", "many", "--workers is not a number: many."),
     ],
 )
 def test_wrong_options_of_push_are_explained(

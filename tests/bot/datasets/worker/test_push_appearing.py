@@ -10,7 +10,7 @@ from bot.datasets.worker.parts import PART_BYTES
 from tests.bot.datasets.worker.proxy import Exchange, Spoil, proxied
 from tests.bot.datasets.worker.pushes import Folder
 
-ALONE = "Push again when nobody else writes below the target."
+ALONE = "Push again when nothing else writes below the target."
 
 
 def is_written(exchange: Exchange, name: str) -> bool:
@@ -53,8 +53,8 @@ def test_what_appears_meanwhile_is_kept(full: Folder, name: str) -> None:
         full.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.keys) == ("wrong_input", (name,))
     assert failed.value.message == (
-        f"{name} is in the store already with another content (6 bytes there,"
-        f" {len(full.files()[name])} here)."
+        f"{name} is already in the store with different content (6 bytes in the store,"
+        f" {len(full.files()[name])} in the folder)."
     )
     assert (full.stored()[name], full.unfinished()) == (b"theirs", [])
 
@@ -99,6 +99,6 @@ def test_what_was_replaced_is_found_at_last(full: Folder) -> None:
         full.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.message, failed.value.hint) == (
         "changed",
-        "a/one is not in the store as it was pushed: somebody else has written there.",
+        "a/one in the store is not what was pushed: another client has written there.",
         ALONE,
     )

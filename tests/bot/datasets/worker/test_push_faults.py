@@ -74,7 +74,7 @@ def test_object_that_arrives_otherwise_is_corrupt(folder: Folder) -> None:
         folder.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.keys) == ("corrupt", ("a/one",))
     assert failed.value.message == (
-        "a/one does not arrive as it is: the store says another checksum."
+        "The store reports a different checksum for a/one than the file has."
     )
     assert "a/one" not in folder.stored()
 
@@ -97,7 +97,7 @@ def test_file_written_while_it_is_pushed_fails(folder: Folder) -> None:
         folder.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.keys) == ("changed", ("a/one",))
     assert failed.value.message == "a/one changed while it was pushed."
-    assert failed.value.hint == "Push when nobody writes there, or push a snapshot."
+    assert failed.value.hint == "Push when nothing writes there, or push a snapshot."
     assert "a/one" not in folder.stored()
 
 
@@ -107,7 +107,7 @@ def test_object_that_vanishes_at_once_is_missed(folder: Folder) -> None:
 
     with (
         proxied(folder.lake.server.endpoint, after=of_put("c/three", remove)) as proxy,
-        pytest.raises(WorkError, match="c/three is not in the store as it was pushed"),
+        pytest.raises(WorkError, match="c/three in the store is not what was pushed"),
     ):
         folder.copy(proxy.endpoint)
 
@@ -119,7 +119,7 @@ def test_target_nobody_may_write_is_named(folder: Folder) -> None:
     ):
         folder.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.keys) == ("no_access", ("a/one",))
-    assert failed.value.message.startswith("The store refuses to take a/one: ")
+    assert failed.value.message.startswith("The store denied writing a/one: ")
 
 
 def test_store_that_takes_no_more_is_down(folder: Folder) -> None:

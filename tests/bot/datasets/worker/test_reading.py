@@ -52,23 +52,23 @@ def test_what_is_there_is_compared_whole(imported: Dataset) -> None:
 
 def spoil(root: Path) -> str:
     (root / "c/three").write_bytes(b"4" * 3000)
-    return "c/three has another content than was recorded."
+    return "The content of c/three is not what was recorded."
 
 
 def shorten(root: Path) -> str:
     (root / "c/three").write_bytes(b"3" * 2999)
-    return "c/three is 2999 bytes, and not 3000 bytes."
+    return "c/three is 2999 bytes, not 3000 bytes."
 
 
 def remove(root: Path) -> str:
     (root / "a/b/two").unlink()
-    return "a/b/two is not there."
+    return "a/b/two does not exist."
 
 
 def link(root: Path) -> str:
     (root / "a/one").unlink()
     (root / "a/one").symlink_to(root / "c/three")
-    return "a/one is a link, and not 1000 bytes."
+    return "a/one is a link, not 1000 bytes."
 
 
 @pytest.mark.parametrize("change", [spoil, shorten, remove, link])
@@ -78,7 +78,7 @@ def test_what_differs_is_never_ready(imported: Dataset, change: Callable[[Path],
     assert (end.code, end.last["event"], end.last["reason"]) == (65, "failed", "changed")
     assert (end.last["message"], end.last["hint"]) == (
         message,
-        "What runs would read is not the version. Record a new one.",
+        "Runs would not read the recorded version. Record a new one.",
     )
 
 
@@ -88,7 +88,7 @@ def test_new_objects_need_a_new_version(imported: Dataset, key: str) -> None:
     (imported.volume / key).write_bytes(b"new")
     end = verified(imported)
     assert (end.code, end.last["reason"], end.last["keys"]) == (65, "changed", [key])
-    assert end.last["message"] == f"{key!r} is there, and was not recorded."
+    assert end.last["message"] == f"{key!r} exists, but was not recorded."
 
 
 def test_files_of_deleted_objects_are_named(imported: Dataset) -> None:
@@ -98,7 +98,7 @@ def test_files_of_deleted_objects_are_named(imported: Dataset) -> None:
     assert (end.code, end.last["reason"]) == (65, "left_behind")
     assert end.last["keys"] == ["a/a", "öther"]
     assert end.last["message"] == (
-        "2 files of objects that were deleted in the bucket are there still: 'a/a', 'öther'."
+        "2 files of objects that were deleted in the bucket still exist: 'a/a', 'öther'."
     )
     assert "Record a new one" not in end.last["hint"]
     for key in end.last["keys"]:
@@ -122,7 +122,7 @@ def test_no_such_folder_is_told(dataset: Dataset) -> None:
     assert (end.code, end.last["reason"], end.last["message"]) == (
         65,
         "not_found",
-        f"{dataset.volume} is no folder of the volume, or cannot be read.",
+        f"{dataset.volume} is not a folder of the volume, or cannot be read.",
     )
 
 

@@ -95,5 +95,5 @@ def test_a_token_that_expired_is_named(folder: Folder) -> None:
         folder.copy(proxy.endpoint)
     assert (failed.value.reason, failed.value.hint) == (
         "no_access",
-        "The session token has expired; put a new one into the store's Secret.",
+        "The session token has expired. Put a new one into the store's Secret.",
     )

@@ -39,9 +39,7 @@ def test_too_small_volume_is_refused_with_numbers(dataset: Dataset, small_volume
     dataset.volume = small_volume
     error = failure(dataset)
     assert (error.reason, error.exit_code) == ("no_room", 65)
-    assert error.message == (
-        f"2.0 MiB are still to be copied, and {small_volume} has 1.0 MiB free."
-    )
+    assert error.message == (f"2.0 MiB must still be copied, but {small_volume} has 1.0 MiB free.")
     assert error.hint == "Cache it again with a larger size."
 
 
@@ -60,4 +58,4 @@ def test_volume_without_room_for_files_is_refused(dataset: Dataset, small_volume
     subprocess.run(remount, check=True)
     dataset.volume = small_volume
     message = failure(dataset).message
-    assert message == f"5 files are still to be copied, and {small_volume} has room for 4."
+    assert message == f"5 files must still be copied, but {small_volume} has capacity for 4."

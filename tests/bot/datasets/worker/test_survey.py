@@ -119,8 +119,7 @@ def test_store_that_leaves_out_versions_is_refused(lake: Lake, bucket: str) -> N
     with opened(lake, bucket) as requests, pytest.raises(WorkError) as failed:
         list(listed(requests, Address(bucket, "set/"), versioned=True, page_objects=1))
     assert failed.value.message == (
-        f"Below s3://{bucket}/set/ the store lists 3 objects, but 2 when it is asked for their"
-        " versions."
+        f"The store lists 3 objects below s3://{bucket}/set/, but 2 when it lists their versions."
     )
 
 
@@ -173,19 +172,19 @@ def always(lake: Lake, status: int, code: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("status", "code", "reason", "message"),
     [
-        (403, "AccessDenied", "no_access", "The store refuses GET {where}: 403 AccessDenied."),
+        (403, "AccessDenied", "no_access", "The store rejected GET {where}: 403 AccessDenied."),
         (
             404,
             "NoSuchBucket",
             "not_found",
             "The store does not have GET {where}: 404 NoSuchBucket.",
         ),
-        (503, "SlowDown", "store_down", "The store cannot do GET {where} now: 503 SlowDown."),
+        (503, "SlowDown", "store_down", "The store cannot handle GET {where} now: 503 SlowDown."),
         (
             301,
             "PermanentRedirect",
             "wrong_input",
-            "The store refuses GET {where}: 301 PermanentRedirect.",
+            "The store rejected GET {where}: 301 PermanentRedirect.",
         ),
     ],
 )
@@ -210,8 +209,8 @@ def test_wrong_keys_end_with_no_access(lake: Lake, bucket: str) -> None:
     assert end.last == {
         "event": "failed",
         "reason": "no_access",
-        "message": f"The store refuses GET {host}/{bucket}/: 403 InvalidAccessKeyId.",
-        "hint": "The access key in the store's Secret is not one it knows.",
+        "message": f"The store rejected GET {host}/{bucket}/: 403 InvalidAccessKeyId.",
+        "hint": "The store does not know the access key in its Secret.",
         "keys": [],
     }
 
@@ -222,8 +221,8 @@ def test_store_that_is_down_is_worth_repeating(lake: Lake, bucket: str) -> None:
     assert end.last == {
         "event": "failed",
         "reason": "store_down",
-        "message": "The object store 127.0.0.1:9 does not answer: [Errno 111] Connection refused.",
-        "hint": "Nothing is lost: the work goes on where it was when it is started again.",
+        "message": "The object store 127.0.0.1:9 does not respond: [Errno 111] Connection refused.",
+        "hint": "Nothing is lost: the next attempt continues where this one stopped.",
         "keys": [],
     }
 
@@ -231,8 +230,8 @@ def test_store_that_is_down_is_worth_repeating(lake: Lake, bucket: str) -> None:
 @pytest.mark.parametrize(
     ("source", "settings", "message"),
     [
-        ("lake/set", "", "--source is no address in an object store: lake/set"),
-        ("s3://", "", "--source is no address in an object store: s3://"),
+        ("lake/set", "", "--source is not an address in an object store: lake/set"),
+        ("s3://", "", "--source is not an address in an object store: s3://"),
         (
             "s3://lake/set",
             '{"endpoint": "grid:8082"}',
@@ -262,5 +261,5 @@ def test_nothing_below_prefix_is_not_a_version(lake: Lake, bucket: str) -> None:
     with pytest.raises(WorkError) as failed:
         digest_of(lake, bucket, prefix="sets/")
     assert failed.value.reason == "not_found"
-    assert failed.value.message == f"There is nothing below s3://{bucket}/sets/."
+    assert failed.value.message == f"There are no objects below s3://{bucket}/sets/."
     assert not lake.client.list_objects_v2(Bucket=bucket, Prefix="manifest/").get("Contents")

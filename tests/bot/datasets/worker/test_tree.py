@@ -45,5 +45,5 @@ def test_link_on_the_way_is_refused(root: Path, tmp_path: Path) -> None:
     with pytest.raises(WorkError) as failed:
         Tree(tmp_path / "link" / "a")
     assert failed.value.message == (
-        f"{tmp_path}/link/a is no folder, or a symbolic link leads there."
+        f"{tmp_path}/link/a is not a folder, or its path contains a symbolic link."
     )

@@ -163,7 +163,10 @@ def test_keys_that_are_missing_are_said(gate: Gate, tmp_path: Path) -> None:
     sigv4 = SigV4(region="eu-central-1", credentials=str(tmp_path / "nowhere"))
     assert refusal(PrometheusSettings(url=gate.url, sigv4=sigv4)) == (
         "The keys of AWS cannot be read: No such file or directory.",
-        "prometheus.sigv4.credentials names a folder with access-key-id and secret-access-key.",
+        (
+            "prometheus.sigv4.credentials must name a folder with the files access-key-id and"
+            " secret-access-key."
+        ),
     )
     assert gate.asked == []
 
