@@ -43,7 +43,7 @@ class FormName(Pattern):
 
     word = "FORM"
     rule = re.compile(r"[a-z][a-z0-9-]{0,30}")
-    form = "a form that the kind has"
+    form = "a form of the kind"
     example = "deployment"
 
 

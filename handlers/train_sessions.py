@@ -16,10 +16,10 @@ __all__ = ["train"]
 
 
 @train.verb(
-    "open", "How to enter your interactive session", right=Right.RUN_READ, examples=("open nb",)
+    "open", "How to open your interactive session", right=Right.RUN_READ, examples=("open nb",)
 )
-@train.argument("run", RunReference(), help="Which session")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Session")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def open_session(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Its address with the token, for its owner alone."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
@@ -28,12 +28,12 @@ def open_session(ctx: Context, run: Reference, team: str | None) -> Reply:  # no
 
 
 @train.verb(
-    "extend", "Have an interactive session last longer", right=Right.RUN_SUBMIT, mutates=True,
+    "extend", "Extend an interactive session", right=Right.RUN_SUBMIT, mutates=True,
     examples=("extend nb 2h",),
 )  # fmt: skip
-@train.argument("run", RunReference(), help="Which session")
-@train.argument("time", Duration(), help="How much longer")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Session")
+@train.argument("time", Duration(), help="Time to add")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def extend(ctx: Context, run: Reference, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Until when it lasts now."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
@@ -60,7 +60,9 @@ def click_keep(ctx: Context, run_id: str) -> Reply:
     """Has an idle session be left alone for a while."""
     run = ctx.training.get(ctx.session, run_id)
     until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
-    return Reply((join(code(run.reference), " is kept, idle or not, until ", when(until), "."),))
+    return Reply(
+        (join("Keeping ", code(run.reference), ", idle or not, until ", when(until), "."),)
+    )
 
 
 def _door_of(ctx: Context, run: Run) -> Reply:

@@ -37,17 +37,17 @@ def refuse_lost(
             )
         if found is None:
             is_memory = _is_below(artifact.path, SHM_PATH)
-            gone = "in memory" if is_memory else "on no PVC of the run"
+            gone = "in memory" if is_memory else "not on a PVC of the run"
             folder = "" if is_memory else artifact.path.rpartition("/")[0]
             raise UsageError(
-                f"`--artifact {artifact.path}` is {gone}, so it would be gone with its pod.",
+                f"`--artifact {artifact.path}` is {gone}, so it would be lost with its pod.",
                 _ways_out(folder or "/out", volumes),
             )
         if isinstance(found, VolumeMount) and found.read_only:
             raise UsageError(
-                f"`--artifact {artifact.path}` is on PVC {found.claim}, which the run mounts for"
-                " reading only.",
-                f"Mount it for writing: `--pvc {found.claim}:{found.path}`.",
+                f"`--artifact {artifact.path}` is on PVC {found.claim}, which the run mounts"
+                " read-only.",
+                f"Mount it read-write: `--pvc {found.claim}:{found.path}`.",
             )
 
 
@@ -78,4 +78,4 @@ def _ways_out(folder: str, volumes: Sequence[VolumeMount | NewVolume]) -> str:
         if isinstance(each, NewVolume) or not each.read_only
     ]
     there = f" Or write it below {' or '.join(writable)}." if writable else ""
-    return f"Mount a PVC for it, like `--pvc claim:{folder}`.{there}"
+    return f"Mount a PVC for it, for example `--pvc claim:{folder}`.{there}"

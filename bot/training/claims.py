@@ -88,7 +88,7 @@ def _settled(volume: Volume, site: Site) -> Volume:
         names = (each.name for each in view.all(STORAGE_CLASSES))
         raise UsageError(
             f"The cluster has no storage class {volume.storage_class}.",
-            _there(names, "It has none: name a PVC that is there, as `--pvc claim:/data`."),
+            _there(names, "It has none. Use an existing PVC: `--pvc claim:/data`."),
         )
     mode = told or (READ_WRITE_ONCE if found.makes_disks else READ_WRITE_MANY)
     return msgspec.structs.replace(volume, access_mode=mode)
@@ -109,12 +109,12 @@ def _claim(mount: VolumeMount, site: Site) -> PersistentVolumeClaim | None:
 
 
 def _missing(name: str, namespace: str, others: Sequence[str]) -> NotFoundError:
-    hint = _there(others, "A new one is made by `--pvc storage-class:100Gi:/data`.")
+    hint = _there(others, "`--pvc storage-class:100Gi:/data` creates a new one.")
     return NotFoundError(f"Namespace {namespace} has no PVC {name}.", hint)
 
 
 def _leaving(name: str) -> ConflictError:
-    return ConflictError(f"PVC {name} is being deleted.", "Use another one.")
+    return ConflictError(f"PVC {name} is being deleted.", "Use another PVC.")
 
 
 def _volume(cluster: Cluster, claim: PersistentVolumeClaim) -> PersistentVolume | None:
@@ -137,7 +137,7 @@ def _refusal(foreign: Foreign) -> NotAllowedError:
     example = foreign.dataset or "chest-xray@v3"
     return NotAllowedError(
         foreign.reason,
-        f"Name a PVC of the team's own. Datasets are read with `--data {example}:/data`.",
+        f"Use a PVC of the team. To read a dataset, use `--data {example}:/data`.",
     )
 
 
@@ -160,16 +160,16 @@ def _refuse_spread(spec: RunSpec, there: Sequence[VolumeMount], site: Site) -> N
     for volume in (*spec.volumes, *_restored(spec, site)):
         if volume.access_mode != READ_WRITE_MANY:
             raise ConflictError(
-                f"Volumes of storage class {volume.storage_class} are for one node at a time, and"
-                f" this run uses {spec.nodes} nodes.",
+                f"Volumes of storage class {volume.storage_class} can be mounted by one node at a"
+                f" time, but this run uses {spec.nodes} nodes.",
                 f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
     for mount in there:
         claim = _claim(mount, site)
         if claim is not None and _is_of_one_node(claim):
             raise ConflictError(
-                f"PVC {mount.claim} is {_modes(claim)}, so one node at a time can mount it, and"
-                f" this run uses {spec.nodes} nodes.",
+                f"PVC {mount.claim} is {_modes(claim)}, so only one node at a time can mount it,"
+                f" but this run uses {spec.nodes} nodes.",
                 f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
 
@@ -183,9 +183,9 @@ def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
         return
     name = without_mentions(user.metadata.annotations.get(labels.RUN_NAME, user.name))
     raise ConflictError(
-        f"PVC {claim.name} is {_modes(claim)}, so one node at a time can mount it, and run {name}"
-        f" uses it on node {user.spec.node_name}.",
-        f"{_ways_out(site)} Or wait until {name} has ended.",
+        f"PVC {claim.name} is {_modes(claim)}, so only one node at a time can mount it, and run"
+        f" {name} uses it on node {user.spec.node_name}.",
+        f"{_ways_out(site)} Or wait until {name} ends.",
     )
 
 
@@ -217,7 +217,7 @@ def _ways_out(site: Site) -> str:
     )
     example = shared[0] if shared else "storage-class"
     return (
-        f"Use a PVC that is ReadWriteMany: `--pvc {example}:100Gi:/data` makes one."
+        f"Use a ReadWriteMany PVC: `--pvc {example}:100Gi:/data` creates one."
         " Or copy the data into one, from a snapshot or with a run that mounts both."
     )
 

@@ -55,11 +55,11 @@ class Side:
 def refuse_few(runs: Sequence[Run], example: str) -> None:
     """UsageError unless there are two different runs or more, but not too many for a table."""
     names = [run.reference for run in runs]
-    hint = f"Name two runs or more, like `{example}`."
+    hint = f"Name two or more runs, for example `{example}`."
     if len(runs) < 2:  # noqa: PLR2004 - to compare takes two
-        raise UsageError("There is nothing to compare with one run alone.", hint)
+        raise UsageError("A comparison needs at least two runs.", hint)
     if len(runs) > MOST:
-        raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name {MOST} at most.")
+        raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name at most {MOST}.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice.", hint)
@@ -76,8 +76,8 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
         for side in sides
     )
     against = join(
-        "Speed-up and efficiency are against ", code(first.run.reference),
-        plain(": how many times faster, and how much of that the GPUs account for."),
+        "Speed-up and efficiency are relative to ", code(first.run.reference),
+        plain(": how many times faster a run is, and that divided by how many times the GPUs."),
     )  # fmt: skip
     names = " and ".join(side.run.reference for side in sides)
     return Card(f"{names} side by side", table=Table(header, rows), footer=(against,))

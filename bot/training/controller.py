@@ -135,8 +135,8 @@ class RunController:
         cluster = self._world.clusters.get(run.cluster)
         if cluster is None:
             raise ClusterError(
-                f"Cluster {run.cluster} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back until its runs have ended.",
+                f"Cluster {run.cluster} is no longer in quartermaster.yaml.",
+                "A platform admin has to restore it there until its runs have ended.",
                 reason="Unreachable",
             )
         return cluster

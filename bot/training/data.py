@@ -163,7 +163,7 @@ def _refuse_other(data: Data, digest: str) -> None:
     """A run that is started again reads the same bytes, or is not started."""
     if data.digest and data.digest != digest:
         raise ConflictError(
-            f"{data.reference} is not what it was when the run read it: a dataset of the same name"
-            " has taken its place.",
-            "Submit the run anew with the version that it is to read.",
+            f"{data.reference} has changed since the run read it: a dataset of the same name has"
+            " replaced it.",
+            "Submit the run again with the version that it should read.",
         )

@@ -28,7 +28,7 @@ LONGEST = {
 }
 LONGEST_STOP = timedelta(minutes=5)
 OVER_TIME = timedelta(minutes=10)
-TIME_IS_UP = "What it kept outside of PVCs is gone."
+TIME_IS_UP = "Its data outside PVCs is lost."
 
 
 @dataclass(frozen=True)
@@ -212,15 +212,15 @@ def vanished(run: Run) -> str:
     """That its root is gone, and not by us."""
     return (
         f"Its {kind_of_run(run).root.kind} is gone from the cluster, and Quartermaster did not"
-        " delete it: somebody else did, or it ended unseen and was cleaned up."
+        " delete it: it was deleted outside Quartermaster, or it ended unseen and was cleaned up."
     )
 
 
 def taken(run: Run, kind: str, name: str) -> str:
     """That a name it needs belongs to somebody else."""
     return (
-        f"Namespace {run.namespace} has a {kind} {name} already that is not ours."
-        " Nothing of it was touched."
+        f"Namespace {run.namespace} already has a {kind} {name} that Quartermaster did not create."
+        " It was not changed."
     )
 
 

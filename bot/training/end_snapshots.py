@@ -25,14 +25,14 @@ def wished(asked: Submission) -> EndSnapshot | None:
         if asked.snapshot_on is not None or asked.snapshot_keep is not None:
             option = "--snapshot-on" if asked.snapshot_on is not None else "--snapshot-keep"
             raise UsageError(
-                f"`{option}` says more of a snapshot, and none is asked for.",
-                "Say of which PVC: `--snapshot results`.",
+                f"`{option}` applies to a snapshot, and none is requested.",
+                "Name the PVC: `--snapshot results`.",
             )
         return None
     _refuse_class(asked, target)
     paths = [each.path.rstrip("/") for each in asked.pvc]
     if target.startswith("/") and target.rstrip("/") not in paths:
-        there = f"PVCs are mounted at: {', '.join(paths)}." if paths else "It mounts none."
+        there = f"PVCs are mounted at: {', '.join(paths)}." if paths else "The run mounts none."
         raise UsageError(
             f"No PVC is mounted at {target}.", f"{there} Or name a PVC: `--snapshot results`."
         )
@@ -47,8 +47,8 @@ def _refuse_class(asked: Submission, target: str) -> None:
     path = next((each.path for each in made), None)
     if path is not None:
         raise UsageError(
-            f"{target} is a storage class, of which a volume is made for the run.",
-            f"Name that by its path: `--snapshot {path}`.",
+            f"{target} is a storage class, of which a volume is created for the run.",
+            f"Name the volume by its path: `--snapshot {path}`.",
         )
 
 

@@ -110,7 +110,7 @@ def failure_from(row: Mapping[str, Any] | None) -> Failure | None:
 
 def as_mishap(failure: Failure, count: int) -> Mishap:
     """The failure as the end of a run whose pods have failed so often."""
-    which = f" This was {failure.place}." if failure.place else ""
+    which = f" It happened in {failure.place}." if failure.place else ""
     count = max(count, failure.number or 0)
     if not which and count > 1:
         which = f" This was attempt {count}."

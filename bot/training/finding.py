@@ -63,7 +63,7 @@ def get(session: Session, run_id: str) -> Run:
     """The run of a card's button; NotFoundError when it is no more."""
     run = by_id(session, run_id)
     if run is None:
-        raise NotFoundError("This run is not known any more.", "Submit it again.")
+        raise NotFoundError("This run no longer exists.", "Submit it again.")
     return run
 
 

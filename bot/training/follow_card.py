@@ -50,15 +50,15 @@ def _lines(row: LogFollow, run: Run, words: Callable[[str], str]) -> Iterator[Ma
     pod = f" --pod {row.pod}" if row.pod else ""
     read = f"train logs {run.reference}{pod}"
     if row.ended_at is None:
-        yield join("Its newest lines are shown here until ", when(row.until), ", or until it ends.")
+        yield join("Shows the newest lines until ", when(row.until), ", or until the run ends.")
     elif run.is_live:
         again = code(words(f"{read} --follow"))
         yield join(plain(f"{row.reason} "), again, " follows it again.")
     else:
         yield join(plain(f"{row.reason} "), code(words(read)), " shows its log.")
     if row.trouble:
-        yield sentence(f"It could not be read just now: {row.trouble}")
+        yield sentence(f"The log could not be read: {row.trouble}")
     if row.kept_at is not None:
-        yield join("These lines were kept ", when(row.kept_at), ".")
+        yield join("These lines were saved ", when(row.kept_at), ".")
     if not row.shown and not row.trouble:
-        yield plain("It has said nothing yet." if row.shown_pod else "There is no pod yet.")
+        yield plain("There is no output yet." if row.shown_pod else "There is no pod yet.")

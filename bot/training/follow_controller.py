@@ -24,7 +24,7 @@ INTERVAL = timedelta(seconds=5)
 beside those of cards."""
 
 STOPPED = "You stopped following it."
-LASTED = "Its 10 minutes are over."
+LASTED = "The 10 minutes are over."
 ENDED = "The run has ended."
 UNSHOWN = "Its message could not be shown."
 

@@ -51,14 +51,14 @@ class FollowService:
         if row is None:
             again = self._words("train logs lane --follow")
             raise NotFoundError(
-                "This log was followed more than a day ago.", f"`{again}` follows one."
+                "This log was followed more than a day ago.", f"`{again}` follows a log."
             )
         return row
 
     def stop(self, session: Session, caller: Caller, row: LogFollow, now: datetime) -> Run:
         """Ends it; its message keeps what it shows."""
         if row.person != caller.person:
-            raise NotAllowedError(f"This log is followed by <@{row.person}>, who can stop that.")
+            raise NotAllowedError(f"<@{row.person}> follows this log, and only they can stop it.")
         run = session.get_one(Run, row.run_id)
         if row.ended_at is None and row.stop_at is None:
             row.stop_at = now
@@ -71,14 +71,14 @@ class FollowService:
         alone = f"`{self._words(f'train logs {run.reference}')}` shows its last lines."
         if live.count(caller.person) >= MOST_OF_A_PERSON:
             raise LimitError(
-                f"You follow {MOST_OF_A_PERSON} logs already, which is the most at a time.",
+                f"You already follow {MOST_OF_A_PERSON} logs, the maximum at a time.",
                 f"Stop one with its button. {alone}",
             )
         if len(live) >= MOST_AT_ONCE:
             raise LimitError(
-                f"{MOST_AT_ONCE} logs are being followed, which is the most that Slack lets me"
-                " keep up to date.",
-                f"Try again in some minutes. {alone}",
+                f"{MOST_AT_ONCE} logs are being followed, the maximum that can be kept up to"
+                " date in Slack.",
+                f"Try again in a few minutes. {alone}",
             )
         return LogFollow(
             workspace_id=caller.workspace_id,
@@ -93,7 +93,7 @@ class FollowService:
     def _refuse_ended(self, run: Run) -> None:
         if not run.is_live:
             raise ConflictError(
-                f"{run.reference} has ended, so nothing is added to its log any more.",
+                f"{run.reference} has ended, so its log no longer grows.",
                 f"`{self._words(f'train logs {run.reference}')}` shows it.",
             )
 

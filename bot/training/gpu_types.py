@@ -61,13 +61,13 @@ def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
     if not spec.gpus:
         raise UsageError(
             f"`--gpu-type {name}` is for runs with GPUs, and this one has none.",
-            f"Ask for some, like `--gpus 1 --gpu-type {name}`, or leave it out.",
+            f"Request some, for example `--gpus 1 --gpu-type {name}`, or leave it out.",
         )
     queue = engine.queues.behind(site.team.namespace, site.team.queue)
     if queue is None:
         raise ConflictError(
-            f"The {engine.words.queue} of the team was not seen in cluster {engine.cluster}, so"
-            " nobody knows which GPU types it has.",
+            f"The team's {engine.words.queue} has not been seen in cluster {engine.cluster}, so its"
+            " GPU types are unknown.",
             "Try again in a moment, or leave `--gpu-type` out.",
         )
     _refuse_unavailable(name, queue, engine)
@@ -104,7 +104,7 @@ def _refuse_unavailable(name: str, queue: Queue, engine: Engine) -> None:
         )
     if not capacity(figures, engine.queues.pool(figures)):
         raise ConflictError(
-            f"{whose} has no quota of {name}, and nobody could lend it any.",
+            f"{whose} has no quota of {name} and cannot borrow any.",
             _there(queue, engine.queues, but=name),
         )
 
@@ -114,11 +114,11 @@ def _there(queue: Queue, queues: Queues, but: str = "") -> str:
     known = [f"{each.flavor} ({_free(each, queues)})" for each in queue.figures]
     others = [said for said, each in zip(known, queue.figures, strict=True) if each.flavor != but]
     if not others:
-        return "It has no other: ask a platform admin." if but else "It has none."
+        return "It has no other type. Ask a platform admin." if but else "It has none."
     example = next(each.flavor for each in queue.figures if each.flavor != but)
-    return f"It has: {', '.join(others)}. Use one of them, like `--gpu-type {example}`."
+    return f"It has: {', '.join(others)}. Use one of them, for example `--gpu-type {example}`."
 
 
 def _free(figures: Figures, queues: Queues) -> str:
     free = room(figures, queues.pool(figures))
-    return "nobody knows how many are free" if free is None else f"{gpus_words(free)} free"
+    return "free GPUs unknown" if free is None else f"{gpus_words(free)} free"

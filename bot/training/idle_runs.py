@@ -85,7 +85,7 @@ class IdleRunService:
             run.warned_at = now + _LOOK
             session.add(run)
         elif idle.until >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
-            why = f"Its GPUs did nothing for {format_duration(idle.until - since)}."
+            why = f"Its GPUs were idle for {format_duration(idle.until - since)}."
             self._stop(session, [run.job_uid], why, now)
 
 
@@ -98,8 +98,8 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
     since, now = times
     still = " still" if purpose != "idle" else ""
     said = (
-        join(plain(f"{run.reference}: its GPUs{still} do nothing, since "), when(since),
-             plain(". Memory that is held is no work. Others may wait for them.")),
+        join(plain(f"{run.reference}: its GPUs have{still} been idle since "), when(since),
+             plain(". Holding memory does not count as work. Others may be waiting for them.")),
     )  # fmt: skip
     _say_to_owner(session, run, Note(_purpose(purpose, since), said), now)
 
@@ -107,10 +107,10 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
 def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at: datetime) -> None:
     since, now = times
     said = (
-        join(plain(f"{run.reference}: its GPUs do nothing since "), when(since),
+        join(plain(f"{run.reference}: its GPUs have been idle since "), when(since),
              plain(". It is stopped "), when(stops_at),
-             plain(" unless they work again before. What it computed since its last checkpoint"
-                   " is then lost.")),
+             plain(" unless they are used before then. Work since its last checkpoint is then"
+                   " lost.")),
     )  # fmt: skip
     _say_to_owner(session, run, Note(f"{_STOPS}{stops_at:%Y%m%d%H%M}", said), now)
 

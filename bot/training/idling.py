@@ -153,7 +153,7 @@ class IdlingService:
             run.warned_at = now + _LOOK
         elif seen_at >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
             lasted = format_duration(seen_at - run.idle_since)
-            self._stop(session, [run.job_uid], f"Its GPUs did nothing for {lasted}.", now)
+            self._stop(session, [run.job_uid], f"Its GPUs were idle for {lasted}.", now)
 
 
 def _own(sight: Sight, run: Run) -> Sight:

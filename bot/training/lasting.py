@@ -63,7 +63,8 @@ def refuse_long(spec: RunSpec, team_name: str, team: Team) -> None:
     if lasts > most:
         shown = format_duration(most)
         raise LimitError(
-            f"{format_duration(lasts)} is longer than sessions of {team_name} may last: {shown}.",
+            f"{format_duration(lasts)} exceeds the time limit for sessions of {team_name}:"
+            f" {shown}.",
             f"Use `--time {shown.replace(' ', '')}` or less.",
         )
 

@@ -67,8 +67,8 @@ def _without(run: Run, spec: RunSpec) -> Markup:
     if run.is_live:
         is_always = spec.snapshot is not None and spec.snapshot.on == ALWAYS
         return join("of ", code(claim), " when it ends" if is_always else " when it succeeds")
-    why = "it did not succeed" if began(run) else "it never began"
-    return join("none of ", code(claim), plain(f": {why}"))
+    why = "it did not succeed" if began(run) else "it never started"
+    return join("not taken of ", code(claim), plain(f": {why}"))
 
 
 def _state(row: Snapshot) -> str:

@@ -122,7 +122,7 @@ class LogReads:
             return _masked(source, cluster.last_lines(source, wish.lines, _LIMITS))
         if not self._room.acquire(timeout=_PATIENCE_SECONDS):
             raise LimitError(
-                "Other whole logs are being read just now.",
+                "Other whole logs are being read at the moment.",
                 "Try again in a minute, or ask for the last lines with `--tail 1000`.",
             )
         try:
@@ -195,8 +195,8 @@ def _before(pod: str, rows: Sequence[KeptLog], wish: LogWish) -> LogTail:
     """What was kept of the pod before this one."""
     if not rows:
         raise NotFoundError(
-            f"Pod {pod} is the first of its sort, and its program was started only once.",
-            "Leave `--previous` out to see what it said.",
+            f"Pod {pod} is the first one, and its program was started only once.",
+            "Leave `--previous` out to see its output.",
         )
     return _shown(rows[-1], wish)
 
@@ -226,9 +226,9 @@ def _by_number(name: str) -> list[tuple[bool, int, str]]:
 
 
 def _no_such_pod(run: str, name: str, names: Sequence[str]) -> NotFoundError:
-    said = f"There is no log of pod {name} of {run}."
+    said = f"{run} has no log of pod {name}."
     if not names:
         return NotFoundError(said, f"{run} has no pod yet.")
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     listed = ", ".join(names[:_MOST_NAMED])
-    return NotFoundError(said, f"There is one of: {listed}{more}. Say `--pod {names[-1]}`.")
+    return NotFoundError(said, f"It has logs of: {listed}{more}. Use `--pod {names[-1]}`.")

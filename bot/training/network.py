@@ -108,12 +108,12 @@ def _of_each(there: Sequence[Node] | None, resource: str, count: int) -> Decimal
         return Decimal(amount)
     if there is None:
         raise ConflictError(
-            "The nodes of the cluster were not read yet, so nobody knows how many GPUs they have.",
-            "Say it yourself: `--gpus 8`. Or try again in a moment.",
+            "The nodes of the cluster have not been read yet, so their number of GPUs is unknown.",
+            "Give the number: `--gpus 8`. Or try again in a moment.",
         )
     having = sum(1 for node in there if node.status.allocatable.get(resource))
     raise ConflictError(
-        f"A test on {count} nodes needs as many with GPUs, and the cluster has {having}.",
+        f"A test on {count} nodes needs as many nodes with GPUs, but the cluster has {having}.",
         f"Use `--nodes {having}`." if having else "Ask a platform admin for nodes with GPUs.",
     )
 
@@ -148,14 +148,14 @@ def _is_alike(earlier: Run, run: Run) -> bool:
 
 def _compared(run: Run, earlier: Run | None) -> str:
     if not run.nodes:
-        return "Nobody saw on which nodes it ran, so it is compared with no other test."
+        return "The nodes it ran on are unknown, so it is not compared with another test."
     if earlier is None:
-        return f"It is the first test with so many GPUs of {_named(run.nodes)}."
+        return f"It is the first test with this many GPUs on {_named(run.nodes)}."
     now, before = (float(each.results[AVERAGE].split()[0]) for each in (run, earlier))
     whose = earlier.reference + ("" if earlier.team == run.team else f" of {earlier.team}")
     when = f"{earlier.ended_at:%Y-%m-%d %H:%M} UTC" if earlier.ended_at else "earlier"
     return (
-        f"The last test on these nodes, {whose} ({when}), had {before:.2f} GB/s on average:"
+        f"The last test on these nodes, {whose} ({when}), averaged {before:.2f} GB/s:"
         f" {_change(now, before)}."
     )
 

@@ -115,9 +115,9 @@ def refuse_live(name: str, there: Present, words: Callable[[str], str]) -> None:
     """ConflictError while a run of that name has not ended."""
     if there.is_live:
         raise ConflictError(
-            f"{reference(name, there.newest)} has not ended, and live runs of a team have"
-            " different names.",
-            f"Wait for its end, stop it with `{words(f'train stop {name}')}`,"
+            f"{reference(name, there.newest)} has not ended, and live runs of a team must"
+            " have different names.",
+            f"Wait until it ends, stop it with `{words(f'train stop {name}')}`,"
             " or choose another name.",
         )
 
@@ -126,8 +126,8 @@ def refuse_many(team: str, there: Present, most: int, words: Callable[[str], str
     """LimitError where a team has as many live runs as it may have."""
     if there.live_runs >= most:
         raise LimitError(
-            f"{team} has {there.live_runs} live runs and may have {most}.",
-            f"Wait until some have ended, or stop some: `{words('train list')}` names them.",
+            f"{team} has {there.live_runs} live runs; its limit is {most}.",
+            f"Wait until some end, or stop some: `{words('train list')}` shows them.",
         )
 
 

@@ -24,10 +24,10 @@ def offered(offer: Offered, words: Words) -> Reply:
     card = Card(
         title=f"Cache {listed} and run {offer.run}?",
         lines=(
-            plain(f"{listed} {are} not cached. The run would wait for the copy by itself."),
-            join(f"With other options, such as a layout, cache {them} first: ",
+            plain(f"{listed} {are} not cached. The run would wait for the copy automatically."),
+            join(f"To use other options, such as a layout, cache {them} first: ",
                  *_between(by_hand), "."),
-            plain("Nothing is done yet. This is what it takes:"),
+            plain("Nothing has been done yet. This is what it takes:"),
         ),
         facts=tuple(_facts(offer.caches)),
     )  # fmt: skip
@@ -40,7 +40,7 @@ def accepted(done: Accepted | Run, words: Words) -> Reply:
     if isinstance(done, Run):
         show = code(words(f"train show {done.reference}"))
         return Reply(
-            (join(code(done.reference), " was submitted by this button already. ", show,
+            (join(code(done.reference), " was already submitted with this button. ", show,
                   " shows it."),)
         )  # fmt: skip
     undo = words(f"train stop {done.run.name}")
@@ -50,10 +50,10 @@ def accepted(done: Accepted | Run, words: Words) -> Reply:
 def _cached(found: Found) -> Markup:
     cache: Cache = found.cache
     if found.is_new:
-        return plain(f"{cache.reference} is being cached on {cache.storage_class};"
-                     " its card in this channel follows it.")  # fmt: skip
-    how = "is cached" if cache.phase == Phase.READY else "is being cached"
-    return plain(f"{cache.reference} {how} on {cache.storage_class} by now.")
+        return plain(f"Caching {cache.reference} on {cache.storage_class}."
+                     " Its card in this channel follows it.")  # fmt: skip
+    how = "is already cached" if cache.phase == Phase.READY else "is already being cached"
+    return plain(f"{cache.reference} {how} on {cache.storage_class}.")
 
 
 def _facts(caches: Sequence[Offer]) -> list[tuple[str, Markup]]:

@@ -81,7 +81,7 @@ class OfferService:
         row = session.get(RunOffer, offer_id)
         if row is None or now - row.asked_at > _LIFE:
             raise ConflictError(
-                "This offer is out of date; nothing was done.", "Submit the run again."
+                "This offer is out of date. Nothing was done.", "Submit the run again."
             )
         if row.person != person:
             raise NotAllowedError(
@@ -127,7 +127,7 @@ class OfferService:
                     found.append(offer)
             except UserError as error:
                 again = self._words(f"dataset cache {version.reference}")
-                hint = f"`{again}` caches it, with other options where needed. {error.hint}"
+                hint = f"`{again}` caches it, with other options if needed. {error.hint}"
                 raise ConflictError(
                     f"{version.reference} is not cached. {error.message}", hint.strip()
                 ) from None

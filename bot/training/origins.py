@@ -33,7 +33,7 @@ def meant(
     if own is None and origin is not None:
         own = session.get(Snapshot, origin.snapshot_id)
     if own is None:
-        said = f"No snapshot shows the end of {run.reference}."
+        said = f"There is no snapshot of the end of {run.reference}."
         raise NotFoundError(said, _what_there_is(session, run, words))
     return own
 
@@ -42,7 +42,7 @@ def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> s
     """What a run without a snapshot of its end could start on."""
     claims = [each.claim for each in mounts_of(run.job_name, asked_spec(run))]
     if not claims:
-        return "It mounts no PVC: submit it anew with `--pvc NAME:/path --snapshot NAME`."
+        return "It mounts no PVC: submit it again with `--pvc NAME:/path --snapshot NAME`."
     newest = next(
         (
             each
@@ -55,7 +55,7 @@ def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> s
     )
     if newest is None:
         example = words(f"snapshot create {claims[0]}")
-        return f"What it mounts has none: `{example}` takes one."
+        return f"Its PVCs have none: `{example}` takes one."
     example = words(f"train resubmit {run.reference} --from-snapshot {newest.name}")
     return f"The newest of {newest.claim_name}, which it mounts, is {newest.name}: `{example}`"
 
@@ -75,7 +75,7 @@ def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
     if not paths:
         there = ", ".join(dict.fromkeys(each.claim for each in mounts)) or "no PVC"
         raise UsageError(
-            f"{run.reference} mounts {there}, and {row.name} is of {row.claim_name}.",
+            f"{run.reference} mounts {there}, but {row.name} is of {row.claim_name}.",
             "Restore it under another name, and submit the run with `--pvc NAME:/path`.",
         )
     origin = Origin(

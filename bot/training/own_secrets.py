@@ -43,6 +43,6 @@ def _named(spec: RunSpec) -> Iterator[str]:
 
 def _refusal(name: str) -> NotAllowedError:
     return NotAllowedError(
-        f"Secret {name} is not the team's: it has the token of a session, or keys.",
-        "Name a Secret that your team made: `--secret WANDB_API_KEY=wandb/api-key`.",
+        f"Secret {name} does not belong to the team: it holds the token of a session, or keys.",
+        "Use a Secret that your team created: `--secret WANDB_API_KEY=wandb/api-key`.",
     )

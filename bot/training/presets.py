@@ -55,7 +55,7 @@ def with_preset(
 def presets_card(team: str, presets: Mapping[str, Preset]) -> Card:
     """The presets that a team can use."""
     if not presets:
-        line = plain("There are none. Platform admins name them in quartermaster.yaml.")
+        line = plain("There are none. Platform admins define them in quartermaster.yaml.")
         return Card(f"Presets of {team}", lines=(line,))
     rows = tuple(
         (name, each.purpose, _sets(each), " ".join(map(_dashed, each.locked)))
@@ -78,7 +78,7 @@ def _value(name: str, parameter: Parameter, given: str | tuple[str, ...] | bool)
         values = tuple(parameter.kind.read(text) for text in texts)
     except ValueError:
         raise ConflictError(
-            f"Preset {name} says {parameter.name}: {', '.join(texts)}, but that takes"
+            f"Preset {name} sets {parameter.name} to {', '.join(texts)}, but that takes"
             f" {parameter.kind.form}.",
             "A platform admin has to correct it in quartermaster.yaml.",
         ) from None

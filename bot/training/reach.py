@@ -19,7 +19,7 @@ _ZONE = "/zone"
 _NONE: Mapping[str, Storage] = MappingProxyType({})
 
 
-_ANOTHER_PVC = "Use a PVC that can be reached from there: copy the data into one, from a snapshot."
+_ANOTHER_PVC = "Use a PVC that can be reached from there: copy the data into one from a snapshot."
 _ANOTHER_CLASS = "Cache it on a storage class that can be reached from there."
 
 
@@ -118,11 +118,11 @@ def _unreachable(reach: _Reach, nodes: Sequence[Node], spec: RunSpec, site: Site
     near = [node.name for node in others if reach.from_node(node)]
     ways = [reach.way]
     if near and spec.gpu_type:
-        ways.append(f"Or another GPU type: {_listed(near)} can reach it.")
+        ways.append(f"Or use another GPU type: {_listed(near)} can reach it.")
     elif near:
-        ways.append(f"{_listed(near)} can reach it, of which the team's queue has no GPUs.")
+        ways.append(f"{_listed(near)} can reach it, but the team's queue has no GPUs there.")
     return ConflictError(
-        f"{reach.what} can be reached from {reach.places} only, and the"
+        f"{reach.what} can be reached from {reach.places} only, but the"
         f" {_kind(spec, is_some=len(nodes) < len(others))} are in {where}.",
         " ".join(ways),
     )

@@ -44,7 +44,7 @@ class TrainingReads:
         """The way into a session; OutsideError when the cluster cannot tell it."""
         cluster = self._clusters.get(run.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {run.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {run.cluster} is no longer in quartermaster.yaml.")
         pods = [
             each
             for each in cluster.view.labelled(PODS, labels.RUN, run.id)
@@ -68,7 +68,7 @@ def _token(cluster: Cluster, run: Run) -> str:
     token = found.value(TOKEN_KEY) if found and ours.items() <= found.labels.items() else None
     if token is None:
         raise ClusterError(
-            f"Secret {name} in namespace {run.namespace} has no token for it.",
+            f"Secret {name} in namespace {run.namespace} has no token for the session.",
             "Stop the session and start it again.",
         )
     return token

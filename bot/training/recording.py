@@ -48,7 +48,7 @@ from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Phase, Run
 from bot.training.timing import Limit, note_limit, note_start
 from bot.training.why import Why
 
-_ALONE = "Nothing takes its place."
+_ALONE = "It is not replaced."
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Recorder:
         run.restarts = count
         is_alone = is_lost(cause, run, (fate, found.seen.pods))
         if is_alone or not is_last(cause, run, fate):
-            goes_on = _ALONE if is_alone else "It is starting again."
+            goes_on = _ALONE if is_alone else "It is restarting."
             why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
             notes.failed_attempt(session, run, why, _said(session, run, cause), found.now)
 
@@ -217,14 +217,14 @@ def _tried(session: Session, run: Run, state: State, found: Findings) -> str:
     said = attempt_words(failure, run.restarts, root.fate.attempts)
     if is_lost(failure, run, (root.fate, found.seen.pods)):
         words = next((line for line in reversed(_said(session, run, failure)) if line.strip()), "")
-        told = f" It said: {quoted(words)}" if words else ""
+        told = f" Its last line: {quoted(words)}" if words else ""
         run.obstacle = run.obstacle or f"{said}{told} {_ALONE}"
         run.unblock = run.unblock or failure.advice
         return ""
     if state.phase is Phase.RUNNING or is_last(failure, run, root.fate):
         return said
     run.unblock = run.unblock or failure.advice
-    return f"{said} It is starting again."
+    return f"{said} It is restarting."
 
 
 def _said(session: Session, run: Run, failure: Failure) -> list[str]:

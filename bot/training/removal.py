@@ -35,7 +35,7 @@ class RemovalController:
             return Step(None)
         cluster = self._clusters.get(removal.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {removal.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {removal.cluster} is no longer in quartermaster.yaml.")
         now = self._clock.now()
         resource = root_named(removal.kind) or JOBS
         found = cluster.get(resource, removal.job_name, removal.namespace)
@@ -43,7 +43,7 @@ class RemovalController:
             return Step(None, lambda session: _end(session, row_id, "Stopped", now))
         root = root_of(resource, found)
         if root.fate.is_over:
-            return Step(None, lambda session: _end(session, row_id, "Had ended by itself", now))
+            return Step(None, lambda session: _end(session, row_id, "Had already ended", now))
         if not root.is_leaving:
             cluster.delete(resource, found.name, found.namespace, uid=found.uid)
         return Step(now + SOON)

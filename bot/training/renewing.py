@@ -37,21 +37,21 @@ def differences(before: RunSpec, now: RunSpec) -> tuple[str, ...]:
 def _differences(before: RunSpec, now: RunSpec) -> Iterator[str]:
     if before.service_account != now.service_account:
         yield (
-            f"By the team's settings of today it runs as {_account(now)}; before it was"
+            f"Under the team's current settings, it runs as {_account(now)}; before, as"
             f" {_account(before)}."
         )
     if before.pull_secrets != now.pull_secrets:
         yield (
-            f"By the team's settings of today its image is pulled with {_secrets(now)}; before it"
-            f" was {_secrets(before)}."
+            f"Under the team's current settings, its image is pulled with {_secrets(now)}; before,"
+            f" with {_secrets(before)}."
         )
     if before.security != now.security:
         yield (
-            f"By the team's settings of today its containers run {_secured(now)}; before it was"
+            f"Under the team's current settings, its containers run {_secured(now)}; before,"
             f" {_secured(before)}."
         )
     if before.gpus_requested.keys() != now.gpus_requested.keys():
-        yield f"It requests {_resources(now)} now; before it was {_resources(before)}."
+        yield f"It now requests {_resources(now)}; before, {_resources(before)}."
 
 
 def _account(spec: RunSpec) -> str:

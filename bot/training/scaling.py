@@ -117,13 +117,13 @@ class ScalingService:
             )
         if run.spec.get("kind") != ELASTIC:
             raise ConflictError(
-                f"{run.reference} keeps the nodes it started with: it is no elastic run.",
+                f"{run.reference} keeps the nodes it started with: it is not an elastic run.",
                 "Runs submitted with `--kind elastic --nodes 1:3` can change theirs.",
             )
         if nodes == wanted_nodes(run):
             raise ConflictError(
-                f"{run.reference} has {nodes} node{'' if nodes == 1 else 's'} already.",
-                f"`{self._words(f'train show {run.reference}')}` shows how many of them run.",
+                f"{run.reference} already has {nodes} node{'' if nodes == 1 else 's'}.",
+                f"`{self._words(f'train show {run.reference}')}` shows how many are running.",
             )
         self._refuse_beyond(run, nodes)
 
@@ -140,7 +140,7 @@ class ScalingService:
         raise LimitError(
             f"{run.reference} may have {fewest} to {most} nodes: it was submitted with"
             f" `--nodes {fewest}:{most}`.",
-            f"`{nearest}` is as far as it goes.",
+            f"`{nearest}` is the furthest it can go.",
         )
 
     def _fixed(self, run: Run) -> str:

@@ -160,7 +160,7 @@ class TrainingService:
         """Has something stopped that was started without us; only leads and admins may."""
         if not caller.may(Right.RUN_STOP_ANY):
             raise NotAllowedError(
-                f"{stranger.name} was started without Quartermaster.",
+                f"{stranger.name} was not started by Quartermaster.",
                 "A lead of the team or an admin can stop it.",
             )
         if root_named(stranger.kind) is None:
@@ -333,7 +333,7 @@ _ENDED = {
     Phase.SUCCEEDED: "has succeeded",
     Phase.FAILED: "has failed",
     Phase.STOPPED: "was stopped",
-    Phase.VANISHED: "was deleted by somebody else",
-    Phase.UNMANAGED: "was taken back, because the quota engine there does not manage it",
-    Phase.EXPIRED: "has ended, because its time was up",
+    Phase.VANISHED: "was deleted outside Quartermaster",
+    Phase.UNMANAGED: "was removed, because the quota engine there does not manage it",
+    Phase.EXPIRED: "has expired, because its time was up",
 }

@@ -27,7 +27,7 @@ class SessionService:
         if run.person != caller.person:
             raise NotAllowedError(
                 f"{run.reference} is a session of <@{run.person}>.",
-                "How it is opened is shown to its owner alone, because it lets anybody in.",
+                "How to open it is shown only to its owner, because the address lets anyone in.",
             )
         self._refuse_waiting(run)
 
@@ -74,7 +74,7 @@ class SessionService:
     def _refuse_others(self, run: Run) -> None:
         if not is_session(run):
             raise ConflictError(
-                f"{run.reference} is no session: it was not started with `--kind interactive`.",
+                f"{run.reference} is not a session: it was not started with `--kind interactive`.",
                 f"`{self._words(f'train show {run.reference}')}` shows what it is.",
             )
 
@@ -87,16 +87,16 @@ class SessionService:
             )
         if run.phase != Phase.RUNNING or run.until is None:
             raise ConflictError(
-                f"{run.reference} does not run yet, and its time counts from when it does.",
-                f"`{self._words(f'train why {run.reference}')}` says what it waits for.",
+                f"{run.reference} is not running yet, and its time counts only once it is.",
+                f"`{self._words(f'train why {run.reference}')}` shows what it is waiting for.",
             )
 
     def _too_long(self, run: Run, room: timedelta) -> LimitError:
         # Rounded down to what can be typed.
         room = timedelta(minutes=room // timedelta(minutes=1))
         most = format_duration(last_moment(run) - run.since + timedelta(seconds=run.seconds_used))
-        hint = "Start another one when it has ended."
+        hint = "Start another one when it ends."
         if room:
             example = f"train extend {run.reference} {format_duration(room).replace(' ', '')}"
-            hint = f"`{self._words(example)}` is as long as it can be."
-        return LimitError(f"{run.reference} may last {most} in all.", hint)
+            hint = f"`{self._words(example)}` is the most that is possible."
+        return LimitError(f"{run.reference} may last {most} in total.", hint)

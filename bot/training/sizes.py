@@ -36,13 +36,12 @@ def take_size(run: Run, seen: Seen, decision: Decision) -> None:
 def size_words(run: Run) -> str:
     """How many nodes run of how many, how many wait, and how many it may have."""
     wanted, (fewest, most) = wanted_nodes(run), asked_spec(run).nodes_allowed
-    allowed = f"; it may have {fewest} to {most}" if fewest != most else ""
+    allowed = f"; {fewest} to {most} allowed" if fewest != most else ""
     if run.pods_running is None or not run.is_live:
         return f"{_nodes(wanted)}{allowed}"
     waiting = run.pods_waiting
-    waits = f", {waiting} {'waits' if waiting == 1 else 'wait'} for admission" if waiting else ""
-    verb = "runs" if run.pods_running == 1 else "run"
-    return f"{run.pods_running} of {_nodes(wanted)} {verb}{waits}{allowed}"
+    waits = f", {waiting} waiting for admission" if waiting else ""
+    return f"{run.pods_running} of {_nodes(wanted)} running{waits}{allowed}"
 
 
 def _nodes(count: int) -> str:

@@ -162,7 +162,7 @@ def _why_failed(fate: Fate, pods: Sequence[Pod], cause: Failure | None) -> Misha
     limit = fate.time_limit_seconds
     if limit is not None and (fate.reason == "DeadlineExceeded" or _LATE in fate.message):
         return mishaps.of_deadline(limit)
-    said = f"The cluster says: {quoted(fate.message or fate.reason or 'it failed')}"
+    said = f"The cluster reports: {quoted(fate.message or fate.reason or 'it failed')}"
     cause = cause or cause_of(filter(None, map(failure_of, pods)))
     if cause is None:
         return Mishap(said)

@@ -192,8 +192,8 @@ def refuse_gaps(asked: Submission) -> None:
     """UsageError when neither the command, nor a preset, nor its kind says which image to run."""
     if not asked.image:
         raise UsageError(
-            "`--image IMAGE` is missing, and no preset says which.",
-            "Name one, like `--image ghcr.io/acme/lane:3.1`.",
+            "`--image IMAGE` is missing, and no preset sets it.",
+            "Add it, for example `--image ghcr.io/acme/lane:3.1`.",
         )
 
 
@@ -202,18 +202,18 @@ def refuse_secrets(asked: Submission) -> None:
     for each in asked.env:
         if is_secret(each.name, each.value):
             raise UsageError(
-                f"`--env {each.name}=...` looks like a secret. Nothing of it was stored.",
-                "Put it into a Secret of the team's namespace and name that: "
+                f"`--env {each.name}=...` looks like a secret. It was not stored.",
+                "Put it into a Secret in the team's namespace and refer to it: "
                 f"`--secret {each.name}=my-secret/{each.name.lower().replace('_', '-')}`.",
             )
     looked_at = (asked.command, asked.worker_command or ())
     found = next((each for each in map(secret_in, looked_at) if each is not None), None)
     if found is None:
         return
-    told = f"What follows `{found}` in the command" if found else "A word of the command"
+    told = f"What follows `{found}` in the command" if found else "A word in the command"
     raise UsageError(
-        f"{told} looks like a secret. Nothing of it was stored.",
-        "Put it into a Secret of the team's namespace, name that with "
+        f"{told} looks like a secret. It was not stored.",
+        "Put it into a Secret in the team's namespace, refer to it with "
         "`--secret NAME=secret/key`, and let the program read the variable NAME.",
     )
 
@@ -224,21 +224,21 @@ def refuse_clashes(asked: Submission) -> None:
     names = [*(each.name for each in asked.env), *(each.name for each in asked.secret)]
     if VISIBLE_GPUS in names:
         raise UsageError(
-            f"{VISIBLE_GPUS} decides which GPUs of its node a container gets, those of others too.",
-            "Leave it out, and ask for GPUs with `--gpus 1`. Among those that a run gets,"
-            " `--env CUDA_VISIBLE_DEVICES=0` chooses.",
+            f"{VISIBLE_GPUS} sets which GPUs of its node a container gets, also those of others.",
+            "Leave it out, and request GPUs with `--gpus 1`. `--env CUDA_VISIBLE_DEVICES=0`"
+            " chooses among those that a run gets.",
         )
     name = _twice(names)
     if name:
         raise UsageError(
-            f"The variable {name} is given twice.", "Name it once, as --env or --secret."
+            f"The variable {name} is given twice.", "Give it once, as `--env` or `--secret`."
         )
     paths = [each.path.rstrip("/") for each in (*asked.pvc, *asked.data)]
     path = _twice([SHM_PATH, *paths])
     if path:
         raise UsageError(
             f"{path} would be mounted twice.",
-            "Give each its own path: `--pvc claim:/data`.",
+            "Give each volume its own path: `--pvc claim:/data`.",
         )
     _refuse_nested(asked)
 
@@ -255,8 +255,8 @@ def _refuse_nested(asked: Submission) -> None:
             outer, inner = sorted((path, other), key=len)
             if path != other and inner.startswith(f"{outer}/"):
                 raise UsageError(
-                    f"{inner} lies below {outer}, and data is mounted for reading only.",
-                    "Give each a path of its own, as `--data chest-xray@v3:/data --pvc out:/out`.",
+                    f"{inner} is below {outer}, and data is mounted read-only.",
+                    "Give each its own path: `--data chest-xray@v3:/data --pvc out:/out`.",
                 )
 
 
@@ -292,8 +292,8 @@ def warnings(spec: RunSpec, team: Team, engine: Engine) -> tuple[str, ...]:
     if view.all(NODES) and wanted > largest:
         most = shown(largest * spec.gpus / wanted)
         found.append(
-            f"No node has {gpus_words(spec.gpus)}{sort}, the largest has {most}, and"
-            f" {_each(spec)}; it waits until there is such a node."
+            f"No node has {gpus_words(spec.gpus)}{sort}: the largest has {most}, and"
+            f" {_each(spec)}. It waits until there is such a node."
         )
     return tuple(found)
 
@@ -308,4 +308,4 @@ def _offered(nodes: Sequence[Node]) -> dict[str, Decimal]:
 
 
 def _each(spec: RunSpec) -> str:
-    return "a run is one pod" if spec.nodes == 1 else "each of its pods needs as many"
+    return "a run is one pod" if spec.nodes == 1 else "each of its pods needs that many"

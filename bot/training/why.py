@@ -75,15 +75,13 @@ def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int
     """
     words = asking.queues.words
     if standing is None:
-        return Why(f"{words.engine} has not taken notice of it yet.")
+        return Why(f"{words.engine} has not processed it yet.")
     said = standing.blocked
     if said is None:
         return Why("")
     queue = queue_of(asking.queues, run.namespace, run.queue)
     if queue is None:
-        return Why(
-            words.lost(run.queue, run.namespace), "A platform admin has to look at the queue."
-        )
+        return Why(words.lost(run.queue, run.namespace), "A platform admin has to check the queue.")
     spec = spec_of(run)
     own, pool = _figures(asking.queues, queue, spec.gpu_type)
     situation = _Situation(run, spec, said, queue, asking, own, pool, gpus_ahead)
@@ -140,10 +138,10 @@ def _quota(now: _Situation) -> Why:
         now.wanted + now.gpus_ahead, own, pool, list(releases(now.asking.queues, own, pool))
     )
     return Why(
-        f"It waits for {_gpus(now.wanted)} of {own.flavor}, and {_number(free)} can be had now:"
+        f"It is waiting for {_gpus(now.wanted)} of {own.flavor}; {_number(free)} can be used now:"
         f" {now.team} uses {_number(own.reserved)} of its nominal quota of"
         f" {_number(own.nominal)}, and {_number(_borrowable(own, free))} can be borrowed.",
-        f"It starts when other runs end. Sooner with more quota: {more}",
+        f"It starts when other runs end, or sooner with more quota: {more}",
         _holders(now),
         starts_by,
     )
@@ -159,10 +157,10 @@ def _too_big(now: _Situation) -> Why:
         return _plainly(now)
     borrowable = most - now.own.nominal
     return Why(
-        f"It waits for {_gpus(now.wanted)} of {now.own.flavor}, more than {now.team} can ever"
+        f"It is waiting for {_gpus(now.wanted)} of {now.own.flavor}, more than {now.team} can ever"
         f" have: a nominal quota of {_number(now.own.nominal)}, and at most"
         f" {_number(max(Decimal(0), borrowable))} borrowed.",
-        f"Only more quota lets it start: {_request(now, short)}{_less(now, most)}",
+        f"It can start only with more quota: {_request(now, short)}{_less(now, most)}",
         _holders(now),
     )
 
@@ -173,7 +171,7 @@ def _less(now: _Situation, most: Decimal) -> str:
         return ""
     if now.wanted == now.spec.gpus:
         return f" Or submit it with `--gpus {_number(most)}` or fewer."
-    return f" Or submit it with fewer nodes, or fewer GPUs on each: {_number(most)} in all."
+    return f" Or submit it with fewer nodes, or fewer GPUs per node: {_number(most)} in total."
 
 
 def _uncovered(now: _Situation) -> Why:
@@ -220,7 +218,7 @@ def _holders(now: _Situation) -> str:
     """Who uses what of the GPUs that the queue could borrow."""
     others = [each for each in now.pool if each.queue != now.queue.name and each.reserved]
     said = ", ".join(_use(now, each) for each in others)
-    return f"Of the others {said}." if said else ""
+    return f"Other teams: {said}." if said else ""
 
 
 def _use(now: _Situation, other: Figures) -> str:

@@ -19,15 +19,15 @@ _ENDS = {
     Phase.SUCCEEDED: ("Succeeded", "in"),
     Phase.FAILED: ("Failed", "after"),
     Phase.STOPPED: ("Stopped", "after"),
-    Phase.VANISHED: ("Deleted by somebody else", "after"),
+    Phase.VANISHED: ("Deleted outside Quartermaster", "after"),
     Phase.UNMANAGED: ("Not managed by its quota engine", "after"),
-    Phase.EXPIRED: ("Time is up", "after"),
+    Phase.EXPIRED: ("Expired", "after"),
 }
 _NAMES = {
     Phase.ASKED: "Pending",
-    Phase.DATA: "Waits for data",
+    Phase.DATA: "Waiting for data",
     Phase.PENDING: "Pending",
-    Phase.PREEMPTED: "Preempted, waits again",
+    Phase.PREEMPTED: "Preempted, waiting again",
     Phase.CREATING: "Creating",
 }
 
@@ -96,7 +96,7 @@ def place(run: Run) -> str:
     """Its place in the queue as a sentence, empty when nobody knows it."""
     if run.place is None:
         return ""
-    ahead = f"; those before it want {gpus(run.gpus_ahead)}" if run.gpus_ahead else ""
+    ahead = f"; workloads ahead of it request {gpus(run.gpus_ahead)}" if run.gpus_ahead else ""
     return f"It is number {run.place} in its queue{ahead}."
 
 

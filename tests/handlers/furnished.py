@@ -155,7 +155,8 @@ _SAID_OF_SNAPSHOTS = (
     "/snapshot pin imagenet --reason paper",
 )
 _TAKEN = (
-    "Recorded: ", "Cache retina@v1 and run xray?", "`kept@v3`", "imagenet:/run-7 is being pushed",
+    "Submitted run ", "Cache retina@v1 and run xray?", "`kept@v3`",
+    "imagenet:/run-7 is being pushed",
     "Asked: team-a, ", "PVC `again` is being made", "Snapshots of `imagenet`", "`imagenet-",
 )  # fmt: skip
 
