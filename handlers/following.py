@@ -1,4 +1,4 @@
-"""Logs that people see grow: what is answered to `/train logs RUN --follow`."""
+"""The answer to `/train logs RUN --follow`."""
 
 from bot.errors import UsageError
 from bot.slack.card import Reply
@@ -10,7 +10,7 @@ from handlers.context import Context
 
 
 def follow_log(ctx: Context, found: Run | Stranger, wish: LogWish) -> Reply:
-    """Where the log is shown from now on, and until when."""
+    """Follows a log; the answer says where it is shown, and until when."""
     if isinstance(found, Stranger):
         raise UsageError(
             f"{found.name} was not started by Quartermaster, so its log cannot be followed.",

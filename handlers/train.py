@@ -1,4 +1,4 @@
-"""/train: submit training runs, follow them, read their logs, stop them, start them again."""
+"""/train: submit training runs, follow them, read their logs, stop and resubmit them."""
 
 from dataclasses import dataclass, replace
 
@@ -66,7 +66,7 @@ BUTTON_TAIL = 50
 
 @dataclass(frozen=True)
 class LogAsked:
-    """Which log of which run somebody asks for."""
+    """The arguments of /train logs."""
 
     run: Reference
     tail: int
@@ -78,7 +78,7 @@ class LogAsked:
 
     @property
     def wish(self) -> LogWish:
-        """What of it they want to see."""
+        """The requested part of the log."""
         return LogWish(self.tail, self.pod or "", self.previous, self.file)
 
 
@@ -130,7 +130,7 @@ train = Command("train", "Training runs: submit, follow, stop and resubmit")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 @train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:
-    """A receipt; the card in the channel shows the rest."""
+    """Submits a run; the card in the channel shows the rest."""
     presets = presets_of(ctx.settings, ctx.team()[1])
     whole = with_preset(asked, presets, train.verbs["submit"].parameters)
     return started(
@@ -144,7 +144,7 @@ def submit(ctx: Context, asked: Submission) -> Reply:
 )  # fmt: skip
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Live runs, work that was started elsewhere, and the runs that ended last."""
+    """Live runs, external workloads, and the runs that ended last."""
     name, found = ctx.team()
     runs = ctx.training.listing(ctx.session, name)
     age = max(map(ctx.training.view_age_seconds, found.reach))
@@ -161,7 +161,7 @@ def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the ca
 @train.argument("run", AnyRun(), help="Run")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """The run's card, for the person alone."""
+    """The run's card, visible only to the caller."""
     found = _find(ctx, run)
     if isinstance(found, Stranger):
         return Reply(card=stranger_card(found, ctx.now))
@@ -189,7 +189,7 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 @train.option("--follow", flag=True, help="Follow it in your direct messages for 10 minutes")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def logs(ctx: Context, asked: LogAsked) -> Reply:
-    """The log as it is now, or as it was kept."""
+    """The log as it is now, or its saved lines."""
     found, wish = _find(ctx, asked.run), asked.wish
     if asked.follow:
         return follow_log(ctx, found, wish)
@@ -210,7 +210,7 @@ def logs(ctx: Context, asked: LogAsked) -> Reply:
 @train.argument("run", AnyRun(), help="Run")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What is being stopped, and how to start it again."""
+    """Stops a run; the answer says how to start it again."""
     found = _find(ctx, run)
     if isinstance(found, Run):
         return _stop(ctx, ctx.caller, found)
@@ -233,7 +233,7 @@ def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
               " the one of its end)")  # fmt: skip
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A receipt for the new run."""
+    """Submits the run again."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     if from_snapshot is None:
         return resubmitted(ctx, ctx.caller, found)
@@ -247,7 +247,7 @@ def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str 
 @train.argument("run", AnyRun(), help="Run")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What it waits for, since when, its place, what would unblock it."""
+    """What it waits for, since when, its position, and what would unblock it."""
     found = _find(ctx, run)
     if isinstance(found, Stranger):
         return Reply(card=stranger_card(found, ctx.now))
@@ -255,7 +255,7 @@ def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG00
 
 
 def of_run(ctx: Context, value: str) -> str:
-    """The team of the run that the value of a button begins with."""
+    """The team of the run whose id begins the value of a button."""
     return ctx.training.get(ctx.session, row_of(value)).team
 
 
@@ -271,7 +271,7 @@ def _of_follow(ctx: Context, follow_id: str) -> str:
 
 @train.button(UNFOLLOW, right=Right.RUN_READ, team=_of_follow, repeats=True)
 def click_unfollow(ctx: Context, follow_id: str) -> Reply:
-    """Has the log of the message stay as it is."""
+    """Stops following the log of the message."""
     row = ctx.follows.get(ctx.session, follow_id)
     run = ctx.follows.stop(ctx.session, ctx.caller, row, ctx.now)
     return Reply((join("You no longer follow the log of ", code(run.reference), "."),))
@@ -279,7 +279,7 @@ def click_unfollow(ctx: Context, follow_id: str) -> Reply:
 
 @train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True, repeats=True)
 def click_stop(ctx: Context, run_id: str) -> Reply:
-    """Stops the card's run; Slack has asked whether it is meant."""
+    """Stops the card's run, after Slack's confirmation."""
     return _stop(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
 
 
@@ -290,7 +290,7 @@ def click_resubmit(ctx: Context, run_id: str) -> Reply:
 
 
 def _find(ctx: Context, reference: Reference) -> Run | Stranger:
-    """A run of the team, else what was started elsewhere under that name."""
+    """A run of the team, else the external workload of that name."""
     team = ctx.team()[0]
     try:
         return ctx.training.find(ctx.session, team, reference)
@@ -302,7 +302,7 @@ def _find(ctx: Context, reference: Reference) -> Run | Stranger:
 
 
 def record_card(ctx: Context, run: Run) -> Card:
-    """The run's card with all that is kept of it."""
+    """The run's card with its whole record."""
     lineage = lineage_of(ctx.session, run)
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage)
     more = details(run, times_of(ctx.session, run, ctx.now), lineage)

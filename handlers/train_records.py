@@ -1,4 +1,4 @@
-"""/train export, compare and presets: what runs were, which was the better, what they can be."""
+"""/train export, compare and presets: records of runs, comparisons, and sets of options."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -21,7 +21,7 @@ __all__ = ["train"]
 @train.argument("run", RunReference(), help="Run")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its record without secrets, to be copied; for the person alone."""
+    """The record without secrets, visible only to the caller."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
     return Reply(card=export_card(found, times, ctx.now, lineage))
@@ -34,7 +34,7 @@ def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: AR
 @train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table; what is not known of a run, as long as it goes on, is said to be unknown."""
+    """A table of the runs; figures of a run that is still live are shown as unknown."""
     name, _ = ctx.team()
     found = [ctx.training.find(ctx.session, name, each) for each in runs]
     refuse_few(found, ctx.words("train compare lane lane#2"))
@@ -47,6 +47,6 @@ def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Repl
 )
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def presets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """The team's presets, what they set, and what of that is locked."""
+    """The team's presets, the options they set, and those they lock."""
     name, found = ctx.team()
     return Reply(card=presets_card(name, presets_of(ctx.settings, found)))

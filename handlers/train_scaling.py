@@ -1,4 +1,4 @@
-"""/train scale: elastic runs go on with more or fewer nodes."""
+"""/train scale: elastic runs with more or fewer nodes."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -22,7 +22,7 @@ __all__ = ["train"]
 @train.argument("nodes", WholeNumber(1, 512), help="Number of nodes")
 @train.option("--team", TeamName(), help="Team (default: the channel's)")
 def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What is being done; or why it would have to start anew, with a button that does it."""
+    """Scales a run; or says why it would have to restart, with a button that does it."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     done = ctx.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)
     if isinstance(done, Offer):
@@ -37,7 +37,7 @@ def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply: 
 
 @train.button("train.requeue", right=Right.RUN_STOP, team=of_run)
 def click_requeue(ctx: Context, value: str) -> Reply:
-    """Stops the run, and has it start again with the nodes of the button."""
+    """Stops the run, and restarts it with the nodes of the button."""
     run, nodes = ctx.training.get(ctx.session, row_of(value)), count_of(value)
     ctx.scaling.requeue(ctx.session, ctx.caller, run, nodes, ctx.now)
     said = f". Once it has ended, it starts again on {_nodes(nodes)}."

@@ -1,4 +1,4 @@
-"""What a team may run at all, by its policy in the configuration."""
+"""Checks a run against its team's admission policy and limits in quartermaster.yaml."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,7 +15,7 @@ _SHOWN = 10
 
 
 def refuse_forbidden(spec: RunSpec, team: str, policy: Admission) -> None:
-    """NotAllowedError when the team may not run this; it says what the team may."""
+    """NotAllowedError when the policy forbids the run; the hint lists what it allows."""
     if policy.kinds and spec.kind not in policy.kinds:
         raise NotAllowedError(
             f"{team} may not use `--kind {spec.kind}`.", f"It may use: {_kinds(policy.kinds)}."
@@ -61,7 +61,7 @@ def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
 def _closed(
     spec: RunSpec, team: str, option: str, what: str, kinds: Sequence[str]
 ) -> NotAllowedError:
-    """The refusal of what is forbidden unless it is allowed."""
+    """The error for an option that is forbidden unless the policy allows it."""
     dashed = f"--{option.replace('_', '-')}"
     allowed = f" Allowed with: {_kinds(kinds)}." if kinds else ""
     return NotAllowedError(

@@ -1,4 +1,4 @@
-"""What people read when they ask about runs."""
+"""Cards and replies of the commands about runs."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -35,10 +35,10 @@ def list_card(
     moment: tuple[datetime, float],
     silent: Sequence[str] = (),
 ) -> Card:
-    """The team's runs, and what else is in its queue.
+    """The card of the team's runs and of the external workloads in its queue.
 
-    `moment` is now, and how many seconds old the view of the oldest cluster is; `silent` are the
-    clusters that do not answer.
+    `moment` is now, and the age in seconds of the oldest cluster view; `silent` are the clusters
+    that do not respond.
     """
     now, age_seconds = moment
     rows = [_run_row(run, now) for run in listing.runs]
@@ -51,7 +51,7 @@ def list_card(
 
 
 def why_card(run: Run, people: People, now: datetime) -> Card:
-    """What a run waits for, since when, its place, and what would unblock it."""
+    """The card of what a run waits for, since when, its position, and what would unblock it."""
     card = run_card(run, people, now)
     lines = list(card.lines)
     if run.is_live and run.phase not in NOT_ADMITTED:
@@ -65,7 +65,7 @@ def why_card(run: Run, people: People, now: datetime) -> Card:
 
 
 def stranger_card(stranger: Stranger, now: datetime) -> Card:
-    """What is known of a workload that was started without us, and why it waits if it does."""
+    """The card of an external workload, with the reason if it waits."""
     why: Why = explain_stranger(stranger.blocked, stranger.words)
     lines = [
         plain("It was not started by Quartermaster."),
@@ -87,7 +87,7 @@ def stranger_card(stranger: Stranger, now: datetime) -> Card:
 
 
 def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
-    """A log, or its last lines, and when they were kept if they were not read just now."""
+    """The card of a log: its last lines, and when they were saved if they were not read live."""
     which = (name, wish.pod, "previous" if wish.is_previous else "")
     file = AsFile(f"{file_name('-'.join(filter(None, which)))}.log", "Use a smaller `--tail`.")
     before = ", before its last restart" if tail.pod and wish.is_previous else ""
@@ -97,7 +97,7 @@ def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
 
 
 def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
-    """What was recorded; `undo` is the command that stops it."""
+    """The answer to a submission; `undo` is the command that stops the run."""
     spec = run.spec
     shm = f" (including {spec.shm} of /dev/shm)" if spec.shm_bytes else ""
     sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
@@ -116,7 +116,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
 
 
 def opened(run: Run, door: Door) -> Reply:
-    """How a session is entered; for its owner alone."""
+    """The answer that shows how to open a session, for its owner only."""
     entrance, lines = spec_of(run).entrance, []
     if door.path and entrance is not None:
         scheme = "https" if entrance.tls else "http"
@@ -136,7 +136,7 @@ def opened(run: Run, door: Door) -> Reply:
 
 
 def extended(run: Run) -> tuple[Markup, ...]:
-    """Until when a session lasts now."""
+    """The answer to an extension: until when the session runs."""
     return (
         join(code(run.reference), " runs until ", when(run.until or run.since), "."),
         join("It can run until ", when(last_moment(run)), " at most."),

@@ -1,4 +1,4 @@
-"""A run's row as its card."""
+"""Builds the card of a run from its row."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ _LATE = {
 
 @dataclass(frozen=True)
 class People:
-    """What the people of a run are called; names notify nobody."""
+    """The names of the people of a run; a name, unlike a mention, notifies no one."""
 
     owner: str
     stopper: str = ""
 
 
 def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING) -> Card:
-    """What the card of a run says at this moment."""
+    """The card of a run at this moment."""
     spec = spec_of(run)
     return Card(
         title=run.reference,
@@ -54,7 +54,7 @@ def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING
 
 
 def removal_card(removal: Removal, asker: str) -> Card:
-    """What the card says of what was started without us and is to be stopped."""
+    """The card of an external workload that is being stopped."""
     facts = (
         (removal.kind, code(f"{removal.namespace}/{removal.job_name}")),
         ("Owner", plain(removal.owner or "unknown")),
@@ -101,7 +101,7 @@ def _tone(run: Run) -> Tone:
 
 
 def _lines(run: Run, people: People) -> list[Markup]:
-    """Why it is as it is, and what comes next."""
+    """The reason for the state of the run, and what comes next."""
     said = [run.reason, run.obstacle]
     if run.phase == Phase.PREEMPTED:
         said.append("It restarts automatically when GPUs are available for it.")
@@ -186,7 +186,7 @@ def _gpus(spec: RunSpec) -> str:
 
 
 def _volumes(run: Run, spec: RunSpec) -> Iterator[tuple[str, Markup]]:
-    """Its PVCs; those that were made for it stay, so that what it wrote is not lost."""
+    """Its PVCs; those created for it are kept, so that what it wrote is not lost."""
     mounts = mounts_of(run.job_name, spec)
     for mount in mounts[: len(spec.mounts)]:
         reading = ", read-only" if mount.read_only else ""
@@ -205,7 +205,7 @@ def _nodes(run: Run) -> str:
 
 
 def _where(run: Run) -> str:
-    """Its root; the cluster too, unless it is the only one of most installations."""
+    """The namespace and name of its root, with the cluster unless that is the default one."""
     cluster = "" if run.cluster == "default" else f"{run.cluster}: "
     return f"{cluster}{run.namespace}/{run.job_name}"
 

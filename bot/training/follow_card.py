@@ -1,4 +1,4 @@
-"""The message in which somebody sees a log grow."""
+"""The message that shows a followed log."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ FORBIDDEN = "You may not read the logs of this run any more."
 
 
 class LogFollowRenderer:
-    """Renders followed logs; `words` says how a command is typed."""
+    """Renders followed logs; `words` formats a command."""
 
     kind = FOLLOW
 
@@ -21,7 +21,7 @@ class LogFollowRenderer:
         self._words = words
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """The last lines, until when they follow, or why they do so no more."""
+        """The last lines, and until when the log is followed or why it no longer is."""
         del channel
         row = session.get(LogFollow, subject_id)
         if row is None:
@@ -31,7 +31,7 @@ class LogFollowRenderer:
 
 
 def follow_card(row: LogFollow, run: Run, words: Callable[[str], str]) -> Card:
-    """What the message says at this moment."""
+    """The message at this moment."""
     is_live = row.ended_at is None
     return Card(
         f"Log of {run.reference}",

@@ -1,4 +1,4 @@
-"""GPUs as people ask for them, in the resources that a cluster's way of sharing GPUs takes."""
+"""Translates an amount of GPUs into the resources of the cluster's way of sharing GPUs."""
 
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
@@ -11,10 +11,10 @@ _ONE, _PERCENT = Decimal(1), Decimal(100)
 
 
 def gpu_requests(gpus: Decimal, gpu_resource: str, fractions: Fractions | None) -> dict[str, str]:
-    """What one pod requests for so many GPUs, by resource.
+    """The resource requests of one pod for an amount of GPUs.
 
     Raises:
-        UsageError: when the cluster has no such part of a GPU.
+        UsageError: when the cluster has no such fraction of a GPU.
     """
     if not gpus:
         return {}
@@ -40,9 +40,9 @@ def gpu_requests(gpus: Decimal, gpu_resource: str, fractions: Fractions | None) 
 def refuse_unavailable(
     requests: Mapping[str, str], offered: Mapping[str, Decimal], fractions: Fractions
 ) -> None:
-    """ConflictError where no node offers a resource that a part of a GPU takes.
+    """ConflictError when no node offers a resource that a fraction of a GPU needs.
 
-    `offered` is the most that one node offers of each resource; empty while no node was seen.
+    `offered` is the most that one node offers of each resource; empty while none was read.
     """
     missing = next((name for name in requests if not offered.get(name)), None)
     if missing is None or not offered:

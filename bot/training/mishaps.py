@@ -1,4 +1,4 @@
-"""What goes wrong with runs in a cluster, in words, and what to try next."""
+"""Explains failures of runs in a cluster, each with what to try next."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -38,10 +38,10 @@ _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 
 @dataclass(frozen=True)
 class Mishap:
-    """What went wrong as a sentence, and what to try next as another.
+    """A failure reason as a sentence, and what to try next as another.
 
-    One that `is_final` does not pass by itself; one that `is_plain` says that a program failed,
-    not why.
+    One that `is_final` does not resolve by itself; one that `is_plain` says that a program failed
+    but not why.
     """
 
     said: str
@@ -50,7 +50,7 @@ class Mishap:
     is_plain: bool = False
 
     def __bool__(self) -> bool:
-        """Whether anything went wrong."""
+        """Whether there is a failure."""
         return bool(self.said)
 
 
@@ -58,7 +58,7 @@ FINE = Mishap("")
 
 
 def of_pod(pod: Pod, memory: str = "") -> Mishap:
-    """How a pod failed, whose program may use so much memory."""
+    """Why a pod failed; `memory` is the limit of its program."""
     end = exit_of(pod)
     if pod.status.reason == "Evicted":
         return Mishap(
@@ -72,7 +72,7 @@ def of_pod(pod: Pod, memory: str = "") -> Mishap:
 
 
 def of_end(end: Terminated, memory: str = "") -> Mishap:
-    """How a program ended that may use so much memory."""
+    """Why a program ended; `memory` is its limit."""
     if end.reason == "OOMKilled":
         limit = f"its limit of {memory}" if memory else "its limit"
         said = f"Its program used more memory than {limit} and was killed (OOMKilled)."
@@ -86,7 +86,7 @@ def of_end(end: Terminated, memory: str = "") -> Mishap:
 
 
 def of_deadline(seconds: int) -> Mishap:
-    """That its time was up."""
+    """The reason of a run that reached its time limit."""
     lasted = format_duration(timedelta(seconds=seconds))
     return Mishap(
         f"It reached its time limit of {lasted}.",
@@ -95,7 +95,7 @@ def of_deadline(seconds: int) -> Mishap:
 
 
 def of_scheduling(condition: Condition) -> Mishap:
-    """Why no node takes a pod."""
+    """Why no node can run a pod."""
     said = condition.message or condition.reason
     for pattern, mishap in _CLAIMS:
         if match := pattern.search(said):
@@ -107,7 +107,7 @@ def of_scheduling(condition: Condition) -> Mishap:
 
 
 def of_container(waiting: Waiting) -> Mishap:
-    """Why a container does not start, nothing when it is just about to."""
+    """Why a container does not start; FINE when it is about to."""
     if waiting.reason == "CrashLoopBackOff":
         return Mishap(_AGAIN_AND_AGAIN, _SEE_BEFORE)
     if waiting.reason not in _STUCK:
@@ -120,7 +120,7 @@ def of_container(waiting: Waiting) -> Mishap:
 
 
 def of_node(name: str, *, is_gone: bool) -> Mishap:
-    """That the node of a pod is lost."""
+    """The reason of a pod whose node is lost."""
     if is_gone:
         said = f"Its node {name} no longer exists."
         return Mishap(said, "It restarts automatically once the cluster has noticed.")
@@ -131,7 +131,7 @@ def of_node(name: str, *, is_gone: bool) -> Mishap:
 
 
 def of_claim(name: str, *, is_lost: bool) -> Mishap:
-    """That a PVC under a run is on its way out, or has lost its volume."""
+    """The reason of a run whose PVC is being deleted or has lost its volume."""
     if is_lost:
         return Mishap(f"Its PVC {name} has lost its volume.", _ASK_FOR_STORAGE)
     return Mishap(
@@ -141,13 +141,13 @@ def of_claim(name: str, *, is_lost: bool) -> Mishap:
 
 
 def of_provisioning(claim: str, event: Event) -> Mishap:
-    """That no volume can be made for a PVC."""
+    """The reason of a PVC for which no volume can be provisioned."""
     said = f"No volume can be provisioned for its PVC {claim}: {quoted(event.message)}"
     return Mishap(said, _WAIT_FOR_STORAGE)
 
 
 def of_warning(event: Event) -> Mishap:
-    """What Kubernetes warns of while a pod does not come up."""
+    """The reason in a warning of Kubernetes about a pod that does not start."""
     text = event.message
     if "Multi-Attach error" in text:
         return Mishap(
@@ -166,13 +166,13 @@ def of_warning(event: Event) -> Mishap:
 
 
 def _is_denied(text: str) -> bool:
-    """Whether a controller could not make a pod because that may not be as it is."""
+    """Whether a controller could not create a pod because a policy denies it."""
     said = _NOT_CREATED.sub("", text)
     return _REFUSED_BY_ADMISSION.search(said) is not None and who_forbids(said) == "Denied"
 
 
 def over_quota(text: str) -> Mishap:
-    """That a ResourceQuota has no room, in the server's words."""
+    """The reason of a run that exceeds a ResourceQuota, in the words of the API server."""
     return Mishap(
         f"The namespace's ResourceQuota has no capacity for it: {quoted(text)}",
         "It starts automatically when others there end, or when an admin raises that quota.",
@@ -180,9 +180,9 @@ def over_quota(text: str) -> Mishap:
 
 
 def disruption_of(pod: Pod, taker: str = "a pod with a higher priority") -> str:
-    """Why a pod had to go that did nothing wrong; empty when it need not, or its queue says.
+    """Why a pod was disrupted without its own fault; empty if it was not, or its queue says.
 
-    `taker` is what the scheduler made room for.
+    `taker` is the pod for which the scheduler preempted it.
     """
     found = find_condition(pod.status.conditions, "DisruptionTarget")
     if found is None or not found.true:
@@ -193,7 +193,7 @@ def disruption_of(pod: Pod, taker: str = "a pod with a higher priority") -> str:
 
 
 def quoted(text: str) -> str:
-    """What a server said, on one line, without secrets, as the end of a sentence."""
+    """The message of a server on one line, without secrets, as the end of a sentence."""
     flat = mask(" ".join(text.split()))
     cut = flat if len(flat) <= _LONGEST_QUOTE else f"{flat[:_LONGEST_QUOTE]}…"
     return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."

@@ -1,4 +1,4 @@
-"""What is said in the thread of a run's card, once each, and told to its owner as they want."""
+"""Messages in the thread of a run's card, posted once each, with notices to its owner."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -20,13 +20,13 @@ IDLE = "idle-"
 
 
 def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) -> None:
-    """That its quota engine lets it start."""
+    """Posts that its quota engine admitted it."""
     lasted = format_duration(max(now - waited_since, now - now))
     _say(session, run, f"admitted-{run.admissions}", [plain(f"Admitted after {lasted}.")], now)
 
 
 def preempted(session: Session, run: Run, why: str, words: Words, now: datetime) -> None:
-    """That it lost its GPUs and waits again, to its owner."""
+    """Notifies the owner that it was preempted and waits again."""
     left = time_left(run)
     time = f" It then has {format_duration(left)} of its time left." if left else ""
     line = join(plain(f"{run.reference} was preempted. {why} It waits in its queue again and"
@@ -40,7 +40,7 @@ def preempted(session: Session, run: Run, why: str, words: Words, now: datetime)
 def failed_attempt(
     session: Session, run: Run, why: str, lines: Sequence[str], now: datetime
 ) -> None:
-    """That a pod failed, and whether another takes its place."""
+    """Posts that a pod failed, and whether it is replaced."""
     said = [plain(why)]
     if lines:
         said.append(block(lines))
@@ -50,7 +50,7 @@ def failed_attempt(
 def disrupted(
     session: Session, run: Run, pod_uid: str, what: tuple[str, Sequence[str]], now: datetime
 ) -> None:
-    """Why a pod had to go through no fault of its own, and that the run goes on by itself."""
+    """Posts why a pod was disrupted, and that the run restarts automatically."""
     why, lines = what
     said = [plain(f"{why} It restarts automatically, from its last checkpoint, if it wrote one.")]
     if lines:
@@ -59,7 +59,7 @@ def disrupted(
 
 
 def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
-    """That a session's time is nearly up, to its owner, with what makes it last longer."""
+    """Reminds the owner that the session ends soon, with buttons that extend it."""
     if run.until is None:
         return
     left = format_duration(timedelta(minutes=-((now - run.until) // timedelta(minutes=1))))
@@ -80,7 +80,7 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
 
 
 def started(session: Session, run: Run, waited: timedelta, now: datetime) -> None:
-    """That it runs after a long wait, to its owner."""
+    """Notifies the owner that it runs after a long wait."""
     said = [plain(f"{run.reference} is running after waiting for {format_duration(waited)}.")]
     note = Note(f"started-{run.admissions}", said, owner=run.person)
     _tell(session, run, Kind.STARTED, note, now)
@@ -89,7 +89,7 @@ def started(session: Session, run: Run, waited: timedelta, now: datetime) -> Non
 def time_runs_out(
     session: Session, run: Run, limit: timedelta, ends_at: datetime, now: datetime
 ) -> None:
-    """That most of its time limit is over, to its owner."""
+    """Notifies the owner that most of its time limit is used."""
     used = int(100 * (1 - (ends_at - now) / limit))
     said = [join(plain(f"{run.reference} has used {used} % of its time limit of"
                        f" {format_duration(limit)}. It is stopped "), when(ends_at),
@@ -100,7 +100,7 @@ def time_runs_out(
 
 
 def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> None:
-    """That a session's GPUs do nothing, to its owner, with what keeps it."""
+    """Warns the owner that the session's GPUs are idle, with a button that keeps it."""
     if run.idle_since is None:
         return
     said = [
@@ -115,7 +115,7 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
 
 
 def leaves(session: Session, run: Run, claim: str, now: datetime, *, is_there: bool) -> None:
-    """What becomes of a PVC that was made for a run which never began."""
+    """Posts what happens to a PVC created for a run that never started."""
     if not is_there:
         said = [join("PVC ", code(claim), " did not exist yet and will not be created.")]
         _say(session, run, "leaves", said, now)
@@ -129,19 +129,19 @@ def leaves(session: Session, run: Run, claim: str, now: datetime, *, is_there: b
 
 
 def extension_value(run: Run, until: datetime) -> str:
-    """What the button means: until when, so that two clicks are no two extensions."""
+    """The value of the button: until when, so that two clicks do not extend twice."""
     return f"{run.id} {int(until.timestamp())}"
 
 
 def started_again(session: Session, run: Run, outcome: str, now: datetime) -> None:
-    """What came of starting it again."""
+    """Posts the outcome of its restart."""
     _say(session, run, "again", [plain(outcome)], now)
 
 
 def ended(
     session: Session, run: Run, pod: str, lines: Sequence[str], words: Words, now: datetime
 ) -> None:
-    """How it ended, with figures or with the failing pod's last lines, to its owner."""
+    """Notifies the owner how it ended, with results or the last lines of the failed pod."""
     is_bad = Phase(run.phase) in BAD_ENDS
     said = [plain(_ending(session, run))]
     if is_bad and lines:

@@ -1,4 +1,4 @@
-"""What people read when a run lacks caches, and when these are made for it: pure."""
+"""Answers about runs whose data is not cached, and about the caches created for them."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ Words = Callable[[str], str]
 
 
 def offered(offer: Offered, words: Words) -> Reply:
-    """What caching the data of a run takes, with the button that has both done."""
+    """The cost of caching the data of a run, with the button that confirms both."""
     names = [each.estimate.version.reference for each in offer.caches]
     them, are = ("it", "is") if len(names) == 1 else ("them", "are")
     listed = " and ".join(names)
@@ -36,7 +36,7 @@ def offered(offer: Offered, words: Words) -> Reply:
 
 
 def accepted(done: Accepted | Run, words: Words) -> Reply:
-    """That caches are being made and the run waits for them; or which run that was already."""
+    """The answer to a confirmation; or the run that it already submitted."""
     if isinstance(done, Run):
         show = code(words(f"train show {done.reference}"))
         return Reply(

@@ -1,4 +1,4 @@
-"""Runs that start on the state of a snapshot, in which another run ended."""
+"""Runs that start from a snapshot, such as that of the end of another run."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -22,7 +22,7 @@ from bot.training.tables import Run
 def meant(
     session: Session, caller: Caller, run: Run, wanted: str, words: Callable[[str], str]
 ) -> Snapshot:
-    """The snapshot that somebody names, or that of the run's end, or on which it started itself.
+    """The given snapshot, else that of the run's end, else the one it started from.
 
     NotFoundError where there is none.
     """
@@ -39,7 +39,7 @@ def meant(
 
 
 def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> str:
-    """What a run without a snapshot of its end could start on."""
+    """The hint for a run without a snapshot: what it could start from."""
     claims = [each.claim for each in mounts_of(run.job_name, asked_spec(run))]
     if not claims:
         return "It mounts no PVC: submit it again with `--pvc NAME:/path --snapshot NAME`."
@@ -61,9 +61,9 @@ def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> s
 
 
 def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
-    """The spec of a run that is started again on a snapshot of a PVC that it mounts.
+    """The spec of a run that restarts from a snapshot of a PVC that it mounts.
 
-    UsageError where it mounts none such.
+    UsageError when it does not mount the PVC of the snapshot.
     """
     asked, claims = asked_spec(run), {row.claim_name}
     if asked.origin is not None and row.id == asked.origin.snapshot_id:
@@ -90,9 +90,9 @@ def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
 
 
 def with_claim(spec: RunSpec, run_id: str) -> RunSpec:
-    """The spec with the PVC in its place that is made for the run of that id.
+    """The spec with the PVC that is created from the snapshot for the run of that id.
 
-    Its name follows from both, so that a repeated step finds it.
+    The name of the PVC is derived from both, so that a repeated step finds it.
     """
     origin = spec.origin
     if origin is None:
@@ -116,9 +116,9 @@ def with_claim(spec: RunSpec, run_id: str) -> RunSpec:
 
 
 def leave(session: Session, run: Run, now: datetime) -> None:
-    """Sees to the PVC of a run that has ended before it began, and says what becomes of it.
+    """Handles the PVC of a run that ended before it started, and posts what happens to it.
 
-    One that is there stays; one that is still being made is not made any more.
+    An existing PVC is kept; one that is still being created is cancelled.
     """
     made = _unused(session, run)
     if made is None or made.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
@@ -129,13 +129,13 @@ def leave(session: Session, run: Run, now: datetime) -> None:
 
 
 def is_owed(session: Session, run: Run) -> bool:
-    """Whether a run that has ended never got the PVC on which it was to start."""
+    """Whether a run has ended without the PVC that was to be created for it."""
     made = _unused(session, run)
     return made is not None and made.phase != RestorePhase.READY
 
 
 def _unused(session: Session, run: Run) -> Restore | None:
-    """The PVC that was to be made from a snapshot for a run that never began."""
+    """The restore that was requested for a run which never started."""
     if run.spec.get("origin") is None or began(run):
         return None
     return finding.for_run(session, run.id)

@@ -1,4 +1,4 @@
-"""Stops what was started without us, when a lead or an admin wants it."""
+"""Stops external workloads on request of a lead or an admin."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ from bot.training.tables import REMOVAL, Removal
 
 
 class RemovalController:
-    """Keeps removals: deletes the object by its uid, and waits until it is gone."""
+    """Reconciles removals: deletes the object by its uid, and waits until it is gone."""
 
     kind = REMOVAL
 
@@ -29,7 +29,7 @@ class RemovalController:
         self._clusters = clusters
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step; an object that is not the one meant is never touched."""
+        """Takes the next step; an object with another uid is never touched."""
         removal = self._database.read(lambda session: session.get(Removal, row_id))
         if removal is None or removal.ended_at is not None:
             return Step(None)
@@ -49,7 +49,7 @@ class RemovalController:
         return Step(now + SOON)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card that the cluster did not let it."""
+        """Shows on the card that the cluster did not allow the deletion."""
         removal = session.get(Removal, row_id)
         if removal is not None and removal.trouble != trouble.sentence:
             removal.trouble = trouble.sentence

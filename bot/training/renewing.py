@@ -1,4 +1,4 @@
-"""Runs that start again: what the team's settings say today goes with what was asked for then."""
+"""Resubmitted runs: the current settings of the team applied to the original request."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from bot.training.spec import RunSpec, Security
 
 
 def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | None) -> RunSpec:
-    """The spec with the account, the pull secrets, the user and the GPU resources of today.
+    """The spec with the current service account, pull secrets, user and GPU resources.
 
     `shares` is None where the quota engine itself shares GPUs.
     """
@@ -30,7 +30,7 @@ def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | N
 
 
 def differences(before: RunSpec, now: RunSpec) -> tuple[str, ...]:
-    """What a run that starts again has other than before, as sentences."""
+    """What differs in a resubmitted run, as sentences."""
     return tuple(_differences(before, now))
 
 

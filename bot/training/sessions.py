@@ -1,4 +1,4 @@
-"""The verbs of sessions: who may open one, and how it is made to last longer."""
+"""The operations on sessions: opening and extending them."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -16,13 +16,13 @@ from bot.training.tables import KIND, Phase, Run, Wanted, lane
 
 
 class SessionService:
-    """What handlers call; `words` says how a command is typed."""
+    """The operations that handlers call; `words` formats a command."""
 
     def __init__(self, words: Callable[[str], str]) -> None:
         self._words = words
 
     def refuse_opening(self, caller: Caller, run: Run) -> None:
-        """UserError unless the run is a session that runs and the caller is its owner."""
+        """UserError unless the run is a running session and the caller is its owner."""
         self._refuse_others(run)
         if run.person != caller.person:
             raise NotAllowedError(
@@ -34,14 +34,14 @@ class SessionService:
     def extend(
         self, session: Session, caller: Caller, run: Run, by: timedelta, now: datetime
     ) -> Run:
-        """Has a session last longer by that much."""
+        """Extends a session by that time."""
         self._refuse_extending(caller, run)
         return self._extend(session, caller, run, (run.until or now) + by, now)
 
     def extend_until(
         self, session: Session, caller: Caller, run: Run, until: datetime, now: datetime
     ) -> Run:
-        """Has a session last until then; one that does already is left as it is."""
+        """Extends a session until then; unchanged if it already lasts as long."""
         self._refuse_extending(caller, run)
         return self._extend(session, caller, run, until, now)
 

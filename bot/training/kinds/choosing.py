@@ -1,4 +1,4 @@
-"""Which kind somebody means, and whether it knows the options that they gave."""
+"""Selects the kind of a submission and checks its options."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ RANGE = "range"
 def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
     """The kind of that name and form; UsageError when it has no such form or option.
 
-    `options` are those that only some kinds have; None is what was not given.
+    `options` are those that only some kinds have; None if not given.
     """
     kind = KINDS.get((name, form or ""))
     if kind is None:
@@ -27,9 +27,9 @@ def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
 
 
 def chosen_nodes(kind: Kind, nodes: Nodes | None) -> Nodes:
-    """The nodes of a run, one where nobody said how many.
+    """The nodes of a run, one by default.
 
-    UsageError when a range is for a kind that keeps the nodes it starts with.
+    UsageError when a range is given for a kind that cannot change its nodes.
     """
     nodes = nodes or Nodes(1, 1)
     if nodes.fewest == nodes.most or RANGE in kind.options:
@@ -43,7 +43,7 @@ def chosen_nodes(kind: Kind, nodes: Nodes | None) -> Nodes:
 
 
 def refuse_unserved(kind: Kind, cluster: str, view: View) -> None:
-    """ConflictError when the cluster is known not to have what carries the kind out."""
+    """ConflictError when the cluster is known not to serve the resource of the kind."""
     if view.store(kind.root).absent:
         raise ConflictError(f"Cluster {cluster} does not serve {kind.root.plural}.", kind.needs)
 
