@@ -1,4 +1,4 @@
-"""Logs that people see grow: what is answered to `/train logs RUN --follow`."""
+"""The answer to `/train logs RUN --follow`."""
 
 from bot.errors import UsageError
 from bot.slack.card import Reply
@@ -10,23 +10,23 @@ from handlers.context import Context
 
 
 def follow_log(ctx: Context, found: Run | Stranger, wish: LogWish) -> Reply:
-    """Where the log is shown from now on, and until when."""
+    """Follows a log; the answer says where it is shown, and until when."""
     if isinstance(found, Stranger):
         raise UsageError(
-            f"{found.name} was not started here, so its log cannot be followed.",
+            f"{found.name} was not started by Quartermaster, so its log cannot be followed.",
             f"`{ctx.words(f'train logs {found.name}')}` shows its last lines.",
         )
     if wish.is_previous or wish.is_whole:
         other = "--previous" if wish.is_previous else "--file"
-        why = "nothing is added to it any more" if wish.is_previous else "that is all at once"
+        why = "that log no longer grows" if wish.is_previous else "that is the whole log at once"
         example = ctx.words(f"train logs {found.reference} --follow")
         raise UsageError(
-            f"`--follow` does not go with `{other}`: {why}.", f"Say only one: `{example}`."
+            f"`--follow` cannot be combined with `{other}`: {why}.", f"Use only one: `{example}`."
         )
     row = ctx.follows.follow(ctx.session, ctx.caller, found, (wish.pod, wish.lines), ctx.now)
     return Reply(
         (
-            join("The log of ", code(found.reference), " follows in your messages with me, where"
+            join("Following the log of ", code(found.reference), " in your direct messages, where"
                  " only you see it, until ", when(row.until), ", or until the run ends."),
         )
     )  # fmt: skip

@@ -6,13 +6,13 @@ from bot.slack.parameters import Pattern, RunReference
 
 
 class AnyRun(RunReference):
-    """A run, or a workload of the team that was started elsewhere under a longer name."""
+    """A run, or an external workload of the team, whose name may be longer."""
 
     rule = re.compile(r"([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)(?:#([1-9][0-9]{0,5}))?")
 
 
 class PodName(Pattern):
-    """One of a run's pods: by its number, its part in the run, or its whole name."""
+    """A pod of a run: by its number, its role in the run, or its full name."""
 
     word = "POD"
     rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
@@ -39,11 +39,11 @@ class PresetName(Pattern):
 
 
 class FormName(Pattern):
-    """Another way in which a kind can be carried out."""
+    """An alternative form of a kind."""
 
     word = "FORM"
     rule = re.compile(r"[a-z][a-z0-9-]{0,30}")
-    form = "a form that the kind has"
+    form = "a form of the kind"
     example = "deployment"
 
 

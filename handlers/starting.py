@@ -1,4 +1,4 @@
-"""How a run is started, whoever says so: submitted, or offered with the caches that it lacks."""
+"""Starts a run: submits it, or offers it together with the caches that it lacks."""
 
 from collections.abc import Callable
 
@@ -12,18 +12,18 @@ from handlers.context import Context
 
 
 def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
-    """Starts a run again, as it was."""
+    """Submits a run again, as it was."""
     return started(ctx, caller, lambda: ctx.training.resubmit(ctx.session, caller, run, ctx.now))
 
 
 def restarted(ctx: Context, caller: Caller, run: Run, snapshot: str) -> Reply:
-    """Starts a run again on the state of a snapshot; of its end where none is named."""
+    """Submits a run again from a snapshot; by default the one of its end."""
     restart = ctx.training.restart
     return started(ctx, caller, lambda: restart(ctx.session, caller, run, snapshot, ctx.now))
 
 
 def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Reply:
-    """A receipt; where only caches are lacking, what these would cost."""
+    """The answer to a submission; if only caches are missing, their cost."""
     try:
         submitted = submit()
     except UncachedRunError as lacking:

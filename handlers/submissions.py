@@ -1,4 +1,4 @@
-"""What people can submit: an example of each kind of run, shown in help."""
+"""Examples of submissions, one for each kind of run, shown in help."""
 
 SUBMISSIONS = (
     (

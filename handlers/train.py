@@ -1,4 +1,4 @@
-"""/train: submit training runs, follow them, read their logs, stop them, start them again."""
+"""/train: submit training runs, follow them, read their logs, stop and resubmit them."""
 
 from dataclasses import dataclass, replace
 
@@ -66,7 +66,7 @@ BUTTON_TAIL = 50
 
 @dataclass(frozen=True)
 class LogAsked:
-    """Which log of which run somebody asks for."""
+    """The arguments of /train logs."""
 
     run: Reference
     tail: int
@@ -78,11 +78,11 @@ class LogAsked:
 
     @property
     def wish(self) -> LogWish:
-        """What of it they want to see."""
+        """The requested part of the log."""
         return LogWish(self.tail, self.pod or "", self.previous, self.file)
 
 
-train = Command("train", "Training runs: submit, follow, stop, and start again")
+train = Command("train", "Training runs: submit, follow, stop and resubmit")
 
 
 @train.verb(
@@ -93,40 +93,44 @@ train = Command("train", "Training runs: submit, follow, stop, and start again")
     into=Submission,
     examples=SUBMISSIONS,
 )
-@train.argument("name", RunName(), help="What you call the run")
-@train.option("--image", ImageReference(), help="The container image, where no preset names it")
-@train.option("--gpus", GpuCount(minimum=0), help="How many GPUs, or a part of one; none otherwise")
-@train.option("--gpu-type", FlavorName(), help="Their type, as in /quota status; or any")
-@train.option("--cpu", CpuQuantity(), help="CPU cores; the team's default per GPU otherwise")
-@train.option("--memory", MemoryQuantity(), help="Memory; the team's default per GPU otherwise")
-@train.option("--shm", MemoryQuantity(), help="Size of /dev/shm; memory grows by it")
-@train.option("--env", EnvironmentPair(), multiple=True, help="A variable; never a secret")
-@train.option("--secret", SecretPair(), multiple=True, help="A variable from a Secret")
-@train.option("--pvc", ClaimMount(), multiple=True, help="A PVC to mount, or to make")
-@train.option("--data", DatasetMount(), multiple=True, help="A dataset to read, from its cache")
-@train.option("--artifact", ArtifactPath(), multiple=True, help="What it makes on a PVC, to note")
-@train.option("--kind", Choice(*NAMES), help="What the run is made of; a job otherwise")
-@train.option("--form", FormName(), help="Another form of its kind")
-@train.option("--nodes", NodeCount(), help="On how many nodes; as 1:3 where that can change")
-@train.option("--processes", WholeNumber(1, 64), help="Processes of a node, where a kind asks")
-@train.option("--launcher", Choice(*LAUNCHERS), help="What starts them, if not what you type does")
+@train.argument("name", RunName(), help="Name of the run")
+@train.option("--image", ImageReference(), help="Container image, if no preset sets it")
+@train.option("--gpus", GpuCount(minimum=0), help="GPUs, e.g. 2 or 0.5 (default: none)")
+@train.option("--gpu-type", FlavorName(), help="GPU type, as in /quota status (default: any)")
+@train.option("--cpu", CpuQuantity(), help="CPU cores (default: the team's, per GPU)")
+@train.option("--memory", MemoryQuantity(), help="Memory (default: the team's, per GPU)")
+@train.option("--shm", MemoryQuantity(), help="Size of /dev/shm, added to the memory")
+@train.option(
+    "--env", EnvironmentPair(), multiple=True, help="Environment variable; never a secret"
+)
+@train.option("--secret", SecretPair(), multiple=True, help="Environment variable from a Secret")
+@train.option("--pvc", ClaimMount(), multiple=True, help="PVC to mount or to create")
+@train.option("--data", DatasetMount(), multiple=True, help="Dataset to read from its cache")
+@train.option("--artifact", ArtifactPath(), multiple=True, help="Output on a PVC to record")
+@train.option("--kind", Choice(*NAMES), help="Kind of run (default: job)")
+@train.option("--form", FormName(), help="Another form of the kind")
+@train.option("--nodes", NodeCount(), help="Nodes, or a range such as 1:3 if they can change")
+@train.option("--processes", WholeNumber(1, 64), help="Processes per node, for kinds that use it")
+@train.option("--launcher", Choice(*LAUNCHERS), help="What starts them, if your command does not")
 @train.option("--worker-command", ShellWords(), help="What the other nodes run instead of sshd")
-@train.option("--port", WholeNumber(1024, 65535), help="Where a notebook answers; usually 8888")
-@train.option("--efa", WholeNumber(1, 32), help="EFA adapters of a node, where a kind has nodes")
-@train.option("--host-network", flag=True, help="Use the network of nodes, where a team may")
-@train.option("--privileged", flag=True, help="Privileged containers, where a team may")
-@train.option("--time", Duration(), help="How long it may run")
-@train.option("--priority", PriorityName(), help="Its priority in the queue")
-@train.option("--code", CodeVersion(), help="The code it runs, recorded with it")
-@train.option("--snapshot", StateKept(), help="What to take a snapshot of when it has ended")
-@train.option("--snapshot-on", Choice("success", "always"), help="At which end; success otherwise")
-@train.option("--snapshot-keep", KeepTime(), help="How long that is kept, or off")
-@train.option("--preset", PresetName(), help="Options that have a name; see presets")
-@train.option("--cluster", ClusterName(), help="Which of the team's clusters, where it has several")
-@train.option("--team", TeamName(), help="Whose run it is, where the channel does not say")
-@train.rest("command", help="What to run in the container; the image's own command otherwise")
+@train.option("--port", WholeNumber(1024, 65535), help="Port of a notebook (usually 8888)")
+@train.option("--efa", WholeNumber(1, 32), help="EFA adapters per node, for kinds with nodes")
+@train.option("--host-network", flag=True, help="Use the host network, if the team may")
+@train.option("--privileged", flag=True, help="Privileged containers, if the team may")
+@train.option("--time", Duration(), help="Time limit of the run")
+@train.option("--priority", PriorityName(), help="Priority in the queue")
+@train.option("--code", CodeVersion(), help="Version of the code, recorded with the run")
+@train.option("--snapshot", StateKept(), help="PVC to take a snapshot of when the run ends")
+@train.option(
+    "--snapshot-on", Choice("success", "always"), help="When to take it (default: success)"
+)
+@train.option("--snapshot-keep", KeepTime(), help="How long to keep it, or off")
+@train.option("--preset", PresetName(), help="Named set of options; see presets")
+@train.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
+@train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:
-    """A receipt; the card in the channel shows the rest."""
+    """Submits a run; the card in the channel shows the rest."""
     presets = presets_of(ctx.settings, ctx.team()[1])
     whole = with_preset(asked, presets, train.verbs["submit"].parameters)
     return started(
@@ -135,12 +139,12 @@ def submit(ctx: Context, asked: Submission) -> Reply:
 
 
 @train.verb(
-    "list", "The team's runs, and what else is in its queue", right=Right.RUN_READ,
+    "list", "The team's runs, and other workloads in its queue", right=Right.RUN_READ,
     examples=("list",),
 )  # fmt: skip
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Live runs, work that was started elsewhere, and the runs that ended last."""
+    """Live runs, external workloads, and the runs that ended last."""
     name, found = ctx.team()
     runs = ctx.training.listing(ctx.session, name)
     age = max(map(ctx.training.view_age_seconds, found.reach))
@@ -151,13 +155,13 @@ def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the ca
 
 
 @train.verb(
-    "show", "One run: what it is made of and how it stands", right=Right.RUN_READ,
+    "show", "One run: its configuration and its status", right=Right.RUN_READ,
     examples=("show lane", "show lane#2"),
 )  # fmt: skip
-@train.argument("run", AnyRun(), help="Which run")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", AnyRun(), help="Run")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """The run's card, for the person alone."""
+    """The run's card, visible only to the caller."""
     found = _find(ctx, run)
     if isinstance(found, Stranger):
         return Reply(card=stranger_card(found, ctx.now))
@@ -165,27 +169,27 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 
 
 @train.verb(
-    "logs", "What a run said: its last lines, or all of it", right=Right.RUN_READ, into=LogAsked,
+    "logs", "The log of a run: its last lines, or all of it", right=Right.RUN_READ, into=LogAsked,
     examples=(
         "logs lane --tail 50", "logs lane#2", "logs wide --pod 1", "logs lane --previous",
         "logs lane --file", "logs lane --follow",
     ),
     writing=("follow",), repeats=True,
 )  # fmt: skip
-@train.argument("run", AnyRun(), help="Which run")
+@train.argument("run", AnyRun(), help="Run")
 @train.option(
     "--tail",
     WholeNumber(1, 10_000),
     default=BUTTON_TAIL,
-    help="How many lines; of many you get a file",
+    help="Number of lines; many are sent as a file",
 )
-@train.option("--pod", PodName(), help="Of which of its pods: 1, launcher, worker-1")
-@train.option("--previous", flag=True, help="From before its last restart")
-@train.option("--file", flag=True, help="All that there is, as a file where it is long")
-@train.option("--follow", flag=True, help="See it grow in your direct messages, for 10 minutes")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.option("--pod", PodName(), help="Which of its pods: 1, launcher, worker-1")
+@train.option("--previous", flag=True, help="The log from before its last restart")
+@train.option("--file", flag=True, help="The whole log, as a file if it is long")
+@train.option("--follow", flag=True, help="Follow it in your direct messages for 10 minutes")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def logs(ctx: Context, asked: LogAsked) -> Reply:
-    """The log as it is now, or as it was kept."""
+    """The log as it is now, or its saved lines."""
     found, wish = _find(ctx, asked.run), asked.wish
     if asked.follow:
         return follow_log(ctx, found, wish)
@@ -200,19 +204,20 @@ def logs(ctx: Context, asked: LogAsked) -> Reply:
 
 
 @train.verb(
-    "stop", "Stop a run; leads can stop anybody's", right=Right.RUN_STOP, mutates=True,
+    "stop", "Stop a run; leads can stop anyone's", right=Right.RUN_STOP, mutates=True,
     repeats=True, examples=("stop lane",),
 )  # fmt: skip
-@train.argument("run", AnyRun(), help="Which run")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", AnyRun(), help="Run")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What is being stopped, and how to start it again."""
+    """Stops a run; the answer says how to start it again."""
     found = _find(ctx, run)
     if isinstance(found, Run):
         return _stop(ctx, ctx.caller, found)
     removal = ctx.training.stop_stranger(ctx.session, ctx.caller, found, ctx.now)
-    whose = f"It belongs to {removal.owner or 'nobody that its labels name'}."
-    return Reply((join(code(removal.job_name), plain(f" is being stopped. {whose}")),))
+    owner = removal.owner
+    whose = f"It belongs to {owner}." if owner else "Its labels name no owner."
+    return Reply((join("Stopping ", code(removal.job_name), plain(f". {whose}")),))
 
 
 @train.verb(
@@ -223,12 +228,12 @@ def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
         "resubmit lane --from-snapshot imagenet-3f9c01b22a",
     ),
 )  # fmt: skip
-@train.argument("run", RunReference(), help="Which run")
-@train.option("--from-snapshot", SnapshotName(), bare="", help="On the state of a snapshot; of its"
-              " own end unless you name one")  # fmt: skip
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Run")
+@train.option("--from-snapshot", SnapshotName(), bare="", help="Start from a snapshot (default:"
+              " the one of its end)")  # fmt: skip
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A receipt for the new run."""
+    """Submits the run again."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     if from_snapshot is None:
         return resubmitted(ctx, ctx.caller, found)
@@ -239,10 +244,10 @@ def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str 
     "why", "Why a run waits, and what would unblock it", right=Right.RUN_READ,
     examples=("why lane",),
 )  # fmt: skip
-@train.argument("run", AnyRun(), help="Which run")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", AnyRun(), help="Run")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What it waits for, since when, its place, what would unblock it."""
+    """What it waits for, since when, its position, and what would unblock it."""
     found = _find(ctx, run)
     if isinstance(found, Stranger):
         return Reply(card=stranger_card(found, ctx.now))
@@ -250,7 +255,7 @@ def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG00
 
 
 def of_run(ctx: Context, value: str) -> str:
-    """The team of the run that the value of a button begins with."""
+    """The team of the run whose id begins the value of a button."""
     return ctx.training.get(ctx.session, row_of(value)).team
 
 
@@ -266,15 +271,15 @@ def _of_follow(ctx: Context, follow_id: str) -> str:
 
 @train.button(UNFOLLOW, right=Right.RUN_READ, team=_of_follow, repeats=True)
 def click_unfollow(ctx: Context, follow_id: str) -> Reply:
-    """Has the log of the message stay as it is."""
+    """Stops following the log of the message."""
     row = ctx.follows.get(ctx.session, follow_id)
     run = ctx.follows.stop(ctx.session, ctx.caller, row, ctx.now)
-    return Reply((join("You follow the log of ", code(run.reference), " no more."),))
+    return Reply((join("You no longer follow the log of ", code(run.reference), "."),))
 
 
 @train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True, repeats=True)
 def click_stop(ctx: Context, run_id: str) -> Reply:
-    """Stops the card's run; Slack has asked whether it is meant."""
+    """Stops the card's run, after Slack's confirmation."""
     return _stop(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
 
 
@@ -285,7 +290,7 @@ def click_resubmit(ctx: Context, run_id: str) -> Reply:
 
 
 def _find(ctx: Context, reference: Reference) -> Run | Stranger:
-    """A run of the team, else what was started elsewhere under that name."""
+    """A run of the team, else the external workload of that name."""
     team = ctx.team()[0]
     try:
         return ctx.training.find(ctx.session, team, reference)
@@ -297,7 +302,7 @@ def _find(ctx: Context, reference: Reference) -> Run | Stranger:
 
 
 def record_card(ctx: Context, run: Run) -> Card:
-    """The run's card with all that is kept of it."""
+    """The run's card with its whole record."""
     lineage = lineage_of(ctx.session, run)
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage)
     more = details(run, times_of(ctx.session, run, ctx.now), lineage)
@@ -307,8 +312,8 @@ def record_card(ctx: Context, run: Run) -> Card:
 def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
     stopped = ctx.training.stop(ctx.session, caller, run, ctx.now)
     again = code(ctx.words(f"train resubmit {stopped.reference}"))
-    said = plain(" is being stopped; its last lines are kept. ")
-    return Reply((join(code(stopped.reference), said, again, " starts it again."),))
+    said = plain(". Its last lines are kept. ")
+    return Reply((join("Stopping ", code(stopped.reference), said, again, " starts it again."),))
 
 
 def _log_of(ctx: Context, run: Run, wish: LogWish) -> Reply:

@@ -1,4 +1,4 @@
-"""What happens to a run whose data is not cached: an offer, and the button that takes it."""
+"""The button that caches the data of a run and submits the run."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -15,7 +15,7 @@ def _of_offer(ctx: Context, offer_id: str) -> str:
 
 @train.button(CONFIRM, right=Right.RUN_SUBMIT, team=_of_offer, repeats=True)
 def click_cache_and_run(ctx: Context, offer_id: str) -> Reply:
-    """Has the caches made that a run lacks, and submits it, or neither."""
+    """Creates the missing caches of a run and submits it, or neither."""
     offer = ctx.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now)
     ctx.require(Right.DATASET_CACHE)
     return accepted(ctx.offers.accept(ctx.session, ctx.caller, offer, ctx.now), ctx.words)

@@ -1,4 +1,4 @@
-"""/train export, compare and presets: what runs were, which was the better, what they can be."""
+"""/train export, compare and presets: records of runs, comparisons, and sets of options."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -15,13 +15,13 @@ __all__ = ["train"]
 
 
 @train.verb(
-    "export", "All that is known of a run, as JSON", right=Right.RUN_READ,
+    "export", "The full record of a run, as JSON", right=Right.RUN_READ,
     examples=("export lane", "export lane#2"),
 )  # fmt: skip
-@train.argument("run", RunReference(), help="Which run")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Run")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its record without secrets, to be copied; for the person alone."""
+    """The record without secrets, visible only to the caller."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
     return Reply(card=export_card(found, times, ctx.now, lineage))
@@ -31,10 +31,10 @@ def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: AR
     "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
     examples=("compare lane lane#2", "compare one-gpu three-gpus"),
 )  # fmt: skip
-@train.argument("runs", RunReference(), multiple=True, help="Which runs; the first is the measure")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """A table; what is not known of a run, as long as it goes on, is said to be unknown."""
+    """A table of the runs; figures of a run that is still live are shown as unknown."""
     name, _ = ctx.team()
     found = [ctx.training.find(ctx.session, name, each) for each in runs]
     refuse_few(found, ctx.words("train compare lane lane#2"))
@@ -43,10 +43,10 @@ def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Repl
 
 
 @train.verb(
-    "presets", "Options of submit that have a name", right=Right.RUN_READ, examples=("presets",)
+    "presets", "Named sets of options for submit", right=Right.RUN_READ, examples=("presets",)
 )
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def presets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """The team's presets, what they set, and what of that is locked."""
+    """The team's presets, the options they set, and those they lock."""
     name, found = ctx.team()
     return Reply(card=presets_card(name, presets_of(ctx.settings, found)))

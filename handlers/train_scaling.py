@@ -1,4 +1,4 @@
-"""/train scale: elastic runs go on with more or fewer nodes."""
+"""/train scale: elastic runs with more or fewer nodes."""
 
 from bot.access import Right
 from bot.slack.card import Reply
@@ -15,33 +15,33 @@ __all__ = ["train"]
 
 
 @train.verb(
-    "scale", "Have an elastic run go on with more or fewer nodes", right=Right.RUN_STOP,
+    "scale", "Scale an elastic run to more or fewer nodes", right=Right.RUN_STOP,
     mutates=True, examples=("scale wide 2",),
 )  # fmt: skip
-@train.argument("run", RunReference(), help="Which run")
-@train.argument("nodes", WholeNumber(1, 512), help="How many nodes it is to have")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Run")
+@train.argument("nodes", WholeNumber(1, 512), help="Number of nodes")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """What is being done; or why it would have to start anew, with a button that does it."""
+    """Scales a run; or says why it would have to restart, with a button that does it."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     done = ctx.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)
     if isinstance(done, Offer):
-        how = "With other nodes it has to wait in its queue again, and to start anew from its last"
+        how = "To change its nodes, it has to wait in its queue again and restart from its last"
         lines = (plain(done.why), plain(f"{how} checkpoint, if it wrote one."))
         return Reply(lines, buttons=(requeue_button(found, nodes),))
     said = join(
-        code(found.reference), f" goes on with {_nodes(nodes)}; its card shows how far it is."
+        "Scaling ", code(found.reference), f" to {_nodes(nodes)}. Its card shows the progress."
     )
     return Reply((said, plain(done.growing)) if done.growing else (said,))
 
 
 @train.button("train.requeue", right=Right.RUN_STOP, team=of_run)
 def click_requeue(ctx: Context, value: str) -> Reply:
-    """Stops the run, and has it start again with the nodes of the button."""
+    """Stops the run, and restarts it with the nodes of the button."""
     run, nodes = ctx.training.get(ctx.session, row_of(value)), count_of(value)
     ctx.scaling.requeue(ctx.session, ctx.caller, run, nodes, ctx.now)
-    said = f" is being stopped. Once it has ended it starts again on {_nodes(nodes)}."
-    return Reply((join(code(run.reference), said),))
+    said = f". Once it has ended, it starts again on {_nodes(nodes)}."
+    return Reply((join("Stopping ", code(run.reference), said),))
 
 
 def _nodes(count: int) -> str:

@@ -1,4 +1,4 @@
-"""/train open and extend: interactive sessions are entered, and last longer."""
+"""/train open and extend: open interactive sessions and extend them."""
 
 from datetime import timedelta
 
@@ -16,33 +16,33 @@ __all__ = ["train"]
 
 
 @train.verb(
-    "open", "How to enter your interactive session", right=Right.RUN_READ, examples=("open nb",)
+    "open", "How to open your interactive session", right=Right.RUN_READ, examples=("open nb",)
 )
-@train.argument("run", RunReference(), help="Which session")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Session")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def open_session(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Its address with the token, for its owner alone."""
+    """Its address with the token, visible only to its owner."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     ctx.sessions.refuse_opening(ctx.caller, found)
     return _door_of(ctx, found)
 
 
 @train.verb(
-    "extend", "Have an interactive session last longer", right=Right.RUN_SUBMIT, mutates=True,
+    "extend", "Extend an interactive session", right=Right.RUN_SUBMIT, mutates=True,
     examples=("extend nb 2h",),
 )  # fmt: skip
-@train.argument("run", RunReference(), help="Which session")
-@train.argument("time", Duration(), help="How much longer")
-@train.option("--team", TeamName(), help="Another team than the channel's")
+@train.argument("run", RunReference(), help="Session")
+@train.argument("time", Duration(), help="Time to add")
+@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def extend(ctx: Context, run: Reference, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
-    """Until when it lasts now."""
+    """Extends a session; the answer says until when it runs."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     return Reply(extended(ctx.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now)))
 
 
 @train.button("train.open", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_open(ctx: Context, run_id: str) -> Reply:
-    """The way into the card's session."""
+    """How to open the card's session."""
     run = ctx.training.get(ctx.session, run_id)
     ctx.sessions.refuse_opening(ctx.caller, run)
     return _door_of(ctx, run)
@@ -50,17 +50,19 @@ def click_open(ctx: Context, run_id: str) -> Reply:
 
 @train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True, repeats=True)
 def click_extend(ctx: Context, value: str) -> Reply:
-    """Has the session last until what the button meant when it was shown."""
+    """Extends the session until the moment in the value of the button."""
     run, until = ctx.training.get(ctx.session, row_of(value)), moment_of(value)
     return Reply(extended(ctx.sessions.extend_until(ctx.session, ctx.caller, run, until, ctx.now)))
 
 
 @train.button("train.keep", right=Right.RUN_SUBMIT, team=of_run, anywhere=True)
 def click_keep(ctx: Context, run_id: str) -> Reply:
-    """Has an idle session be left alone for a while."""
+    """Keeps an idle session for a while."""
     run = ctx.training.get(ctx.session, run_id)
     until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
-    return Reply((join(code(run.reference), " is kept, idle or not, until ", when(until), "."),))
+    return Reply(
+        (join("Keeping ", code(run.reference), ", idle or not, until ", when(until), "."),)
+    )
 
 
 def _door_of(ctx: Context, run: Run) -> Reply:

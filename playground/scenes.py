@@ -8,7 +8,7 @@ from playground.story import Story
 async def submits(story: Story, person: Person, channel: str, name: str, command: str) -> Card:
     """Submits a run and returns its card, whatever becomes of it."""
     await person.types(channel, f"/train submit {name} {command}")
-    await person.is_told(f"Recorded: {name} with", f"/train stop {name} stops it.")
+    await person.is_told(f"Submitted run {name} with", f"/train stop {name} stops it.")
     return await story.card(channel, name)
 
 

@@ -60,7 +60,7 @@ SUBMIT = Command(
     "/train",
     "submit lane-{n} --image ghcr.io/acme/lane:3.1 --gpus 8 --env BATCH_SIZE=33"
     " -- python train.py --epochs 3",
-    "Recorded: `lane-",
+    "Submitted run `lane-",
 )
 LIST = Command("U0ALICE", "C0TEAMA", "/train", "list", "team-a")
 SHOW = Command("U0ALICE", "C0TEAMA", "/train", "show live-0", "live-0")

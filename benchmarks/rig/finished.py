@@ -17,7 +17,7 @@ _SUBMIT = Command(
     "C0TEAMA",
     "/train",
     "submit done --image ghcr.io/acme/live:1 --gpus 0 --cpu 1 --memory 1Gi -- sleep 1",
-    "Recorded: `done",
+    "Submitted run `done",
 )
 _STOP = Command("U0ALICE", "C0TEAMA", "/train", "stop done", "is being stopped")
 # Where the rows about a run are, and which column names it.

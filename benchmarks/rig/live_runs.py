@@ -24,7 +24,7 @@ _RUN = Command(
     "/train",
     "submit live-{n} --image ghcr.io/acme/live:1 --gpus 0 --cpu 100m --memory 1Gi"
     " -- sleep infinity",
-    "Recorded: `live-",
+    "Submitted run `live-",
 )
 
 

@@ -1,4 +1,4 @@
-"""Takes the step that was decided: makes or deletes one object of a run, by its name or uid."""
+"""Executes one decision: creates or deletes one object of a run, by its name or uid."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ from bot.training.tables import Phase, Run
 def act(
     cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Decision
 ) -> tuple[Decision, Seen]:
-    """What is to be recorded once the step was taken; ClusterError when it is to be repeated."""
+    """Executes a decision and returns what to record; ClusterError when it has to be retried."""
     root = kind_of_run(run).root
     match decision:
         case Create():
@@ -59,7 +59,7 @@ def act(
 
 
 def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Decision, Seen]:
-    """Makes the root. When its name is taken the next look tells by whom."""
+    """Creates the root. If its name is taken, the next observation shows by what."""
     try:
         refuse_unmountable(cluster, run)
         refuse_marked(cluster, run)
@@ -86,7 +86,7 @@ def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Dec
 def _make(
     cluster: Cluster, resource: Resource[Any], manifest: Manifest, namespace: str
 ) -> ClusterObject:
-    """Makes the root, in the way of an older operator where it does not know ours."""
+    """Creates the root, in the form of an older operator if it does not know the current one."""
     if resource is not TRAINJOBS:
         made: ClusterObject = cluster.create(resource, manifest, namespace)
         return made
@@ -99,7 +99,7 @@ def _make(
 
 
 def _furnish(cluster: Cluster, run: Run, seen: Seen, companion: Companion) -> Decision | None:
-    """Makes a companion; what else there is to record when that did not go well."""
+    """Creates a companion; returns what else to record if that failed."""
     body = {"metadata": _metadata(cluster, run, seen.root, companion), **companion.body()}
     for template in templates(body):
         template["metadata"]["labels"] |= owner_labels(run, cluster.installation)
@@ -119,7 +119,7 @@ def _furnish(cluster: Cluster, run: Run, seen: Seen, companion: Companion) -> De
 def _scale(
     cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Scale
 ) -> tuple[Decision, Seen]:
-    """Has the root ask for other nodes; what changed it meanwhile is looked at anew."""
+    """Patches the number of nodes of the root; a conflicting change is observed again first."""
     resource = kind_of_run(run).root
     found = cluster.get(resource, run.job_name, run.namespace)
     if found is None or seen.root is None or found.uid != seen.root.uid:
@@ -144,12 +144,12 @@ def _scale(
 
 
 def _is_end(error: ClusterError) -> bool:
-    """Whether asking again would not help; others, like a lack of rights or room, may pass."""
+    """Whether retrying cannot help; other errors, such as missing rights or quota, may pass."""
     return error.is_final or error.reason in {"NotServed", MISSING}
 
 
 def _in_words(error: ClusterError) -> ClusterError:
-    """The error with what mends it: what fails again and again shows its message alone."""
+    """The error with its hint; for retried errors only the message is shown."""
     if error.reason == "OverQuota":
         full = over_quota(error.message)
         said = f"{full.said} {full.advice}"

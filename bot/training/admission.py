@@ -1,4 +1,4 @@
-"""What a team may run at all, by its policy in the configuration."""
+"""Checks a run against its team's admission policy and limits in quartermaster.yaml."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,7 +15,7 @@ _SHOWN = 10
 
 
 def refuse_forbidden(spec: RunSpec, team: str, policy: Admission) -> None:
-    """NotAllowedError when the team may not run this; it says what the team may."""
+    """NotAllowedError when the policy forbids the run; the hint lists what it allows."""
     if policy.kinds and spec.kind not in policy.kinds:
         raise NotAllowedError(
             f"{team} may not use `--kind {spec.kind}`.", f"It may use: {_kinds(policy.kinds)}."
@@ -26,7 +26,7 @@ def refuse_forbidden(spec: RunSpec, team: str, policy: Admission) -> None:
             f"It may run: {_listed([f'`{each}`' for each in policy.images])}.",
         )
     if spec.host_network and spec.kind not in policy.host_network:
-        raise _closed(spec, team, "host_network", "use the network of nodes", policy.host_network)
+        raise _closed(spec, team, "host_network", "use the host network", policy.host_network)
     if spec.privileged and spec.kind not in policy.privileged:
         raise _closed(spec, team, "privileged", "run privileged containers", policy.privileged)
 
@@ -38,9 +38,9 @@ def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
         refuse_long(spec, team_name, team)
     if asked > limits.gpus_per_run:
         raise LimitError(
-            f"{gpus_words(asked)} {'is' if asked == 1 else 'are'} more than {team_name} may use in"
-            f" one run: {limits.gpus_per_run}.",
-            f"Ask for `--gpus {limits.gpus_per_run}` or fewer, or ask an admin for a higher limit.",
+            f"{gpus_words(asked)} {'exceeds' if asked == 1 else 'exceed'} the limit of {team_name}"
+            f" for one run: {limits.gpus_per_run}.",
+            f"Use `--gpus {limits.gpus_per_run}` or fewer, or ask an admin for a higher limit.",
         )
     if limits.time is None or spec.session_seconds is not None:
         return
@@ -52,7 +52,7 @@ def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
         )
     if spec.time_limit > limits.time:
         raise LimitError(
-            f"{format_duration(spec.time_limit)} is longer than runs of {team_name} may last:"
+            f"{format_duration(spec.time_limit)} exceeds the time limit for runs of {team_name}:"
             f" {format_duration(limits.time)}.",
             f"Use `--time {longest}` or less.",
         )
@@ -61,13 +61,13 @@ def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
 def _closed(
     spec: RunSpec, team: str, option: str, what: str, kinds: Sequence[str]
 ) -> NotAllowedError:
-    """The refusal of what is forbidden unless it is allowed."""
+    """The error for an option that is forbidden unless the policy allows it."""
     dashed = f"--{option.replace('_', '-')}"
-    allowed = f" It may with: {_kinds(kinds)}." if kinds else ""
+    allowed = f" Allowed with: {_kinds(kinds)}." if kinds else ""
     return NotAllowedError(
         f"{team} may not {what} with `--kind {spec.kind}`.",
-        f"Leave `{dashed}` out.{allowed} A platform admin can allow it: `admission.{option}` of the"
-        " team in quartermaster.yaml.",
+        f"Leave `{dashed}` out.{allowed} A platform admin can allow it: `admission.{option}` for"
+        " the team in quartermaster.yaml.",
     )
 
 

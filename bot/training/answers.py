@@ -1,4 +1,4 @@
-"""What people read when they ask about runs."""
+"""Cards and replies of the commands about runs."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ from bot.training.wording import gpus, state_words
 
 FRESH_SECONDS = 30.0
 _HEADER = ("Run", "State", "GPUs", "By", "Age")
-_ELSEWHERE = "not started here"
+_ELSEWHERE = "external"
 
 
 def list_card(
@@ -35,39 +35,42 @@ def list_card(
     moment: tuple[datetime, float],
     silent: Sequence[str] = (),
 ) -> Card:
-    """The team's runs, and what else is in its queue.
+    """The card of the team's runs and of the external workloads in its queue.
 
-    `moment` is now, and how many seconds old the view of the oldest cluster is; `silent` are the
-    clusters that do not answer.
+    `moment` is now, and the age in seconds of the oldest cluster view; `silent` are the clusters
+    that do not respond.
     """
     now, age_seconds = moment
     rows = [_run_row(run, now) for run in listing.runs]
     rows += [_stranger_row(each, now) for each in others]
-    quiet = tuple(plain(f"Cluster {cluster} does not answer.") for cluster in silent)
+    quiet = tuple(plain(f"Cluster {cluster} does not respond.") for cluster in silent)
     footer = (*quiet, *_age(age_seconds))
     if not rows:
-        return Card(f"Runs of {team}", lines=(plain("There are none."), *footer))
+        return Card(f"Runs of {team}", lines=(plain("There are no runs."), *footer))
     return Card(f"Runs of {team}", table=Table(_HEADER, tuple(rows)), footer=footer)
 
 
 def why_card(run: Run, people: People, now: datetime) -> Card:
-    """What a run waits for, since when, its place, and what would unblock it."""
+    """The card of what a run waits for, since when, its position, and what would unblock it."""
     card = run_card(run, people, now)
     lines = list(card.lines)
     if run.is_live and run.phase not in NOT_ADMITTED:
-        calm = "Nothing is in its way." if not (run.obstacle or run.trouble) else ""
-        lines = [join(plain(f"It does not wait for quota. {calm}".strip())), *lines]
+        calm = "Nothing is blocking it." if not (run.obstacle or run.trouble) else ""
+        lines = [join(plain(f"It is not waiting for quota. {calm}".strip())), *lines]
     if run.phase == Phase.ASKED:
-        lines.append(plain("It is being handed to the cluster."))
+        lines.append(plain("It is being submitted to the cluster."))
     if run.polled_at is not None:
-        lines.append(join("Place as of ", when(run.polled_at), "."))
+        lines.append(join("Position as of ", when(run.polled_at), "."))
     return Card(card.title, card.state, card.tone, tuple(lines))
 
 
 def stranger_card(stranger: Stranger, now: datetime) -> Card:
-    """What is known of a workload that was started without us, and why it waits if it does."""
+    """The card of an external workload, with the reason if it waits."""
     why: Why = explain_stranger(stranger.blocked, stranger.words)
-    lines = [plain("It was not started here."), *(plain(s) for s in (why.waits_for, why.unblock))]
+    lines = [
+        plain("It was not started by Quartermaster."),
+        *(plain(s) for s in (why.waits_for, why.unblock)),
+    ]
     facts: list[tuple[str, Markup]] = [
         ("Kind", plain(stranger.kind)),
         ("GPUs", plain(gpus(stranger.gpus))),
@@ -84,7 +87,7 @@ def stranger_card(stranger: Stranger, now: datetime) -> Card:
 
 
 def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
-    """A log, or its last lines, and when they were kept if they were not read just now."""
+    """The card of a log: its last lines, and when they were saved if they were not read live."""
     which = (name, wish.pod, "previous" if wish.is_previous else "")
     file = AsFile(f"{file_name('-'.join(filter(None, which)))}.log", "Use a smaller `--tail`.")
     before = ", before its last restart" if tail.pod and wish.is_previous else ""
@@ -94,16 +97,16 @@ def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
 
 
 def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
-    """What was recorded; `undo` is the command that stops it."""
+    """The answer to a submission; `undo` is the command that stops the run."""
     spec = run.spec
-    shm = f" ({spec.shm} of it /dev/shm)" if spec.shm_bytes else ""
+    shm = f" (including {spec.shm} of /dev/shm)" if spec.shm_bytes else ""
     sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
     amounts = f"{gpus(spec.gpus)}{sort}, {spec.cpu} cores and {spec.memory_with_shm} memory{shm}"
     if spec.nodes > 1:
         amounts = f"{spec.nodes} nodes, each with {amounts}"
     volumes = zip(mounts_of(run.root_name, spec)[len(spec.mounts) :], spec.volumes, strict=True)
     return (
-        join("Recorded: ", code(run.reference), plain(f" with {amounts}, for {run.team}.")),
+        join("Submitted run ", code(run.reference), plain(f" with {amounts}, for {run.team}.")),
         *(_new_volume(mount, volume) for mount, volume in volumes),
         *(join("Data: ", code(each.reference), plain(f" at {each.path}.")) for each in spec.data),
         *_origin(spec),
@@ -113,7 +116,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
 
 
 def opened(run: Run, door: Door) -> Reply:
-    """How a session is entered; for its owner alone."""
+    """The answer that shows how to open a session, for its owner only."""
     entrance, lines = spec_of(run).entrance, []
     if door.path and entrance is not None:
         scheme = "https" if entrance.tls else "http"
@@ -126,15 +129,17 @@ def opened(run: Run, door: Door) -> Reply:
         line = f"kubectl exec -it -n {run.namespace} {door.pod} -- bash"
         lines.append(join("Shell: ", code(line)))
     if door.path:
-        lines.append(plain("Only you see this. The address lets anybody in, so keep it for you."))
-    return Reply(tuple(lines or [plain("Its pod is just starting. Try again in a moment.")]))
+        lines.append(
+            plain("Only you can see this. The address lets anyone in, so keep it private.")
+        )
+    return Reply(tuple(lines or [plain("Its pod is starting. Try again in a moment.")]))
 
 
 def extended(run: Run) -> tuple[Markup, ...]:
-    """Until when a session lasts now."""
+    """The answer to an extension: until when the session runs."""
     return (
-        join(code(run.reference), " goes on until ", when(run.until or run.since), "."),
-        join("It can last until ", when(last_moment(run)), " at most."),
+        join(code(run.reference), " runs until ", when(run.until or run.since), "."),
+        join("It can run until ", when(last_moment(run)), " at most."),
     )
 
 
@@ -144,18 +149,18 @@ def _origin(spec: RunSpec) -> Iterator[Markup]:
         paths = " and ".join(origin.paths)
         of_run = f" of run {origin.run}" if origin.run else ""
         yield join("It starts from snapshot ", code(origin.snapshot), plain(f"{of_run}: "),
-                   "PVC ", code(origin.claim), plain(f" is made from that for {paths}, and the run"
-                   " waits for it."))  # fmt: skip
+                   "PVC ", code(origin.claim), plain(f" is created from it for {paths}, and the"
+                   " run waits for that PVC."))  # fmt: skip
 
 
 def _new_volume(mount: VolumeMount, volume: Volume) -> Markup:
     what = f"{volume.size} of {volume.storage_class}, for {volume.path}"
-    return join("New PVC ", code(mount.claim), f" ({what}) stays when the run has ended.")
+    return join("New PVC ", code(mount.claim), f" ({what}) is kept after the run ends.")
 
 
 def _run_row(run: Listed, now: datetime) -> tuple[str, ...]:
     state = state_words(run, now)
-    shown = f"{state}, place {run.place}" if run.place is not None else state
+    shown = f"{state}, position {run.place}" if run.place is not None else state
     return (run.reference, shown, run.all_gpus, run.owner, format_duration(now - run.asked_at))
 
 
@@ -176,28 +181,30 @@ def _stranger_age(stranger: Stranger, now: datetime) -> str:
 
 def _log_lines(tail: LogTail, wish: LogWish) -> Iterator[Markup]:
     if tail.trouble:
-        yield sentence(f"It could not be read just now: {tail.trouble}")
+        yield sentence(f"The log could not be read: {tail.trouble}")
     if tail.kept_at is not None:
-        yield join("These lines were kept ", when(tail.kept_at), ".")
+        yield join("These lines were saved ", when(tail.kept_at), ".")
     if tail.is_cut:
         yield plain(_cut(tail, wish))
     if wish.is_whole and tail.lines and tail.kept_at is None:
-        yield plain("Nodes keep the newest file of a log, and usually begin a new one at 10 MiB.")
+        yield plain("Nodes keep the newest file of a log, and usually start a new file at 10 MiB.")
     if not tail.lines:
-        yield plain("It has said nothing yet." if tail.pod else "There is no pod yet.")
+        yield plain("There is no output yet." if tail.pod else "There is no pod yet.")
 
 
 def _cut(tail: LogTail, wish: LogWish) -> str:
     if tail.kept_at is not None:
-        return f"Of a pod that is gone only the last {KEPT_LINES} lines are kept."
+        return f"Only the last {KEPT_LINES} lines are kept of a pod that is gone."
     if wish.is_whole:
-        return f"It is so much that only the last {len(tail.lines):,} lines of it are here."
-    return f"Its lines are so long that only the last {len(tail.lines):,} of them are here."
+        return (
+            f"The log is too long to show all of it: these are the last {len(tail.lines):,} lines."
+        )
+    return f"The lines are too long to show all of them: these are the last {len(tail.lines):,}."
 
 
 def _age(age_seconds: float) -> tuple[Markup, ...]:
     if age_seconds <= FRESH_SECONDS:
         return ()
     if age_seconds == inf:
-        return (plain("The cluster was not read yet, so work started elsewhere may be missing."),)
-    return (plain(f"Work started elsewhere is shown as of {int(age_seconds)} s ago."),)
+        return (plain("The cluster has not been read yet, so external workloads may be missing."),)
+    return (plain(f"External workloads are shown as of {int(age_seconds)} s ago."),)

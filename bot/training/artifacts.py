@@ -1,4 +1,4 @@
-"""What runs make, and on which of their volumes it is kept."""
+"""Artifacts of runs, and the volumes that hold them."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from bot.training.spec import SHM_PATH, RunSpec
 
 
 class Kept(NamedTuple):
-    """Something a run makes: where its containers see it, on which PVC, and where on that."""
+    """An artifact: its path in the containers, its PVC, and its path on that PVC."""
 
     path: str
     claim: str
@@ -22,7 +22,7 @@ def refuse_lost(
     volumes: Sequence[VolumeMount | NewVolume],
     data: Sequence[DataMount] = (),
 ) -> None:
-    """UsageError when something that is to be kept is on no volume that the run can write to."""
+    """UsageError when an artifact is not on a volume that the run can write to."""
     mounts: dict[str, VolumeMount | NewVolume | DataMount] = {
         each.path.rstrip("/"): each for each in (*volumes, *data)
     }
@@ -37,22 +37,22 @@ def refuse_lost(
             )
         if found is None:
             is_memory = _is_below(artifact.path, SHM_PATH)
-            gone = "in memory" if is_memory else "on no PVC of the run"
+            gone = "in memory" if is_memory else "not on a PVC of the run"
             folder = "" if is_memory else artifact.path.rpartition("/")[0]
             raise UsageError(
-                f"`--artifact {artifact.path}` is {gone}, so it would be gone with its pod.",
+                f"`--artifact {artifact.path}` is {gone}, so it would be lost with its pod.",
                 _ways_out(folder or "/out", volumes),
             )
         if isinstance(found, VolumeMount) and found.read_only:
             raise UsageError(
-                f"`--artifact {artifact.path}` is on PVC {found.claim}, which the run mounts for"
-                " reading only.",
-                f"Mount it for writing: `--pvc {found.claim}:{found.path}`.",
+                f"`--artifact {artifact.path}` is on PVC {found.claim}, which the run mounts"
+                " read-only.",
+                f"Mount it read-write: `--pvc {found.claim}:{found.path}`.",
             )
 
 
 def artifacts_of(root_name: str, spec: RunSpec) -> tuple[Kept, ...]:
-    """What a run with this root makes."""
+    """The artifacts of a run with this root."""
     mounts = {each.path.rstrip("/"): each for each in mounts_of(root_name, spec)}
     places = ((path, _mount(path, mounts)) for path in spec.artifacts)
     return tuple(
@@ -63,7 +63,7 @@ def artifacts_of(root_name: str, spec: RunSpec) -> tuple[Kept, ...]:
 
 
 def _mount(path: str, mounts: Iterable[str]) -> str | None:
-    """The mount that a path is on: of those above it the nearest."""
+    """The mount that contains a path: the nearest one above it."""
     return max((each for each in mounts if _is_below(path, each)), key=len, default=None)
 
 
@@ -78,4 +78,4 @@ def _ways_out(folder: str, volumes: Sequence[VolumeMount | NewVolume]) -> str:
         if isinstance(each, NewVolume) or not each.read_only
     ]
     there = f" Or write it below {' or '.join(writable)}." if writable else ""
-    return f"Mount a PVC for it, like `--pvc claim:{folder}`.{there}"
+    return f"Mount a PVC for it, for example `--pvc claim:{folder}`.{there}"

@@ -1,4 +1,4 @@
-"""What nccl-tests measured, from the table that they print in the layouts of their versions."""
+"""Parses the results that nccl-tests print, in the table layouts of their versions."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ AVERAGE, MAXIMUM, NETWORK = "average bus bandwidth", "maximum bus bandwidth", "n
 class Bandwidth:
     """Bus bandwidth in GB/s (10^9), over all sizes and over both ways of a size.
 
-    None, and an empty provider, are what was not said. `wrong` counts values out of bounds.
+    None and an empty provider mean not reported. `wrong` counts values out of bounds.
     """
 
     average: float | None = None
@@ -29,7 +29,7 @@ class Bandwidth:
 
 
 def read_bandwidth(lines: Iterable[str]) -> Bandwidth:
-    """What the lines of a test say, whichever of them there are."""
+    """The bandwidth reported in the lines of a test; any of them may be missing."""
     average, wrong, provider = None, None, ""
     columns: list[int] = []
     width, busy = 0, list[list[float]]()
@@ -54,7 +54,7 @@ def read_bandwidth(lines: Iterable[str]) -> Bandwidth:
 
 
 def figures(measured: Bandwidth) -> dict[str, str]:
-    """What a log told of a test, by the names that cards have for it."""
+    """The results of a test, by the names that cards use."""
     found = {}
     if measured.average is not None:
         found[AVERAGE] = f"{measured.average:.2f} GB/s"
@@ -68,7 +68,7 @@ def figures(measured: Bandwidth) -> dict[str, str]:
 
 
 def _row(text: str, columns: list[int], width: int) -> list[float]:
-    """The bus bandwidths of a size, none where the line is no row of the table."""
+    """The bus bandwidths of one size; empty if the line is not a row of the table."""
     words = text.split()
     if len(words) < width or not words or not words[0].isdigit():
         return []

@@ -1,4 +1,4 @@
-"""A run's row as its card."""
+"""Builds the card of a run from its row."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,24 +23,24 @@ _LONGEST_LINE = 300
 _SHOWN_NODES = 8
 _LATE = {
     Phase.ASKED: "it should have reached the cluster by now.",
-    Phase.DATA: "it has waited for its data for longer than a day.",
-    Phase.PENDING: "it has waited for longer than a day.",
-    Phase.PREEMPTED: "it has waited for longer than a day.",
+    Phase.DATA: "it has waited for its data for more than a day.",
+    Phase.PENDING: "it has waited for more than a day.",
+    Phase.PREEMPTED: "it has waited for more than a day.",
     Phase.CREATING: "its pod should have started by now.",
-    Phase.RUNNING: "it has run past its time limit and should have been ended.",
+    Phase.RUNNING: "it has exceeded its time limit and should have been stopped.",
 }
 
 
 @dataclass(frozen=True)
 class People:
-    """What the people of a run are called; names notify nobody."""
+    """The names of the people of a run; a name, unlike a mention, notifies no one."""
 
     owner: str
     stopper: str = ""
 
 
 def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING) -> Card:
-    """What the card of a run says at this moment."""
+    """The card of a run at this moment."""
     spec = spec_of(run)
     return Card(
         title=run.reference,
@@ -54,24 +54,24 @@ def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING
 
 
 def removal_card(removal: Removal, asker: str) -> Card:
-    """What the card says of what was started without us and is to be stopped."""
+    """The card of an external workload that is being stopped."""
     facts = (
         (removal.kind, code(f"{removal.namespace}/{removal.job_name}")),
         ("Owner", plain(removal.owner or "unknown")),
-        ("Asked by", plain(asker)),
+        ("Requested by", plain(asker)),
     )
     if removal.ended_at is not None:
         return Card(removal.job_name, removal.outcome, Tone.STOPPED, facts=facts)
-    lines = (sentence(f"{removal.trouble} It is tried again."),) if removal.trouble else ()
+    lines = (sentence(f"{removal.trouble} Retrying."),) if removal.trouble else ()
     return Card(removal.job_name, "Stopping", Tone.WORKING, lines=lines, facts=facts)
 
 
 def stop_button(run: Run, spec: RunSpec) -> Button:
     """The button that stops a run, with the consequence in numbers."""
     total = gpus_of(spec)
-    freed = f"{gpus(total)} will be free again." if total else "It uses no GPU."
+    freed = f"This frees {gpus(total)}." if total else "It uses no GPU."
     text = (
-        f"{freed} What it computed since its last checkpoint is lost."
+        f"{freed} Work since its last checkpoint is lost."
         " Resubmit starts it again, from the beginning or from its checkpoint."
     )
     question = Confirm(f"Stop {run.reference}?"[:100], text, "Stop it", "Keep it running")
@@ -81,8 +81,8 @@ def stop_button(run: Run, spec: RunSpec) -> Button:
 def requeue_button(run: Run, nodes: int) -> Button:
     """The button that stops a run and starts it again with other nodes."""
     text = (
-        "It gives its GPUs back, waits in its queue again, and starts anew. What it computed since"
-        " its last checkpoint is lost."
+        "The run releases its GPUs, waits in its queue again, and restarts. Work since its last"
+        " checkpoint is lost."
     )
     question = Confirm(f"Stop {run.reference}?"[:100], text, "Stop and resubmit", "Keep it running")
     label = f"Stop and resubmit with {nodes} node{'' if nodes == 1 else 's'}"
@@ -101,24 +101,24 @@ def _tone(run: Run) -> Tone:
 
 
 def _lines(run: Run, people: People) -> list[Markup]:
-    """Why it is as it is, and what comes next."""
+    """The reason for the state of the run, and what comes next."""
     said = [run.reason, run.obstacle]
     if run.phase == Phase.PREEMPTED:
-        said.append("It comes back by itself when there are GPUs for it.")
+        said.append("It restarts automatically when GPUs are available for it.")
     if run.is_live:
         said += [place(run), run.holders]
     said.append(run.unblock)
     if run.is_live:
         said.append(_late(run))
-    said.append(f"{run.trouble} It is tried again." if run.trouble else "")
+    said.append(f"{run.trouble} Retrying." if run.trouble else "")
     lines = [sentence(line) for line in said if line]
     if run.is_live and is_refused(run):
         lines.append(sentence(f"It could not be scaled. {run.unscaled_why}"))
     if run.is_live and run.phase in NOT_ADMITTED:
         lines.insert(0, join("Waiting since ", when(run.since), "."))
     if run.starts_by is not None:
-        lines.append(join("By the time limits of those that run it starts ", when(run.starts_by),
-                          " at the latest."))  # fmt: skip
+        lines.append(join("Based on the time limits of running workloads, it starts ",
+                          when(run.starts_by), " at the latest."))  # fmt: skip
     if run.stop_at is not None and (run.is_live or run.phase == Phase.STOPPED):
         lines.append(join("Stopped by ", plain(people.stopper), ", ", when(run.stop_at), "."))
     return lines
@@ -128,8 +128,8 @@ def _late(run: Run) -> str:
     if not run.is_late:
         return ""
     if run.wanted == Wanted.STOP:
-        return "This is late: its pods should be gone by now."
-    return f"This is late: {_LATE[Phase(run.phase)]}"
+        return "Overdue: its pods should be gone by now."
+    return f"Overdue: {_LATE[Phase(run.phase)]}"
 
 
 def _facts(run: Run, spec: RunSpec, people: People, lineage: Lineage) -> list[tuple[str, Markup]]:
@@ -173,7 +173,7 @@ def _time(spec: RunSpec) -> str:
 
 
 def _left(run: Run) -> str:
-    return f"{format_duration(time_left(run) or timedelta())}; it counts only while it runs"
+    return f"{format_duration(time_left(run) or timedelta())}; counted only while it runs"
 
 
 def _kind(spec: RunSpec) -> str:
@@ -186,16 +186,16 @@ def _gpus(spec: RunSpec) -> str:
 
 
 def _volumes(run: Run, spec: RunSpec) -> Iterator[tuple[str, Markup]]:
-    """Its PVCs; those that were made for it stay, so that what it wrote is not lost."""
+    """Its PVCs; those created for it are kept, so that what it wrote is not lost."""
     mounts = mounts_of(run.job_name, spec)
     for mount in mounts[: len(spec.mounts)]:
-        reading = ", for reading only" if mount.read_only else ""
+        reading = ", read-only" if mount.read_only else ""
         yield "PVC", join(code(mount.claim), plain(f" at {mount.path}{reading}"))
     for mount, volume in zip(mounts[len(spec.mounts) :], spec.volumes, strict=True):
-        made = f" at {mount.path}, {volume.size} of {volume.storage_class}, stays after the run"
+        made = f" at {mount.path}, {volume.size} of {volume.storage_class}, kept after the run"
         yield "New PVC", join(code(mount.claim), plain(made))
     for data in spec.data:
-        yield "Data", join(code(data.reference), plain(f" at {data.path}, for reading only"))
+        yield "Data", join(code(data.reference), plain(f" at {data.path}, read-only"))
 
 
 def _nodes(run: Run) -> str:
@@ -205,7 +205,7 @@ def _nodes(run: Run) -> str:
 
 
 def _where(run: Run) -> str:
-    """Its root; the cluster too, unless it is the only one of most installations."""
+    """The namespace and name of its root, with the cluster unless that is the default one."""
     cluster = "" if run.cluster == "default" else f"{run.cluster}: "
     return f"{cluster}{run.namespace}/{run.job_name}"
 

@@ -1,4 +1,4 @@
-"""Whether the PVCs of a run can be what it needs of them."""
+"""Checks that a run can mount its PVCs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,14 +24,14 @@ _SHOWN_NAMES = 10
 
 
 def settled(spec: RunSpec, site: Site) -> RunSpec:
-    """The spec with the widest access mode that each new volume's class can.
+    """The spec with the widest access mode that the class of each new volume supports.
 
     Raises:
         UsageError: the cluster has no such storage class.
         NotFoundError: the namespace has no such PVC.
-        ConflictError: a PVC of one node is needed on more than one.
+        ConflictError: a PVC that one node can mount is needed on several.
 
-    What the view has not read yet is no reason to refuse.
+    Objects that the view has not read yet do not cause a refusal.
     """
     volumes = tuple(_settled(volume, site) for volume in spec.volumes)
     spec = msgspec.structs.replace(spec, volumes=volumes)
@@ -46,9 +46,9 @@ def settled(spec: RunSpec, site: Site) -> RunSpec:
 
 
 def refuse_unmountable(cluster: Cluster, run: Run) -> None:
-    """UserError where a PVC that the run names is not there, or not its team's, by live reads.
+    """UserError when a PVC of the run does not exist or is not its team's, by live reads.
 
-    Our rows and the watches may not know of it yet; the pods would mount whatever has its name.
+    The rows and the watches may lag behind; the pods would mount any PVC with that name.
     """
     for name in dict.fromkeys(mount.claim for mount in spec_of(run).mounts):
         claim = cluster.get(PVCS, name, run.namespace)
@@ -64,7 +64,7 @@ def refuse_unmountable(cluster: Cluster, run: Run) -> None:
 
 
 def reused(spec: RunSpec, root_name: str, site: Site) -> RunSpec:
-    """The spec of a run that is started again: with the volumes made for it, as they are."""
+    """The spec of a resubmitted run, with the existing volumes that were created for it."""
     made = mounts_of(root_name, spec)[len(spec.mounts) :]
     is_there = [site.view.get(PVCS, each.claim, site.team.namespace) is not None for each in made]
     if not any(is_there):
@@ -88,7 +88,7 @@ def _settled(volume: Volume, site: Site) -> Volume:
         names = (each.name for each in view.all(STORAGE_CLASSES))
         raise UsageError(
             f"The cluster has no storage class {volume.storage_class}.",
-            _there(names, "It has none: name a PVC that is there, as `--pvc claim:/data`."),
+            _there(names, "It has none. Use an existing PVC: `--pvc claim:/data`."),
         )
     mode = told or (READ_WRITE_ONCE if found.makes_disks else READ_WRITE_MANY)
     return msgspec.structs.replace(volume, access_mode=mode)
@@ -109,16 +109,16 @@ def _claim(mount: VolumeMount, site: Site) -> PersistentVolumeClaim | None:
 
 
 def _missing(name: str, namespace: str, others: Sequence[str]) -> NotFoundError:
-    hint = _there(others, "A new one is made by `--pvc storage-class:100Gi:/data`.")
+    hint = _there(others, "`--pvc storage-class:100Gi:/data` creates a new one.")
     return NotFoundError(f"Namespace {namespace} has no PVC {name}.", hint)
 
 
 def _leaving(name: str) -> ConflictError:
-    return ConflictError(f"PVC {name} is being deleted.", "Use another one.")
+    return ConflictError(f"PVC {name} is being deleted.", "Use another PVC.")
 
 
 def _volume(cluster: Cluster, claim: PersistentVolumeClaim) -> PersistentVolume | None:
-    """The volume behind a PVC, read live where the watches do not show it."""
+    """The PersistentVolume of a PVC, read live if the watches do not show it."""
     name = claim.spec.volume_name
     seen = cluster.view.get(VOLUMES, name)
     if seen is not None or not name:
@@ -137,45 +137,45 @@ def _refusal(foreign: Foreign) -> NotAllowedError:
     example = foreign.dataset or "chest-xray@v3"
     return NotAllowedError(
         foreign.reason,
-        f"Name a PVC of the team's own. Datasets are read with `--data {example}:/data`.",
+        f"Use a PVC of the team. To read a dataset, use `--data {example}:/data`.",
     )
 
 
 def _is_to_come(mount: VolumeMount, spec: RunSpec) -> bool:
-    """Whether a PVC is made from a snapshot for this run."""
+    """Whether a PVC is yet to be created from a snapshot for this run."""
     return spec.origin is not None and mount.claim == spec.origin.claim
 
 
 def _restored(spec: RunSpec, site: Site) -> Iterator[Volume]:
-    """The PVC that is made from a snapshot for this run, as a volume of its class."""
+    """The PVC that is created from a snapshot for this run, as a volume of its class."""
     if spec.origin is not None:
         volume = Volume(storage_class=spec.origin.storage_class, size="", path=spec.origin.paths[0])
         yield _settled(volume, site)
 
 
 def _refuse_spread(spec: RunSpec, there: Sequence[VolumeMount], site: Site) -> None:
-    """More nodes than one, and a volume of one node; `there` are the PVCs that exist."""
+    """Refuses several nodes with a volume of one node; `there` are the PVCs that exist."""
     if spec.nodes == 1:
         return
     for volume in (*spec.volumes, *_restored(spec, site)):
         if volume.access_mode != READ_WRITE_MANY:
             raise ConflictError(
-                f"Volumes of storage class {volume.storage_class} are for one node at a time, and"
-                f" this run uses {spec.nodes} nodes.",
+                f"Volumes of storage class {volume.storage_class} can be mounted by one node at a"
+                f" time, but this run uses {spec.nodes} nodes.",
                 f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
     for mount in there:
         claim = _claim(mount, site)
         if claim is not None and _is_of_one_node(claim):
             raise ConflictError(
-                f"PVC {mount.claim} is {_modes(claim)}, so one node at a time can mount it, and"
-                f" this run uses {spec.nodes} nodes.",
+                f"PVC {mount.claim} is {_modes(claim)}, so only one node at a time can mount it,"
+                f" but this run uses {spec.nodes} nodes.",
                 f"{_ways_out(site)} Or use one node: `--nodes 1`.",
             )
 
 
 def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
-    """A volume of one node that a pod mounts, where the scheduler may choose another node."""
+    """Refuses a volume that a pod on one node mounts, if the run may be scheduled elsewhere."""
     if not _is_of_one_node(claim) or len(site.view.all(NODES)) == 1:
         return
     user = next(iter(_users(claim, site.view.all(PODS, claim.namespace))), None)
@@ -183,9 +183,9 @@ def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
         return
     name = without_mentions(user.metadata.annotations.get(labels.RUN_NAME, user.name))
     raise ConflictError(
-        f"PVC {claim.name} is {_modes(claim)}, so one node at a time can mount it, and run {name}"
-        f" uses it on node {user.spec.node_name}.",
-        f"{_ways_out(site)} Or wait until {name} has ended.",
+        f"PVC {claim.name} is {_modes(claim)}, so only one node at a time can mount it, and run"
+        f" {name} uses it on node {user.spec.node_name}.",
+        f"{_ways_out(site)} Or wait until {name} ends.",
     )
 
 
@@ -207,7 +207,7 @@ def _modes(claim: PersistentVolumeClaim) -> str:
 
 
 def _ways_out(site: Site) -> str:
-    """How to have the same data on several nodes."""
+    """The hint that says how to have the same data on several nodes."""
     told = site.cluster.access_modes
     shared = sorted(
         each.name
@@ -217,7 +217,7 @@ def _ways_out(site: Site) -> str:
     )
     example = shared[0] if shared else "storage-class"
     return (
-        f"Use a PVC that is ReadWriteMany: `--pvc {example}:100Gi:/data` makes one."
+        f"Use a ReadWriteMany PVC: `--pvc {example}:100Gi:/data` creates one."
         " Or copy the data into one, from a snapshot or with a run that mounts both."
     )
 

@@ -1,4 +1,4 @@
-"""Runs side by side: how much faster the others were than the first, and what that took."""
+"""The comparison of runs: speed-up, efficiency and cost relative to the first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ _SECONDS_PER_HOUR = 3600
 
 @dataclass(frozen=True)
 class Side:
-    """One of the runs, with what its time went into."""
+    """One of the compared runs, with the time it spent in each phase."""
 
     run: Run
     times: Times
 
     @property
     def seconds(self) -> Decimal | None:
-        """How long it took; None while it goes on, and where it did not come to its end."""
+        """How long it ran, in seconds; None while it runs, and if it did not finish."""
         running = self.times.running
         if self.run.phase != Phase.SUCCEEDED or not running:
             return None
@@ -41,32 +41,32 @@ class Side:
 
     @property
     def sort(self) -> str:
-        """The type of its GPUs: what it was given, else what it asks for; empty where unknown."""
+        """The type of its GPUs: as allocated, else as requested; empty if unknown."""
         return self.run.flavor or spec_of(self.run).gpu_type or ""
 
     @property
     def gpus(self) -> Decimal | None:
-        """With how many GPUs it ran, on the average where that changed; None where unknown."""
+        """The number of GPUs it ran with, on average if that changed; None if unknown."""
         if self.seconds is None or not self.times.gpu_hours:
             return None
         return self.times.gpu_hours * _SECONDS_PER_HOUR / self.seconds
 
 
 def refuse_few(runs: Sequence[Run], example: str) -> None:
-    """UsageError unless there are two different runs or more, but not too many for a table."""
+    """UsageError unless there are at least two different runs, and few enough for a table."""
     names = [run.reference for run in runs]
-    hint = f"Name two runs or more, like `{example}`."
+    hint = f"Name two or more runs, for example `{example}`."
     if len(runs) < 2:  # noqa: PLR2004 - to compare takes two
-        raise UsageError("There is nothing to compare with one run alone.", hint)
+        raise UsageError("A comparison needs at least two runs.", hint)
     if len(runs) > MOST:
-        raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name {MOST} at most.")
+        raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name at most {MOST}.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice.", hint)
 
 
 def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
-    """A table of the runs; speed-up and efficiency are against the first of them."""
+    """The card with a table of the runs; speed-up and efficiency are relative to the first."""
     first = sides[0]
     is_priced = bool(prices.per_gpu_hour)
     header = (*_HEADER, "Cost") if is_priced else _HEADER
@@ -76,8 +76,8 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
         for side in sides
     )
     against = join(
-        "Speed-up and efficiency are against ", code(first.run.reference),
-        plain(": how many times faster, and how much of that the GPUs account for."),
+        "Speed-up and efficiency are relative to ", code(first.run.reference),
+        plain(": how many times faster a run is, and that divided by how many times the GPUs."),
     )  # fmt: skip
     names = " and ".join(side.run.reference for side in sides)
     return Card(f"{names} side by side", table=Table(header, rows), footer=(against,))
@@ -101,14 +101,14 @@ def _row(side: Side, first: Side, now: datetime, *, mixed: bool) -> tuple[str, .
 
 
 def _efficiency(side: Side, first: Side, speed_up: Decimal | None) -> str:
-    """How much of the additional GPUs came out as speed."""
+    """The speed-up divided by the ratio of GPUs, in percent."""
     if speed_up is None or side.gpus is None or first.gpus is None:
         return UNKNOWN
     return f"{100 * speed_up * first.gpus / side.gpus:.0f} %"
 
 
 def _throughput(run: Run) -> str:
-    """What its log told of how much it did a second; the total before that of one process."""
+    """The throughput from its log; the total takes precedence over that of one process."""
     rates = [name for name in run.results if name.lower().endswith(_RATES)]
     if not rates:
         return UNKNOWN

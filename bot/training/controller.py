@@ -1,4 +1,4 @@
-"""Makes runs so: looks at the cluster, takes one repeatable step, writes down what was found."""
+"""Reconciles runs: observes the cluster, takes one repeatable step, records the result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -58,9 +58,9 @@ _SHOWN_ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class World:
-    """What the controller works with; `engines` gives a cluster's quota engine by its name.
+    """What the controller works with; `engines` returns the quota engine of a cluster.
 
-    `again` starts a run anew that was stopped for that, and says what came of it.
+    `again` restarts a run that was stopped for that, and returns the outcome as a sentence.
     """
 
     database: Database
@@ -75,7 +75,7 @@ class World:
 
 @dataclass(frozen=True)
 class _Known:
-    """What our rows say before a look."""
+    """What the rows say before an observation."""
 
     run: Run
     kept: Mapping[str, Kept]
@@ -84,7 +84,7 @@ class _Known:
 
 
 class RunController:
-    """Keeps runs."""
+    """Reconciles runs with the cluster."""
 
     kind = KIND
 
@@ -97,7 +97,7 @@ class RunController:
         )
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step for a run; ClusterError when the cluster did not let it."""
+        """Takes the next step for a run; ClusterError when the cluster does not allow it."""
         known = self._world.database.read(lambda session: self._known(session, row_id))
         if known is None or not is_known(known.run):
             return Step(None)
@@ -116,7 +116,7 @@ class RunController:
         return Step(_next_look(known, found), lambda session: self._save(session, row_id, found))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card that the cluster cannot be reached or refuses; once is no news."""
+        """Shows on the card that the cluster is unreachable or refuses; one failure is ignored."""
         run = session.get(Run, row_id)
         if run is None or trouble.attempts < _SHOWN_ATTEMPTS or run.trouble == trouble.sentence:
             return
@@ -135,8 +135,8 @@ class RunController:
         cluster = self._world.clusters.get(run.cluster)
         if cluster is None:
             raise ClusterError(
-                f"Cluster {run.cluster} is not in quartermaster.yaml any more.",
-                "A platform admin has to put it back until its runs have ended.",
+                f"Cluster {run.cluster} is no longer in quartermaster.yaml.",
+                "A platform admin has to restore it there until its runs have ended.",
                 reason="Unreachable",
             )
         return cluster
@@ -170,7 +170,7 @@ class RunController:
         )
 
     def _taker(self, cluster: Cluster, run: Run, seen: Seen) -> str:
-        """What the run was pushed out for, as far as the cluster tells; empty if for nothing."""
+        """What the run was preempted for, as far as the cluster reports; empty if unknown."""
         taker = seen.standing.taker if seen.standing else None
         if taker is None:
             return next(filter(None, (taker_of(cluster, pod) for pod in seen.pods)), "")
@@ -203,7 +203,7 @@ def _limit(run: Run, seen: Seen, decision: Decision) -> Limit | None:
 
 
 def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: datetime) -> Mishap:
-    """What Kubernetes warns of while a pod does not come up and does not say why itself."""
+    """The warning of Kubernetes about a pod that does not start and does not say why."""
     if not isinstance(decision, Follow) or seen.root is None:
         return FINE
     phase, is_made = decision.state.phase, not seen.root.fate.is_suspended
@@ -222,7 +222,7 @@ def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: da
 
 
 def _given_up(found: Findings) -> Findings:
-    """The same; where the cluster has long refused its pods, the run goes and frees its quota."""
+    """The decision; a run whose pods were long rejected is ended to free its quota."""
     warning = found.warning
     if not warning.is_final:
         return found
@@ -231,7 +231,7 @@ def _given_up(found: Findings) -> Findings:
 
 
 def _next_look(known: _Known, found: Findings) -> datetime | None:
-    """When to look again if nothing wakes the row before."""
+    """When to observe again if nothing wakes the row earlier."""
     decision, now = found.decision, found.now
     match decision:
         case End():

@@ -1,4 +1,4 @@
-"""What became of runs in a time: how long they waited, which were pushed out, and which failed."""
+"""Statistics of runs in a period: waiting times, preemptions and failures."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -25,7 +25,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Daily:
-    """What became of runs; `waits` are in order, `longest` is who waits longest now."""
+    """Statistics of runs; `waits` are sorted, `longest` is the run that now waits longest."""
 
     waits: tuple[timedelta, ...]
     waiting: int
@@ -37,7 +37,7 @@ class Daily:
 def daily(
     session: Session, teams: Collection[str], times: tuple[datetime, datetime], now: datetime
 ) -> Daily:
-    """What became of the runs of these teams from one moment to another, and who waits now."""
+    """The statistics of the runs of these teams between two moments, and the waiting runs."""
     waiting = _waiting_now(session, teams)
     longest = min(waiting, key=lambda run: (run.since, run.id), default=None)
     return Daily(
@@ -65,7 +65,7 @@ def _waiting_now(session: Session, teams: Collection[str]) -> Sequence[Run]:
 def _waits(
     session: Session, teams: Collection[str], times: tuple[datetime, datetime]
 ) -> tuple[timedelta, ...]:
-    """How long those waited who then got their GPUs; who was stopped before does not count."""
+    """The waiting times of runs that were then admitted; runs stopped before do not count."""
     began, ended = times
     spans = session.scalars(
         select(Span)

@@ -1,4 +1,4 @@
-"""The data of runs: versions of datasets, held in their caches while a run needs them."""
+"""The data of runs: dataset versions whose caches are held while a run needs them."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 @dataclass(frozen=True)
 class Reader:
-    """A run that is being submitted, as far as its data goes."""
+    """What resolving the data of a submitted run needs."""
 
     run_id: str
     reference: str
@@ -49,10 +49,10 @@ def with_data(
     """The spec with its data resolved to versions and their caches, which are held for the run.
 
     Raises:
-        NotFoundError: the team may use no such dataset, or it has no such version.
+        NotFoundError: the team has no such dataset, or the dataset has no such version.
         UncachedRunError: it is not cached, and can be.
-        ConflictError: it is about to go, cannot be mounted or reached, or is not what an earlier
-            run of this spec has read.
+        ConflictError: it is being evicted, cannot be mounted or reached, or differs from what an
+            earlier run of this spec has read.
     """
     if not spec.data:
         return spec
@@ -78,14 +78,14 @@ def with_data(
 
 
 def refuse_lost_volumes(session: Session, spec: RunSpec, team: Team) -> None:
-    """ConflictError where no further node could mount one of the PVCs."""
+    """ConflictError when no other node could mount one of the PVCs."""
     for mount in spec.mounts:
         place = ClaimPlace(team.cluster, team.namespace, mount.claim)
         refuse_stale(session, place, "mounted by a new run")
 
 
 def use_volumes(session: Session, spec: RunSpec, reader: Reader) -> None:
-    """Notes which PVCs the run uses, so that what they can do is not taken back under it."""
+    """Records which PVCs the run uses, so that their throughput is not lowered while it runs."""
     team, why = reader.team, f"run {reader.reference} of {reader.team_name}"
     claims = [each.claim for each in spec.mounts] + [each.claim for each in spec.data]
     for claim in dict.fromkeys(each for each in claims if each):
@@ -94,7 +94,7 @@ def use_volumes(session: Session, spec: RunSpec, reader: Reader) -> None:
 
 
 def standing_of(session: Session, run: Run) -> Standing:
-    """How far is what a run reads or starts on that has no objects yet; of others it is there."""
+    """The readiness of the data and the snapshot of a run that has no objects yet."""
     needs = run.spec.get("data") or run.spec.get("origin")
     if not run.is_live or run.job_uid is not None or not needs:
         return THERE
@@ -107,21 +107,21 @@ def standing_of(session: Session, run: Run) -> Standing:
 
 
 def lacking(data: Standing) -> State | None:
-    """How a run stands whose data is not there, None when all of it is."""
+    """The state of a run whose data is not ready, None when all of it is."""
     if data.failed:
         return State(Phase.FAILED, reason=data.failed, advice=data.advice)
     return State(Phase.DATA, reason=data.waits) if data.waits else None
 
 
 def let_go(session: Session, run: Run, now: datetime) -> None:
-    """Ends all holds of a run that has ended; what it read was used until now."""
+    """Releases all holds of a run that has ended; its data counts as used until now."""
     keeping.leave(session, (KIND, run.id), now)
     if run.spec.get("data"):
         using.left(session, (each.cache for each in asked_spec(run).data), now)
 
 
 def _reference(data: Data) -> Reference:
-    """What it is called, the version None where it names none."""
+    """The name and version of the dataset; the version is None if none is given."""
     name, _, version = data.reference.partition("@")
     return Reference(name, version or None)
 
@@ -134,7 +134,7 @@ def _resolved(data: Data, taken: Taken) -> Data:
 
 
 def _pinned(asked: AskedRun, versions: Sequence[Version]) -> AskedRun:
-    """The run with its data as what it means now: a version of each, and what that holds."""
+    """The run with its data pinned to the current versions and their digests."""
     data = []
     for each, version in zip(asked.spec.data, versions, strict=True):
         digest = version.digest or ""
@@ -160,10 +160,10 @@ def _user(reader: Reader, settings: Settings) -> User:
 
 
 def _refuse_other(data: Data, digest: str) -> None:
-    """A run that is started again reads the same bytes, or is not started."""
+    """ConflictError when a resubmitted run would read other bytes than before."""
     if data.digest and data.digest != digest:
         raise ConflictError(
-            f"{data.reference} is not what it was when the run read it: a dataset of the same name"
-            " has taken its place.",
-            "Submit the run anew with the version that it is to read.",
+            f"{data.reference} has changed since the run read it: a dataset of the same name has"
+            " replaced it.",
+            "Submit the run again with the version that it should read.",
         )

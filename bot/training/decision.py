@@ -1,4 +1,4 @@
-"""What to do next with a run, from its row and what was seen; nothing is called here."""
+"""Decides the next step for a run from its row and the observed state, without any calls."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -28,12 +28,12 @@ LONGEST = {
 }
 LONGEST_STOP = timedelta(minutes=5)
 OVER_TIME = timedelta(minutes=10)
-TIME_IS_UP = "What it kept outside of PVCs is gone."
+TIME_IS_UP = "Its data outside PVCs is lost."
 
 
 @dataclass(frozen=True)
 class CompanionSeen:
-    """A companion as the cluster has it; None was proved by a live read."""
+    """A companion as observed; None was confirmed by a live read."""
 
     companion: Companion
     object: ClusterObject | None = None
@@ -42,12 +42,12 @@ class CompanionSeen:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the cluster showed.
+    """The observed state of a run.
 
-    `root` is ours; None was proved by a live read. `is_taken` says that its name belongs to an
-    object that is not ours. `unmanaged` says that the quota engine left the root alone, proved by
-    a live read too. `companions` is None when nobody looked. `loss` is what it lost of the nodes
-    and PVCs that it had. `data` is how far the caches are that it reads.
+    `root` is our object; None was confirmed by a live read. `is_taken` means that an object that
+    is not ours has its name. `unmanaged` means that the quota engine ignored the root, also
+    confirmed by a live read. `companions` is None if they were not read. `loss` is which of its
+    nodes and PVCs it lost. `data` is how far the caches are that it reads.
     """
 
     root: Root | None
@@ -61,23 +61,23 @@ class Seen:
 
     @property
     def missing(self) -> tuple[Companion, ...]:
-        """The companions that are not there."""
+        """The companions that do not exist."""
         return tuple(each.companion for each in self.companions or () if each.object is None)
 
     @property
     def foreign(self) -> tuple[Companion, ...]:
-        """The companions whose names belong to somebody else."""
+        """The companions whose names objects of others have."""
         return tuple(each.companion for each in self.companions or () if not each.is_ours)
 
 
 @dataclass(frozen=True)
 class Create:
-    """Make the root."""
+    """Create the root."""
 
 
 @dataclass(frozen=True)
 class Furnish:
-    """Make a companion; `state` is that of the root where there is one."""
+    """Create a companion; `state` is that of the root if there is one."""
 
     companion: Companion
     state: State | None = None
@@ -85,7 +85,7 @@ class Furnish:
 
 @dataclass(frozen=True)
 class Prepare:
-    """Keep the logs, and note which end the removal of the root leads to."""
+    """Save the logs, and record the phase in which the removal of the root ends."""
 
     outcome: Phase
     reason: str
@@ -107,12 +107,12 @@ class Clear:
 
 @dataclass(frozen=True)
 class Await:
-    """Something is on its way out; look again."""
+    """An object is being deleted; observe again."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Have the root ask for so many nodes; `refusal` says why the cluster does not let it."""
+    """Patch the number of nodes of the root; `refusal` says why the cluster does not allow it."""
 
     nodes: int
     state: State
@@ -121,21 +121,21 @@ class Scale:
 
 @dataclass(frozen=True)
 class Follow:
-    """Nothing to do; note how it stands."""
+    """Nothing to do; record the state."""
 
     state: State
 
 
 @dataclass(frozen=True)
 class End:
-    """It is over."""
+    """The run has ended."""
 
     state: State
 
 
 @dataclass(frozen=True)
 class Rest:
-    """It is over and nothing is left of it that should go, or none before that time."""
+    """It has ended and nothing is left to delete, or nothing before that time."""
 
     until: datetime | None = None
 
@@ -144,7 +144,7 @@ Decision = Create | Furnish | Prepare | Delete | Clear | Await | Scale | Follow 
 
 
 def decide(run: Run, seen: Seen, now: datetime) -> Decision:
-    """The next step."""
+    """The next step for a run."""
     if not run.is_live:
         return _clear_away(run, seen, now)
     if seen.root is None:
@@ -164,13 +164,13 @@ def decide(run: Run, seen: Seen, now: datetime) -> Decision:
 
 
 def _other_size(run: Run, root: Root) -> int | None:
-    """How many nodes its root should ask for, None where it does or cannot."""
+    """The number of nodes its root should have; None if it has them or cannot change them."""
     is_done = root.nodes in {None, run.scale_to} or root.fate.course is not Course.GOING
     return None if is_done or run.unscaled_to == run.scale_to else run.scale_to
 
 
 def _state(run: Run, fate: Fate, seen: Seen) -> State:
-    """How it stands; a session that its root ended for its time has ended well."""
+    """Its state; a session that its root ended for its time limit counts as expired."""
     cause = cause_of_run(run, seen.pods)
     state = state_of(fate, seen.standing, seen.pods, cause)
     if fate.reason == "DeadlineExceeded" and is_session(run) and run.until is not None:
@@ -181,13 +181,13 @@ def _state(run: Run, fate: Fate, seen: Seen) -> State:
 
 
 def is_late(run: Run, now: datetime) -> bool:
-    """Whether the run has been in its phase for longer than that should take."""
+    """Whether the run has been in its phase for longer than expected."""
     limit = late_at(run)
     return limit is not None and now >= limit
 
 
 def late_at(run: Run) -> datetime | None:
-    """When the run will be late, None when it has all the time in the world."""
+    """When the run becomes overdue, None if its phase has no limit."""
     if not run.is_live:
         return None
     if run.stop_at is not None:
@@ -204,23 +204,23 @@ def late_at(run: Run) -> datetime | None:
 
 
 def waited(run: Run, now: datetime) -> timedelta:
-    """How long its root has been there."""
+    """How long its root has existed."""
     return now - (run.made_at or now)
 
 
 def vanished(run: Run) -> str:
-    """That its root is gone, and not by us."""
+    """The reason of a run whose root was deleted outside Quartermaster."""
     return (
         f"Its {kind_of_run(run).root.kind} is gone from the cluster, and Quartermaster did not"
-        " delete it: somebody else did, or it ended unseen and was cleaned up."
+        " delete it: it was deleted outside Quartermaster, or it ended unseen and was cleaned up."
     )
 
 
 def taken(run: Run, kind: str, name: str) -> str:
-    """That a name it needs belongs to somebody else."""
+    """The reason of a run that needs a name which an object of others has."""
     return (
-        f"Namespace {run.namespace} has a {kind} {name} already that is not ours."
-        " Nothing of it was touched."
+        f"Namespace {run.namespace} already has a {kind} {name} that Quartermaster did not create."
+        " It was not changed."
     )
 
 
@@ -243,14 +243,14 @@ def _without_root(run: Run, seen: Seen) -> Decision:
 
 
 def _beginning(seen: Seen) -> Decision:
-    """Its objects are made once there is what it reads."""
+    """The first step: its objects are created once its data is ready."""
     if lacks := lacking(seen.data):
         return End(lacks) if lacks.phase is Phase.FAILED else Follow(lacks)
     return Furnish(seen.missing[0]) if seen.missing else Create()
 
 
 def _removal(run: Run, seen: Seen, state: State, now: datetime) -> Prepare | None:
-    """Why the root has to go, if it has to."""
+    """Why the root has to be deleted; None if it does not."""
     if run.wanted == Wanted.STOP:
         return Prepare(Phase.STOPPED, run.stop_why)
     if state.is_unfinished:
@@ -267,7 +267,7 @@ def _removal(run: Run, seen: Seen, state: State, now: datetime) -> Prepare | Non
 
 
 def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
-    """Why it ends where its root would let it go on, because evictions look like failures there."""
+    """Why it is ended although its root would retry, which counts evictions as failures."""
     if seen.root is None:
         return FINE
     limit = timedelta(seconds=run.spec.get("time_limit_seconds") or 0)
@@ -285,7 +285,7 @@ def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
 
 
 def _unlaunched(run: Run, seen: Seen, fate: Fate) -> Mishap:
-    """Why it never launches: that waits until all workers are ready, and one has failed."""
+    """Why it never launches: the launcher waits for all workers, and one has failed."""
     is_launched = any(pod.labels.get(labels.ROLE) == LAUNCHER for pod in seen.pods)
     if kind_of_run(run).root is not MPIJOBS or is_launched:
         return FINE
@@ -308,9 +308,9 @@ def _taken_companion(run: Run, seen: Seen) -> str:
 
 
 def _clear_away(run: Run, seen: Seen, now: datetime) -> Decision:
-    """What is left of a run that is over: companions, and a root that came to be after all.
+    """Deletes what is left of an ended run: companions, and a root that was created late.
 
-    A root that nobody else cleans up goes some time after its end.
+    A root that Kubernetes does not clean up is deleted some time after its end.
     """
     root = seen.root
     if root is not None and root.uid != run.job_uid and not root.is_leaving:

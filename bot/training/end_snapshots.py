@@ -1,4 +1,4 @@
-"""The snapshot that shows the end of a run: asked for with it, checked then, and taken once."""
+"""The snapshot of the end of a run: requested and checked on submission, taken once."""
 
 from datetime import datetime, timedelta
 from typing import Literal
@@ -19,20 +19,20 @@ ALWAYS, SUCCESS = "always", "success"
 
 
 def wished(asked: Submission) -> EndSnapshot | None:
-    """What is to be kept when the run ends; UsageError where that is nothing of its."""
+    """The snapshot to take when the run ends; UsageError when its PVC is not mounted."""
     target = asked.snapshot
     if target is None:
         if asked.snapshot_on is not None or asked.snapshot_keep is not None:
             option = "--snapshot-on" if asked.snapshot_on is not None else "--snapshot-keep"
             raise UsageError(
-                f"`{option}` says more of a snapshot, and none is asked for.",
-                "Say of which PVC: `--snapshot results`.",
+                f"`{option}` applies to a snapshot, and none is requested.",
+                "Name the PVC: `--snapshot results`.",
             )
         return None
     _refuse_class(asked, target)
     paths = [each.path.rstrip("/") for each in asked.pvc]
     if target.startswith("/") and target.rstrip("/") not in paths:
-        there = f"PVCs are mounted at: {', '.join(paths)}." if paths else "It mounts none."
+        there = f"PVCs are mounted at: {', '.join(paths)}." if paths else "The run mounts none."
         raise UsageError(
             f"No PVC is mounted at {target}.", f"{there} Or name a PVC: `--snapshot results`."
         )
@@ -42,18 +42,18 @@ def wished(asked: Submission) -> EndSnapshot | None:
 
 
 def _refuse_class(asked: Submission, target: str) -> None:
-    """UsageError where a volume that is made for the run is named by its storage class."""
+    """UsageError when a volume that is created for the run is named by its storage class."""
     made = (e for e in asked.pvc if isinstance(e, NewVolume) and e.storage_class == target)
     path = next((each.path for each in made), None)
     if path is not None:
         raise UsageError(
-            f"{target} is a storage class, of which a volume is made for the run.",
-            f"Name that by its path: `--snapshot {path}`.",
+            f"{target} is a storage class, of which a volume is created for the run.",
+            f"Name the volume by its path: `--snapshot {path}`.",
         )
 
 
 def refuse_unfit(spec: RunSpec, caller: Caller, team: Team, snapshots: RunSnapshots) -> None:
-    """UserError where the snapshot that a run asks for cannot be, or not by this person."""
+    """UserError when the requested snapshot is impossible, or this person may not take it."""
     if spec.snapshot is None:
         return
     target = spec.snapshot.target.rstrip("/")
@@ -70,14 +70,14 @@ def refuse_unfit(spec: RunSpec, caller: Caller, team: Team, snapshots: RunSnapsh
 
 
 def claim_kept(root_name: str, spec: RunSpec) -> str:
-    """The PVC of which a run with this root has a snapshot taken; empty where it has none."""
+    """The PVC whose snapshot is taken when the run ends; empty if there is none."""
     return _claim(root_name, spec, spec.snapshot.target.rstrip("/")) if spec.snapshot else ""
 
 
 def is_wanted(run: Run) -> bool:
-    """Whether a snapshot shows the end of a run that has ended.
+    """Whether a snapshot is taken of a run that has ended.
 
-    What never began wrote nothing. A session whose time is up has ended well.
+    A run that never started wrote nothing. An expired session counts as a success.
     """
     wish = asked_spec(run).snapshot
     if wish is None or not began(run):
@@ -91,13 +91,13 @@ def began(run: Run) -> bool:
 
 
 def take(session: Session, run: Run, snapshots: RunSnapshots, now: datetime) -> None:
-    """Has the snapshot of a run taken that has just ended, where it asked for one."""
+    """Requests the snapshot of a run that has just ended, if it asked for one."""
     if is_wanted(run):
         snapshots.take(session, end_of(run), now)
 
 
 def end_of(run: Run) -> RunEnd:
-    """The end of a run, as far as its snapshot goes."""
+    """What the snapshot service needs to know about the end of a run."""
     spec = asked_spec(run)
     return RunEnd(
         workspace_id=run.workspace_id,

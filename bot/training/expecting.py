@@ -1,4 +1,4 @@
-"""When a waiting run will start at the latest, where the runs before it have a time limit."""
+"""Computes the latest start of a waiting run from the time limits of running workloads."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True)
 class Release:
-    """GPUs that come free when a workload reaches its time limit."""
+    """GPUs that are released when a workload reaches its time limit."""
 
     at: datetime
     queue: str
@@ -24,7 +24,7 @@ class Release:
 
 
 def room(own: Figures, pool: Sequence[Figures]) -> Decimal | None:
-    """The GPUs that a new workload of the queue could get now; None while nobody knows."""
+    """The GPUs that a new workload of the queue could get now; None if unknown."""
     borrowable = free_to_borrow(own, pool)
     if own.reserved is None or borrowable is None:
         return None
@@ -32,7 +32,7 @@ def room(own: Figures, pool: Sequence[Figures]) -> Decimal | None:
 
 
 def capacity(own: Figures, pool: Sequence[Figures]) -> Decimal:
-    """The GPUs that the queue could get if nobody else used any."""
+    """The GPUs that the queue could get if no other queue used any."""
     empty = [replace(each, reserved=ZERO) for each in pool]
     return room(replace(own, reserved=ZERO), empty) or ZERO
 
@@ -40,7 +40,7 @@ def capacity(own: Figures, pool: Sequence[Figures]) -> Decimal:
 def expected_start(
     wanted: Decimal, own: Figures, pool: Sequence[Figures], releases: Sequence[Release]
 ) -> datetime | None:
-    """When `wanted` GPUs fit if every run lasts as long as it may; None when none says so."""
+    """When `wanted` GPUs are free if all workloads run to their time limits; None if unknown."""
     for release in sorted(releases, key=lambda each: each.at):
         pool = [_after(each, release) for each in pool]
         own = _after(own, release)
@@ -51,7 +51,7 @@ def expected_start(
 
 
 def releases(queues: Queues, own: Figures, pool: Sequence[Figures]) -> Iterator[Release]:
-    """What comes free in the pool, as far as time limits tell."""
+    """The releases in the pool that follow from time limits."""
     for figures in pool:
         for item in queues.admitted(figures.queue):
             gpus = item.held(own.flavor)

@@ -1,4 +1,4 @@
-"""How the programs of a run failed: read from its pods, and kept on its row after they are gone."""
+"""Failures of the programs of a run: read from its pods and stored on its row."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -27,9 +27,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Failure:
     """How a program ended in one of a run's pods.
 
-    `key` tells it from every other end, `place` says which of several pods it was. `number` counts
-    its attempts where the pod tells. One that `is_plain` may follow from the failure of another
-    pod; one that `is_disrupted` was no fault of the program.
+    `key` identifies this end, `place` says which of several pods it was. `number` counts the
+    attempts if the pod reports them. One that `is_plain` may be the consequence of another pod's
+    failure; one that `is_disrupted` was not caused by the program.
     """
 
     key: str
@@ -43,7 +43,7 @@ class Failure:
 
 
 def cause_of(failures: Iterable[Failure]) -> Failure | None:
-    """The one that others which came with it follow from; only the newest of a place counts."""
+    """The root cause of failures that happened together; only the newest of a pod counts."""
     newest: dict[str, Failure] = {}
     for each in sorted(failures, key=lambda each: each.at):
         newest[each.place] = each
@@ -53,7 +53,7 @@ def cause_of(failures: Iterable[Failure]) -> Failure | None:
 
 
 def cause_of_run(run: Run, pods: Sequence[Pod]) -> Failure | None:
-    """Why the run's programs failed last, by its pods and by what is remembered of earlier ones."""
+    """The last failure of the run, from its pods and from the failure stored on its row."""
     known = failure_from(run.failure)
     cause = cause_of([*failures_of(run, pods), *([known] if known else [])])
     if cause is None or cause.place or cause.is_disrupted:
@@ -63,7 +63,7 @@ def cause_of_run(run: Run, pods: Sequence[Pod]) -> Failure | None:
 
 
 def failures_of(run: Run, pods: Sequence[Pod]) -> Iterator[Failure]:
-    """How those of its pods failed that did, each with its last failure."""
+    """The last failure of each of its pods that failed."""
     failed = [pod for pod in pods if failure_of(pod)]
     if not failed:
         return
@@ -78,7 +78,7 @@ def failures_of(run: Run, pods: Sequence[Pod]) -> Iterator[Failure]:
 
 
 def failure_of(pod: Pod, memory: str = "", *, is_alone: bool = False) -> Failure | None:
-    """How a pod's program failed last, by itself; None where it did not, or was told to end."""
+    """The last failure of a pod's program; None if it did not fail or was told to end."""
     end = _bad_end(pod)
     is_failed = pod.status.phase == "Failed" and pod.metadata.deletion_timestamp is None
     if end is None and not is_failed:
@@ -99,18 +99,18 @@ def failure_of(pod: Pod, memory: str = "", *, is_alone: bool = False) -> Failure
 
 
 def failure_row(failure: Failure) -> dict[str, Any]:
-    """A failure as a row keeps it."""
+    """A failure as it is stored on a row."""
     return asdict(failure) | {"at": failure.at.isoformat()}
 
 
 def failure_from(row: Mapping[str, Any] | None) -> Failure | None:
-    """A failure from a row."""
+    """The failure that is stored on a row."""
     return Failure(**{**row, "at": datetime.fromisoformat(row["at"])}) if row else None
 
 
 def as_mishap(failure: Failure, count: int) -> Mishap:
-    """The failure as the end of a run whose pods have failed so often."""
-    which = f" This was {failure.place}." if failure.place else ""
+    """The failure as the reason of a run that failed after `count` attempts."""
+    which = f" It happened in {failure.place}." if failure.place else ""
     count = max(count, failure.number or 0)
     if not which and count > 1:
         which = f" This was attempt {count}."
@@ -118,7 +118,7 @@ def as_mishap(failure: Failure, count: int) -> Mishap:
 
 
 def attempt_words(failure: Failure, count: int, most: int | None) -> str:
-    """What failed and why, while the run goes on: attempt 1 of 3, or one of several pods."""
+    """What failed and why while the run continues: attempt 1 of 3, or one of several pods."""
     if failure.is_disrupted:
         return failure.said
     number = failure.number if failure.place else count
@@ -129,7 +129,7 @@ def attempt_words(failure: Failure, count: int, most: int | None) -> str:
 
 
 def is_last(failure: Failure, run: Run, fate: Fate) -> bool:
-    """Whether nothing takes the place of what failed."""
+    """Whether the failed pod is not replaced."""
     if failure.place and kind_of_run(run).root is MPIJOBS:
         return True  # the MPI operator makes no worker anew that has failed
     number = failure.number if failure.place else run.restarts
@@ -138,7 +138,7 @@ def is_last(failure: Failure, run: Run, fate: Fate) -> bool:
 
 
 def is_lost(failure: Failure, run: Run, seen: tuple[Fate, Sequence[Pod]]) -> bool:
-    """Whether a run goes on without one of its pods for good."""
+    """Whether a run continues without one of its pods, which is not replaced."""
     fate, pods = seen
     if not failure.place or fate.course is not Course.GOING or not is_last(failure, run, fate):
         return False
@@ -148,7 +148,7 @@ def is_lost(failure: Failure, run: Run, seen: tuple[Fate, Sequence[Pod]]) -> boo
 
 
 def _bad_end(pod: Pod) -> Terminated | None:
-    """The last end of its program that was not a good one; a container may have gone on since."""
+    """The last unsuccessful end of its program; the container may have restarted since."""
     program = program_of(pod)
     if program is None:
         return None
@@ -161,7 +161,7 @@ def _bad_end(pod: Pod) -> Terminated | None:
 
 
 def _place(pod: Pod) -> str:
-    """Which of the pods of a run it is, empty where there is one of its sort."""
+    """Which of the pods of a run it is; empty if there is only one."""
     role = pod.labels.get(labels.ROLE)
     if role == LAUNCHER:
         return ""
@@ -174,6 +174,6 @@ def _place(pod: Pod) -> str:
 
 
 def _number(pod: Pod) -> int | None:
-    """Which attempt of its index it is, where the Job counts them for each."""
+    """The attempt of its index, if the Job counts attempts per index."""
     before = pod.metadata.annotations.get(labels.INDEX_FAILURES, "")
     return int(before) + 1 if before.isdecimal() else None

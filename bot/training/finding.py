@@ -1,4 +1,4 @@
-"""Finds runs by what people call them, and what was kept of their logs."""
+"""Queries for runs by name or reference, and for their saved logs."""
 
 from collections.abc import Callable, Sequence
 
@@ -44,7 +44,7 @@ def numbered(session: Session, team: str, reference: Reference) -> Run | None:
 def unknown(
     session: Session, team: str, reference: Reference, words: Callable[[str], str]
 ) -> NotFoundError:
-    """That there is no such run, with those there are."""
+    """The error for a run that does not exist, with the runs that do."""
     missing = f"{team} has no run {reference.spelled}"
     last = newest(session, team, reference.name)
     if last is not None:
@@ -60,15 +60,15 @@ def unknown(
 
 
 def get(session: Session, run_id: str) -> Run:
-    """The run of a card's button; NotFoundError when it is no more."""
+    """The run of a card's button; NotFoundError when it no longer exists."""
     run = by_id(session, run_id)
     if run is None:
-        raise NotFoundError("This run is not known any more.", "Submit it again.")
+        raise NotFoundError("This run no longer exists.", "Submit it again.")
     return run
 
 
 def names(session: Session, team: str) -> list[str]:
-    """What the team's runs are called, the newest first."""
+    """The names of the team's runs, newest first."""
     return list(
         session.scalars(
             select(col(Run.name))
@@ -93,7 +93,7 @@ def count_live(session: Session, team: str) -> int:
 
 
 def kept_logs(session: Session, run_id: str) -> list[KeptLog]:
-    """What was kept of the logs of its pods, the newest last."""
+    """The saved logs of its pods, newest last."""
     return list(
         session.scalars(
             select(KeptLog).where(col(KeptLog.run_id) == run_id).order_by(col(KeptLog.kept_at))
@@ -102,5 +102,5 @@ def kept_logs(session: Session, run_id: str) -> list[KeptLog]:
 
 
 def of_jobs(session: Session, job_uids: Sequence[str]) -> list[Run]:
-    """The runs behind these Jobs, as far as they are ours."""
+    """The runs with these Job uids; other Jobs are left out."""
     return list(session.scalars(select(Run).where(col(Run.job_uid).in_(job_uids))))

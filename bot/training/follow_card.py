@@ -1,4 +1,4 @@
-"""The message in which somebody sees a log grow."""
+"""The message that shows a followed log."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ FORBIDDEN = "You may not read the logs of this run any more."
 
 
 class LogFollowRenderer:
-    """Renders followed logs; `words` says how a command is typed."""
+    """Renders followed logs; `words` formats a command."""
 
     kind = FOLLOW
 
@@ -21,7 +21,7 @@ class LogFollowRenderer:
         self._words = words
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
-        """The last lines, until when they follow, or why they do so no more."""
+        """The last lines, and until when the log is followed or why it no longer is."""
         del channel
         row = session.get(LogFollow, subject_id)
         if row is None:
@@ -31,7 +31,7 @@ class LogFollowRenderer:
 
 
 def follow_card(row: LogFollow, run: Run, words: Callable[[str], str]) -> Card:
-    """What the message says at this moment."""
+    """The message at this moment."""
     is_live = row.ended_at is None
     return Card(
         f"Log of {run.reference}",
@@ -50,15 +50,15 @@ def _lines(row: LogFollow, run: Run, words: Callable[[str], str]) -> Iterator[Ma
     pod = f" --pod {row.pod}" if row.pod else ""
     read = f"train logs {run.reference}{pod}"
     if row.ended_at is None:
-        yield join("Its newest lines are shown here until ", when(row.until), ", or until it ends.")
+        yield join("Shows the newest lines until ", when(row.until), ", or until the run ends.")
     elif run.is_live:
         again = code(words(f"{read} --follow"))
         yield join(plain(f"{row.reason} "), again, " follows it again.")
     else:
         yield join(plain(f"{row.reason} "), code(words(read)), " shows its log.")
     if row.trouble:
-        yield sentence(f"It could not be read just now: {row.trouble}")
+        yield sentence(f"The log could not be read: {row.trouble}")
     if row.kept_at is not None:
-        yield join("These lines were kept ", when(row.kept_at), ".")
+        yield join("These lines were saved ", when(row.kept_at), ".")
     if not row.shown and not row.trouble:
-        yield plain("It has said nothing yet." if row.shown_pod else "There is no pod yet.")
+        yield plain("There is no output yet." if row.shown_pod else "There is no pod yet.")

@@ -1,4 +1,4 @@
-"""Keeps the messages in which people see a log grow as new as Slack allows."""
+"""Keeps followed logs in direct messages as current as Slack allows."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ INTERVAL = timedelta(seconds=5)
 beside those of cards."""
 
 STOPPED = "You stopped following it."
-LASTED = "Its 10 minutes are over."
+LASTED = "The 10 minutes are over."
 ENDED = "The run has ended."
 UNSHOWN = "Its message could not be shown."
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What our rows say before a look; `why` is why it ends with it, if it does."""
+    """What the rows say before a read; `why` is why following ends with it, if it does."""
 
     row: LogFollow
     run: Run
@@ -40,7 +40,7 @@ class _Known:
 
 
 class LogFollowController:
-    """Keeps followed logs."""
+    """Updates the messages of followed logs."""
 
     kind = FOLLOW
 
@@ -51,7 +51,7 @@ class LogFollowController:
         self._logs = logs
 
     def step(self, row_id: str) -> Step:
-        """Reads the log once more, for the last time where it is followed no longer."""
+        """Reads the log once more, for the last time if it is no longer followed."""
         now = self._clock.now()
         known = self._database.read(lambda session: self._known(session, row_id, now))
         if known is None:
@@ -61,7 +61,7 @@ class LogFollowController:
         return Step(again, lambda session: _save(session, known, tail, now))
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says in the message that the log could not be read."""
+        """Shows in the message that the log could not be read."""
         row = session.get(LogFollow, row_id)
         if row is not None and row.ended_at is None and row.trouble != trouble.sentence:
             row.trouble = trouble.sentence
@@ -75,7 +75,7 @@ class LogFollowController:
         return _Known(row, run, live_count(session), self._why(session, row, run, now))
 
     def _why(self, session: Session, row: LogFollow, run: Run, now: datetime) -> str:
-        """Why it is followed no longer, empty where it is."""
+        """Why it is no longer followed, empty while it is."""
         if not self._may(session, row):
             return FORBIDDEN
         if row.stop_at is not None:
@@ -88,7 +88,7 @@ class LogFollowController:
         return LASTED if now >= row.until else ""
 
     def _may(self, session: Session, row: LogFollow) -> bool:
-        """Whether the person may still ask for it, in their direct messages."""
+        """Whether the person may still read the log in their direct messages."""
         try:
             caller = self._access.caller(session, row.person, "D", team=row.team)
         except UserError:
@@ -121,12 +121,12 @@ def _save(session: Session, known: _Known, tail: LogTail | None, now: datetime) 
 
 
 def _goes_on(row: LogFollow, why: str, now: datetime) -> bool:
-    """Whether somebody has asked for it again in the meantime."""
+    """Whether the log was requested again in the meantime."""
     return (why == LASTED and row.until > now) or (why == STOPPED and row.stop_at is None)
 
 
 def _fitting(lines: Sequence[str]) -> list[str]:
-    """The last lines that a message can show; of a single long one its end."""
+    """The last lines that fit in a message; of a single long line its end."""
     fitting: deque[str] = deque()
     room = LONGEST_CODE
     for line in reversed(lines):

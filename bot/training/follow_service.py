@@ -1,4 +1,4 @@
-"""Logs that people see grow: what is asked for, and when they want no more of it."""
+"""Starts and stops following logs in direct messages."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ _LIVE = col(LogFollow.ended_at).is_(None)
 
 
 class FollowService:
-    """What handlers call; `words` says how a command is typed."""
+    """The operations that handlers call; `words` formats a command."""
 
     def __init__(self, words: Callable[[str], str]) -> None:
         self._words = words
@@ -32,9 +32,9 @@ class FollowService:
     def follow(
         self, session: Session, caller: Caller, run: Run, asked: tuple[str, int], now: datetime
     ) -> LogFollow:
-        """Shows the caller a log in a message of their own; `asked` is the pod, and how many lines.
+        """Shows the caller a log in a direct message; `asked` is the pod and the number of lines.
 
-        One that they follow already goes on as long as a new one.
+        A log that they already follow is extended as if it were new.
         """
         self._refuse_ended(run)
         row = _of(session, caller.person, run) or self._begun(session, caller, run, now)
@@ -46,19 +46,19 @@ class FollowService:
         return row
 
     def get(self, session: Session, follow_id: str) -> LogFollow:
-        """The one of a message's button; NotFoundError when it is no more."""
+        """The followed log of a button; NotFoundError when it no longer exists."""
         row = session.get(LogFollow, follow_id)
         if row is None:
             again = self._words("train logs lane --follow")
             raise NotFoundError(
-                "This log was followed more than a day ago.", f"`{again}` follows one."
+                "This log was followed more than a day ago.", f"`{again}` follows a log."
             )
         return row
 
     def stop(self, session: Session, caller: Caller, row: LogFollow, now: datetime) -> Run:
-        """Ends it; its message keeps what it shows."""
+        """Stops following; the message keeps the lines it shows."""
         if row.person != caller.person:
-            raise NotAllowedError(f"This log is followed by <@{row.person}>, who can stop that.")
+            raise NotAllowedError(f"<@{row.person}> follows this log, and only they can stop it.")
         run = session.get_one(Run, row.run_id)
         if row.ended_at is None and row.stop_at is None:
             row.stop_at = now
@@ -71,14 +71,14 @@ class FollowService:
         alone = f"`{self._words(f'train logs {run.reference}')}` shows its last lines."
         if live.count(caller.person) >= MOST_OF_A_PERSON:
             raise LimitError(
-                f"You follow {MOST_OF_A_PERSON} logs already, which is the most at a time.",
+                f"You already follow {MOST_OF_A_PERSON} logs, the maximum at a time.",
                 f"Stop one with its button. {alone}",
             )
         if len(live) >= MOST_AT_ONCE:
             raise LimitError(
-                f"{MOST_AT_ONCE} logs are being followed, which is the most that Slack lets me"
-                " keep up to date.",
-                f"Try again in some minutes. {alone}",
+                f"{MOST_AT_ONCE} logs are being followed, the maximum that can be kept up to"
+                " date in Slack.",
+                f"Try again in a few minutes. {alone}",
             )
         return LogFollow(
             workspace_id=caller.workspace_id,
@@ -93,7 +93,7 @@ class FollowService:
     def _refuse_ended(self, run: Run) -> None:
         if not run.is_live:
             raise ConflictError(
-                f"{run.reference} has ended, so nothing is added to its log any more.",
+                f"{run.reference} has ended, so its log no longer grows.",
                 f"`{self._words(f'train logs {run.reference}')}` shows it.",
             )
 
@@ -104,7 +104,7 @@ def live_count(session: Session) -> int:
 
 
 def forget(session: Session, now: datetime) -> None:
-    """Removes those that ended a day ago; their messages stay in Slack as they are."""
+    """Deletes the rows of logs that ended a day ago; their messages stay in Slack."""
     old = select(col(LogFollow.id)).where(col(LogFollow.ended_at) < now - _KEPT).limit(MOST_ROWS)
     ids = session.scalars(old).all()
     messages = delete(Message).where(

@@ -1,4 +1,4 @@
-"""GPUs as people ask for them, in the resources that a cluster's way of sharing GPUs takes."""
+"""Translates an amount of GPUs into the resources of the cluster's way of sharing GPUs."""
 
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
@@ -11,10 +11,10 @@ _ONE, _PERCENT = Decimal(1), Decimal(100)
 
 
 def gpu_requests(gpus: Decimal, gpu_resource: str, fractions: Fractions | None) -> dict[str, str]:
-    """What one pod requests for so many GPUs, by resource.
+    """The resource requests of one pod for an amount of GPUs.
 
     Raises:
-        UsageError: when the cluster has no such part of a GPU.
+        UsageError: when the cluster has no such fraction of a GPU.
     """
     if not gpus:
         return {}
@@ -40,9 +40,9 @@ def gpu_requests(gpus: Decimal, gpu_resource: str, fractions: Fractions | None) 
 def refuse_unavailable(
     requests: Mapping[str, str], offered: Mapping[str, Decimal], fractions: Fractions
 ) -> None:
-    """ConflictError where no node offers a resource that a part of a GPU takes.
+    """ConflictError when no node offers a resource that a fraction of a GPU needs.
 
-    `offered` is the most that one node offers of each resource; empty while no node was seen.
+    `offered` is the most that one node offers of each resource; empty while none was read.
     """
     missing = next((name for name in requests if not offered.get(name)), None)
     if missing is None or not offered:
@@ -68,7 +68,7 @@ def _units(gpus: Decimal, per_gpu: int) -> str:
     above = units.to_integral_value(ROUND_UP) / per_gpu
     nearest = " or ".join(f"`--gpus {shown(each)}`" for each in (below, above) if each)
     raise UsageError(
-        f"GPUs are counted in steps of {shown(_ONE / per_gpu)} here; {shown(gpus)} is between two.",
+        f"GPU amounts are multiples of {shown(_ONE / per_gpu)} here; {shown(gpus)} is not one.",
         f"Use {nearest}.",
     )
 
@@ -77,7 +77,7 @@ def _refuse_mixed(gpus: Decimal) -> None:
     whole = int(gpus)
     if whole:
         raise UsageError(
-            f"A run gets whole GPUs or a part of one, not {shown(gpus)}.",
+            f"A run can have whole GPUs or a fraction of one, not {shown(gpus)}.",
             f"Use `--gpus {whole}` or `--gpus {whole + 1}`.",
         )
 
@@ -88,16 +88,16 @@ def _sized(gpus: Decimal, sizes: Mapping[str, str]) -> str:
         return found
     if sizes:
         raise UsageError(
-            f"This cluster has no part of {shown(gpus)} of a GPU.",
+            f"This cluster does not offer {shown(gpus)} of a GPU.",
             f"{_parts(sizes)} Or use a whole GPU: `--gpus 1`.",
         )
     raise UsageError(
-        f"This cluster gives out whole GPUs only, not {shown(gpus)}.",
-        "Use `--gpus 1`. A platform admin can allow parts by `fractions` of the cluster in"
+        f"This cluster allocates whole GPUs only, not {shown(gpus)}.",
+        "Use `--gpus 1`. A platform admin can allow fractions with `fractions` of the cluster in"
         " quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts tenths.",
     )
 
 
 def _parts(sizes: Mapping[str, str], offered: Mapping[str, Decimal] | None = None) -> str:
     there = [size for size, resource in sizes.items() if offered is None or offered.get(resource)]
-    return f"Parts are: {', '.join(f'`--gpus {size}`' for size in sorted(there, key=Decimal))}."
+    return f"Fractions are: {', '.join(f'`--gpus {size}`' for size in sorted(there, key=Decimal))}."

@@ -1,4 +1,4 @@
-"""GPU types: which of them a team's queue has, and what a run needs to be given one."""
+"""GPU types: which ones the queue of a team has, and how a run is placed on one."""
 
 from decimal import Decimal
 
@@ -22,9 +22,9 @@ ANY = "any"
 def chosen_type(
     named: str | None, gpus: Decimal | int | None, team: Team, engine: Engine | None
 ) -> str | None:
-    """The GPU type of a run: the one named, where `any` is none; else the team's usual one.
+    """The GPU type of a run: the given one (`any` is None), else the team's default.
 
-    The usual one is only where the team's queue has it, and for runs with GPUs.
+    The default applies only to runs with GPUs, and only if the team's queue has it.
     """
     if named is not None:
         return None if named == ANY else named
@@ -36,7 +36,7 @@ def chosen_type(
 
 
 def nodes_of(gpu_type: str | None, team: Team, engine: Engine | None) -> tuple[Node, ...] | None:
-    """The nodes with GPUs of a type, all where the queue has no such type; None while unread."""
+    """The nodes with GPUs of a type, all if the queue has no such type; None while unread."""
     if engine is None or not engine.queues.view.store(NODES).synced:
         return None
     nodes = tuple(engine.queues.view.all(NODES))
@@ -48,12 +48,12 @@ def nodes_of(gpu_type: str | None, team: Team, engine: Engine | None) -> tuple[N
 
 
 def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
-    """The spec with what gets it GPUs of the type that was asked for.
+    """The spec with the placement that gets it GPUs of the requested type.
 
     Raises:
         UsageError: it has no GPUs.
         NotFoundError: the team's queue has no such type.
-        ConflictError: the queue can never give out any of it, or was not read yet.
+        ConflictError: the queue has no quota of it and cannot borrow any, or was not read yet.
     """
     name = spec.gpu_type
     if name is None:
@@ -61,13 +61,13 @@ def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
     if not spec.gpus:
         raise UsageError(
             f"`--gpu-type {name}` is for runs with GPUs, and this one has none.",
-            f"Ask for some, like `--gpus 1 --gpu-type {name}`, or leave it out.",
+            f"Request some, for example `--gpus 1 --gpu-type {name}`, or leave it out.",
         )
     queue = engine.queues.behind(site.team.namespace, site.team.queue)
     if queue is None:
         raise ConflictError(
-            f"The {engine.words.queue} of the team was not seen in cluster {engine.cluster}, so"
-            " nobody knows which GPU types it has.",
+            f"The team's {engine.words.queue} has not been seen in cluster {engine.cluster}, so its"
+            " GPU types are unknown.",
             "Try again in a moment, or leave `--gpu-type` out.",
         )
     _refuse_unavailable(name, queue, engine)
@@ -75,13 +75,13 @@ def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
 
 
 def nodes_for(spec: RunSpec, view: View) -> tuple[Node, ...]:
-    """The nodes that the pods of a run may be on, as far as its GPU type tells."""
+    """The nodes on which the pods of a run may run, judged by its GPU type."""
     wanted = spec.placement.node_labels.items() if spec.placement else {}.items()
     return tuple(node for node in view.all(NODES) if wanted <= node.labels.items())
 
 
 def nodes_open_to(spec: RunSpec, site: Site, engine: Engine) -> tuple[Node, ...]:
-    """Those of them on which the team's queue gives out GPUs; all where that cannot be told."""
+    """Those of them on which the team's queue has GPUs; all if that is unknown."""
     nodes = nodes_for(spec, site.view)
     queue = engine.queues.behind(site.team.namespace, site.team.queue)
     if queue is None or spec.gpu_type is not None or not spec.gpus:
@@ -104,21 +104,21 @@ def _refuse_unavailable(name: str, queue: Queue, engine: Engine) -> None:
         )
     if not capacity(figures, engine.queues.pool(figures)):
         raise ConflictError(
-            f"{whose} has no quota of {name}, and nobody could lend it any.",
+            f"{whose} has no quota of {name} and cannot borrow any.",
             _there(queue, engine.queues, but=name),
         )
 
 
 def _there(queue: Queue, queues: Queues, but: str = "") -> str:
-    """The types that the queue has, and how many GPUs of each it could get at this moment."""
+    """The GPU types of the queue, with the number of GPUs of each that it could get now."""
     known = [f"{each.flavor} ({_free(each, queues)})" for each in queue.figures]
     others = [said for said, each in zip(known, queue.figures, strict=True) if each.flavor != but]
     if not others:
-        return "It has no other: ask a platform admin." if but else "It has none."
+        return "It has no other type. Ask a platform admin." if but else "It has none."
     example = next(each.flavor for each in queue.figures if each.flavor != but)
-    return f"It has: {', '.join(others)}. Use one of them, like `--gpu-type {example}`."
+    return f"It has: {', '.join(others)}. Use one of them, for example `--gpu-type {example}`."
 
 
 def _free(figures: Figures, queues: Queues) -> str:
     free = room(figures, queues.pool(figures))
-    return "nobody knows how many are free" if free is None else f"{gpus_words(free)} free"
+    return "free GPUs unknown" if free is None else f"{gpus_words(free)} free"

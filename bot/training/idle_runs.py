@@ -1,4 +1,4 @@
-"""Training runs whose GPUs all do nothing: the owner is told, and in some teams the run ends."""
+"""Idle training runs: the owner is notified, and in some teams the run is stopped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ _LOOK = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class IdleRun:
-    """A run whose GPUs all are known to do nothing since a moment, until another."""
+    """A run whose GPUs are all known to be idle from one moment until another."""
 
     run_id: str
     since: datetime
@@ -35,14 +35,14 @@ class IdleRun:
 
 
 class IdleRunService:
-    """What those call who know which runs are idle; `stop` has the runs behind uids stopped."""
+    """Handles idle runs; `stop` stops the runs with the given root uids."""
 
     def __init__(self, settings: Callable[[], Settings], stop: Stop) -> None:
         self._settings = settings
         self._stop = stop
 
     def seen(self, session: Session, idle: IdleRun, now: datetime) -> None:
-        """Tells the owner, reminds them, or stops the run, as its team has it."""
+        """Notifies or reminds the owner, or stops the run, as the team's settings say."""
         run = session.get(Run, idle.run_id)
         if run is None or is_session(run) or not _is_running(run):
             return
@@ -69,9 +69,9 @@ class IdleRunService:
     def _warn_or_stop(
         self, session: Session, run: Run, after: timedelta, idle: IdleRun, now: datetime
     ) -> None:
-        """Nobody is stopped who was not told so half an hour before, of this idleness.
+        """Stops a run only if its owner was warned of this idleness half an hour before.
 
-        Nor before it is known that the GPUs did nothing until then.
+        The GPUs must also be known to have been idle until then.
         """
         since = idle.since
         ends_at = max(since + after, run.kept_until or since)
@@ -85,12 +85,12 @@ class IdleRunService:
             run.warned_at = now + _LOOK
             session.add(run)
         elif idle.until >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
-            why = f"Its GPUs did nothing for {format_duration(idle.until - since)}."
+            why = f"Its GPUs were idle for {format_duration(idle.until - since)}."
             self._stop(session, [run.job_uid], why, now)
 
 
 def _is_running(run: Run) -> bool:
-    """Whether it runs, and nobody wants that to end."""
+    """Whether it is running and is not to be stopped."""
     return run.phase == Phase.RUNNING and run.wanted != Wanted.STOP
 
 
@@ -98,8 +98,8 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
     since, now = times
     still = " still" if purpose != "idle" else ""
     said = (
-        join(plain(f"{run.reference}: its GPUs{still} do nothing, since "), when(since),
-             plain(". Memory that is held is no work. Others may wait for them.")),
+        join(plain(f"{run.reference}: its GPUs have{still} been idle since "), when(since),
+             plain(". Holding memory does not count as work. Others may be waiting for them.")),
     )  # fmt: skip
     _say_to_owner(session, run, Note(_purpose(purpose, since), said), now)
 
@@ -107,10 +107,10 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
 def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at: datetime) -> None:
     since, now = times
     said = (
-        join(plain(f"{run.reference}: its GPUs do nothing since "), when(since),
+        join(plain(f"{run.reference}: its GPUs have been idle since "), when(since),
              plain(". It is stopped "), when(stops_at),
-             plain(" unless they work again before. What it computed since its last checkpoint"
-                   " is then lost.")),
+             plain(" unless they are used before then. Work since its last checkpoint is then"
+                   " lost.")),
     )  # fmt: skip
     _say_to_owner(session, run, Note(f"{_STOPS}{stops_at:%Y%m%d%H%M}", said), now)
 

@@ -1,4 +1,4 @@
-"""What the GPUs of runs did is noted; sessions that leave theirs idle are stopped, with notice."""
+"""Records the GPU utilization of runs and stops idle sessions, with notice."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,9 +31,9 @@ Stop = Callable[[Session, Sequence[str], str, datetime], None]
 
 @dataclass(frozen=True)
 class Sight:
-    """What a run's GPUs were seen to do until `seen_at`.
+    """The observed use of a run's GPUs until `seen_at`.
 
-    All of them did nothing since `idle_since`; None where one did something, or nobody knows.
+    All of them have been idle since `idle_since`; None if one was busy, or unknown.
     """
 
     seen_at: datetime
@@ -41,7 +41,7 @@ class Sight:
 
 
 class IdlingService:
-    """What those call who know what GPUs do; `stop` has the runs behind root uids stopped."""
+    """Handles observations of GPUs; `stop` stops the runs with the given root uids."""
 
     def __init__(
         self, settings: Callable[[], Settings], stop: Stop, words: Callable[[str], str]
@@ -51,7 +51,7 @@ class IdlingService:
         self._words = words
 
     def watched(self, session: Session, cluster: str) -> list[Run]:
-        """The sessions with GPUs that run on a cluster."""
+        """The running sessions with GPUs of a cluster."""
         found = session.scalars(
             select(Run).where(
                 col(Run.cluster) == cluster,
@@ -65,7 +65,7 @@ class IdlingService:
     def unmeasured(
         self, session: Session, cluster: str, until: datetime, now: datetime
     ) -> list[Run]:
-        """A few runs that ended within a day, until then, whose use of GPUs is not summed up."""
+        """A few runs that ended in the day before then and whose GPU use is not summed up yet."""
         return list(
             session.scalars(
                 select(Run)
@@ -81,14 +81,14 @@ class IdlingService:
         )
 
     def measured(self, session: Session, run_id: str, busy: float | None, now: datetime) -> None:
-        """Keeps how busy the GPUs of an ended run were in all, in 0..1; None is unknown."""
+        """Stores how busy the GPUs of an ended run were overall, in 0..1; None is unknown."""
         run = session.get(Run, run_id)
         if run is not None and run.measured_at is None:
             run.gpus_busy, run.measured_at = busy, now
             session.add(run)
 
     def seen(self, session: Session, run_id: str, sight: Sight, now: datetime) -> None:
-        """Notes what a session's GPUs do, and tells its owner or stops it where they do nothing."""
+        """Records the use of a session's GPUs; notifies its owner or stops it if they are idle."""
         run = session.get(Run, run_id)
         if run is None or run.phase != Phase.RUNNING or run.wanted == Wanted.STOP:
             return
@@ -105,7 +105,7 @@ class IdlingService:
             self._warn_or_stop(session, run, limit, (sight.seen_at, now))
 
     def forget(self, session: Session, cluster: str) -> None:
-        """Notes that nobody knows at the moment what the GPUs of a cluster's sessions do."""
+        """Records that the use of the GPUs of a cluster's sessions is unknown at the moment."""
         for run in self.watched(session, cluster):
             if run.idle_since is not None:
                 run.idle_since = None
@@ -113,7 +113,7 @@ class IdlingService:
                 refresh_cards(session, run.subject, live=True)
 
     def keep(self, session: Session, caller: Caller, run: Run, now: datetime) -> datetime:
-        """Has a run be left alone for four hours, idle or not; until when that is."""
+        """Keeps a run for four hours, idle or not; returns until when."""
         if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
             sort = "session" if is_session(run) else "run"
             raise NotAllowedError(
@@ -135,10 +135,10 @@ class IdlingService:
     def _warn_or_stop(
         self, session: Session, run: Run, limit: timedelta, times: tuple[datetime, datetime]
     ) -> None:
-        """Nobody is stopped without a notice of this idleness, however long ago the time was.
+        """Stops a session only after a notice of this idleness, however long the time has passed.
 
-        It counts from when people could read it, and until then the GPUs are known to have done
-        nothing: `times` are until when that is known, and now.
+        The notice counts from when people could read it, and the GPUs must be known to have been
+        idle until then: `times` are until when that is known, and now.
         """
         seen_at, now = times
         if run.idle_since is None:
@@ -153,10 +153,10 @@ class IdlingService:
             run.warned_at = now + _LOOK
         elif seen_at >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
             lasted = format_duration(seen_at - run.idle_since)
-            self._stop(session, [run.job_uid], f"Its GPUs did nothing for {lasted}.", now)
+            self._stop(session, [run.job_uid], f"Its GPUs were idle for {lasted}.", now)
 
 
 def _own(sight: Sight, run: Run) -> Sight:
-    """What was seen of how it runs now: the minute in which it began begins before it."""
+    """The observation limited to its current stretch; its first minute may begin earlier."""
     since = sight.idle_since
     return replace(sight, idle_since=None if since is None else max(since, run.since))

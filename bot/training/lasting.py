@@ -1,4 +1,4 @@
-"""How long sessions last: while they run, until their row says, reminded of it before."""
+"""The time of sessions: when they end, when to remind, and how far they can be extended."""
 
 from datetime import datetime, timedelta
 
@@ -27,7 +27,7 @@ def longest(team: Team) -> timedelta:
 
 
 def as_session(spec: RunSpec, time: timedelta | None, team: Team) -> RunSpec:
-    """The spec of a session that is to last that long, or as long as the team's usually do."""
+    """The spec of a session with the given time, or the team's default time."""
     most = longest(team)
     lasts = time or min(team.defaults.interactive_time, most)
     return replace(
@@ -40,9 +40,9 @@ def as_session(spec: RunSpec, time: timedelta | None, team: Team) -> RunSpec:
 
 
 def welcomed(spec: RunSpec, site: Site) -> RunSpec:
-    """A session's spec with what its cluster has for it; any other spec as it is.
+    """The spec of a session with the entrance of its cluster; any other spec unchanged.
 
-    Only Jupyter asks for the token, so nothing else is opened to browsers.
+    Only Jupyter checks the token, so nothing else is exposed to browsers.
     """
     if spec.session_seconds is None:
         return spec
@@ -58,23 +58,24 @@ def welcomed(spec: RunSpec, site: Site) -> RunSpec:
 
 
 def refuse_long(spec: RunSpec, team_name: str, team: Team) -> None:
-    """LimitError when a session is to last longer than the team's may."""
+    """LimitError when a session exceeds the time limit for sessions of the team."""
     lasts, most = timedelta(seconds=spec.session_seconds or 0), longest(team)
     if lasts > most:
         shown = format_duration(most)
         raise LimitError(
-            f"{format_duration(lasts)} is longer than sessions of {team_name} may last: {shown}.",
+            f"{format_duration(lasts)} exceeds the time limit for sessions of {team_name}:"
+            f" {shown}.",
             f"Use `--time {shown.replace(' ', '')}` or less.",
         )
 
 
 def is_session(run: Run) -> bool:
-    """Whether the run ends by a time that people can move."""
+    """Whether the run is a session, whose end people can move."""
     return run.spec.get("session_seconds") is not None
 
 
 def begin(run: Run, ran_since: datetime) -> None:
-    """Sets when a session ends that now runs, and keeps what is left when it no longer does.
+    """Sets when a session ends that has started, and stores the time left when it is preempted.
 
     `ran_since` is when the phase before this one began.
     """
@@ -93,37 +94,37 @@ def begin(run: Run, ran_since: datetime) -> None:
 
 
 def last_moment(run: Run) -> datetime:
-    """When a session that runs ends at the latest, however often it is extended."""
+    """When a running session ends at the latest, including all extensions."""
     most = (_longest(run) or timedelta()) - timedelta(seconds=run.seconds_used)
     return max(run.until or run.since, run.since + most)
 
 
 def time_left(run: Run) -> timedelta | None:
-    """What a session that was pushed out will have when it runs again; None for all others."""
+    """The time a preempted session has left when it runs again; None for all other runs."""
     return None if run.seconds_left is None else timedelta(seconds=run.seconds_left)
 
 
 def is_up(run: Run, now: datetime) -> bool:
-    """Whether its time has come."""
+    """Whether the time of the session is up."""
     return run.until is not None and now >= run.until
 
 
 def is_to_be_reminded(run: Run, now: datetime) -> bool:
-    """Whether its end is near, and was not as near when its owner was last told."""
+    """Whether a reminder is due that the session ends soon."""
     if run.until is None or run.reminded_at is None or now >= run.until:
         return False
     return any(run.reminded_at < moment <= now for moment in _moments(run.until))
 
 
 def next_moment(run: Run, now: datetime) -> datetime | None:
-    """When something is to be done about its time."""
+    """When the next reminder or the end of the session is due."""
     if run.until is None:
         return None
     return min((each for each in (*_moments(run.until), run.until) if each > now), default=None)
 
 
 def extensions(run: Run) -> tuple[timedelta, ...]:
-    """By how much it may still be extended at a click."""
+    """The extensions that buttons offer."""
     if run.until is None:
         return ()
     room = last_moment(run) - run.until

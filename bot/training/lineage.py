@@ -1,4 +1,4 @@
-"""Which snapshot shows the end of a run, and which runs were started from that."""
+"""The snapshot of the end of a run, and the runs started from it."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ NOTHING = Lineage()
 
 
 def lineage_of(session: Session, run: Run) -> Lineage:
-    """What came of the state in which a run ended."""
+    """The snapshot of the end of a run and its successors."""
     if run.is_live or not run.spec.get("snapshot"):
         return NOTHING
     row = finding.of_run(session, run.id)
@@ -45,7 +45,7 @@ def lineage_of(session: Session, run: Run) -> Lineage:
 
 
 def end_words(run: Run, lineage: Lineage) -> Markup | None:
-    """What the card of a run says of the snapshot of its end."""
+    """The fact on a card about the snapshot of the end of a run."""
     spec = asked_spec(run)
     if spec.snapshot is None:
         return None
@@ -55,7 +55,7 @@ def end_words(run: Run, lineage: Lineage) -> Markup | None:
 
 
 def origin_words(spec: RunSpec) -> Markup | None:
-    """What a card says of the state on which a run starts."""
+    """The fact on a card about the snapshot from which a run starts."""
     if spec.origin is None:
         return None
     of_run = join(" of run ", code(spec.origin.run)) if spec.origin.run else plain("")
@@ -67,8 +67,8 @@ def _without(run: Run, spec: RunSpec) -> Markup:
     if run.is_live:
         is_always = spec.snapshot is not None and spec.snapshot.on == ALWAYS
         return join("of ", code(claim), " when it ends" if is_always else " when it succeeds")
-    why = "it did not succeed" if began(run) else "it never began"
-    return join("none of ", code(claim), plain(f": {why}"))
+    why = "it did not succeed" if began(run) else "it never started"
+    return join("not taken of ", code(claim), plain(f": {why}"))
 
 
 def _state(row: Snapshot) -> str:

@@ -20,7 +20,7 @@ _MOMENTS = slice(9, 13)
 
 
 class Listed(NamedTuple):
-    """What the list shows of a run: `gpus` of each node, and what its owner is called."""
+    """A run in the list: `gpus` are per node, `owner` is a name."""
 
     name: str
     number: int
@@ -39,12 +39,12 @@ class Listed(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """How people point at exactly this run."""
+        """The reference of this run, such as `lane#2`."""
         return reference(self.name, self.number)
 
     @property
     def all_gpus(self) -> str:
-        """The GPUs of all its nodes together, and their type where one was asked for."""
+        """The GPUs of all its nodes, with their type if one was requested."""
         amount = _product(self.gpus, self.nodes)
         return f"{amount} {self.gpu_type}" if self.gpu_type else amount
 
@@ -114,7 +114,7 @@ def _first(is_chosen: ColumnElement[bool], order: ColumnElement[Any], most: int)
 
 
 def _nodes() -> ColumnElement[str]:
-    """As many as it was scaled to, else those it was asked for with."""
+    """The number of nodes it was scaled to, else the requested one."""
     scaled = cast(func.coalesce(col(Run.size), col(Run.scale_to)), String)
     return func.coalesce(scaled, _of_spec("nodes", "1")).label("nodes")
 

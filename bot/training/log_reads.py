@@ -1,4 +1,4 @@
-"""The log that somebody asks for: of which pod, from before or after a restart, how much of it."""
+"""Reads a requested log: of a pod, before or after a restart, whole or the last lines."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,10 +39,10 @@ _NUMBERS = re.compile(r"([0-9]+)")
 
 @dataclass(frozen=True)
 class LogWish:
-    """Which log: of a pod as people call it, else of the one that speaks for the run.
+    """Which log: of a pod as people name it, else of the pod whose log is the run's.
 
-    `is_previous` asks for what it said before its last restart, `is_whole` for more than the last
-    `lines`: all that there is.
+    `is_previous` asks for the output before its last restart, `is_whole` for the whole log instead
+    of the last `lines`.
     """
 
     lines: int
@@ -55,9 +55,9 @@ class LogWish:
 class LogTail:
     """The last lines of a pod, without secrets.
 
-    `kept_at` is None when they were read just now; `trouble` says why they could not be.
-    `pod` is None when there is no pod and never was one that said anything. Of those asked for
-    `is_cut` ones before these were left out, as too long or not kept.
+    `kept_at` is None when they were read live; `trouble` says why they could not be read.
+    `pod` is None when no pod exists and none ever had output. `is_cut` means that earlier
+    requested lines were left out, because they were too long or not saved.
     """
 
     pod: str | None
@@ -68,7 +68,7 @@ class LogTail:
 
 
 class LogReads:
-    """Reads logs: from the cluster while it has them, else what was kept."""
+    """Reads logs from the cluster while it has them, else the saved lines."""
 
     def __init__(self, database: Database, clusters: Mapping[str, Cluster]) -> None:
         self._database = database
@@ -76,7 +76,7 @@ class LogReads:
         self._room = Semaphore(_MOST_WHOLE)
 
     def of_run(self, run: Run, wish: LogWish) -> LogTail:
-        """The lines; NotFoundError for a pod of which there is no log, or none before this one."""
+        """The lines; NotFoundError for a pod without a log, or without an earlier one."""
         cluster = self._clusters.get(run.cluster)
         pods = cluster.view.labelled(PODS, labels.RUN, run.id) if cluster else ()
         kept = self._database.read(lambda session: finding.kept_logs(session, run.id))
@@ -100,7 +100,7 @@ class LogReads:
             return _kept(rows, wish, said)
 
     def of_stranger(self, cluster_name: str, stranger: Stranger, wish: LogWish) -> LogTail:
-        """The lines of a pod of a Job that was started without us."""
+        """The lines of a pod of an external Job."""
         cluster = self._clusters[cluster_name]
         chosen = f"{labels.JOB_NAME}={stranger.name}"
         try:
@@ -122,7 +122,7 @@ class LogReads:
             return _masked(source, cluster.last_lines(source, wish.lines, _LIMITS))
         if not self._room.acquire(timeout=_PATIENCE_SECONDS):
             raise LimitError(
-                "Other whole logs are being read just now.",
+                "Other whole logs are being read at the moment.",
                 "Try again in a minute, or ask for the last lines with `--tail 1000`.",
             )
         try:
@@ -137,7 +137,7 @@ def _masked(source: LogSource, found: LastLines) -> LogTail:
 
 
 def _live(run: Run, pods: Sequence[Pod], name: str) -> list[Pod]:
-    """The pods that are meant, the newest last."""
+    """The selected pods, newest last."""
     return _called(pods, name) if name else by_age(kind_of_run(run).speakers(pods) or pods)
 
 
@@ -150,7 +150,7 @@ def _is_called(part: str, pod: str, name: str) -> bool:
 
 
 def _rows(kept: Sequence[KeptLog], name: str) -> list[KeptLog]:
-    """What was kept of the pods that are meant, the newest last."""
+    """The saved logs of the selected pods, newest last."""
     if name:
         return [row for row in kept if _is_called(row.part, row.pod, name)]
     return [row for row in kept if row.part == kept[-1].part]
@@ -159,7 +159,7 @@ def _rows(kept: Sequence[KeptLog], name: str) -> list[KeptLog]:
 def _source(
     pods: Sequence[Pod | Holder], containers: Sequence[str], wish: LogWish
 ) -> LogSource | None:
-    """Whose log that is; None where nothing came before it that the cluster still has."""
+    """The pod and container to read; None if the cluster has no earlier log."""
     if not pods:
         return None
     pod, container = pods[-1], containers[-1]
@@ -174,7 +174,7 @@ def _source(
 
 
 def _with_kept(tail: LogTail, rows: Sequence[KeptLog], uid: str, wish: LogWish) -> LogTail:
-    """With what was read before its node began a new file of the log, if that is wanted too."""
+    """Adds the saved lines from before the log was rotated, if they were requested."""
     row = next((each for each in rows if each.pod_uid == uid), None)
     is_enough = tail.is_cut or wish.is_whole or len(tail.lines) >= min(wish.lines, KEPT_LINES)
     if row is None or is_enough:
@@ -183,7 +183,7 @@ def _with_kept(tail: LogTail, rows: Sequence[KeptLog], uid: str, wish: LogWish) 
 
 
 def _kept(rows: Sequence[KeptLog], wish: LogWish, trouble: str = "") -> LogTail:
-    """What was kept of a pod that is gone, or cannot be read."""
+    """The saved lines of a pod that is gone or cannot be read."""
     if not rows:
         return LogTail(None, trouble=trouble)
     if not wish.is_previous:
@@ -192,11 +192,11 @@ def _kept(rows: Sequence[KeptLog], wish: LogWish, trouble: str = "") -> LogTail:
 
 
 def _before(pod: str, rows: Sequence[KeptLog], wish: LogWish) -> LogTail:
-    """What was kept of the pod before this one."""
+    """The saved lines of the pod before this one."""
     if not rows:
         raise NotFoundError(
-            f"Pod {pod} is the first of its sort, and its program was started only once.",
-            "Leave `--previous` out to see what it said.",
+            f"Pod {pod} is the first one, and its program was started only once.",
+            "Leave `--previous` out to see its output.",
         )
     return _shown(rows[-1], wish)
 
@@ -215,7 +215,7 @@ def _plainly(source: LogSource, error: ClusterError) -> str:
 
 
 def _names(pods: Iterable[Pod | Holder], kept: Iterable[KeptLog]) -> list[str]:
-    """What the pods are called of which there may be a log, in the order of their numbers."""
+    """The names of the pods that may have a log, in the order of their numbers."""
     names = {part_of(each) or each.name for each in pods} | {row.part or row.pod for row in kept}
     return sorted(names, key=_by_number)
 
@@ -226,9 +226,9 @@ def _by_number(name: str) -> list[tuple[bool, int, str]]:
 
 
 def _no_such_pod(run: str, name: str, names: Sequence[str]) -> NotFoundError:
-    said = f"There is no log of pod {name} of {run}."
+    said = f"{run} has no log of pod {name}."
     if not names:
         return NotFoundError(said, f"{run} has no pod yet.")
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     listed = ", ".join(names[:_MOST_NAMED])
-    return NotFoundError(said, f"There is one of: {listed}{more}. Say `--pod {names[-1]}`.")
+    return NotFoundError(said, f"It has logs of: {listed}{more}. Use `--pod {names[-1]}`.")

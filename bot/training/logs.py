@@ -1,4 +1,4 @@
-"""Keeps the last lines of a run's pods, because a pod that is gone says nothing any more."""
+"""Saves the last log lines of a run's pods before the pods are deleted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ _KEPT = select(col(KeptLog.pod_uid), col(KeptLog.kept_at), col(KeptLog.is_final)
 
 
 def forget(session: Session, now: datetime) -> None:
-    """Removes what pods said 30 days ago; the run keeps its results and its last line."""
+    """Deletes saved lines that are 30 days old; the run keeps its results and its last line."""
     forget_some(session, KeptLog, col(KeptLog.kept_at) < now - _KEPT_FOR)
 
 
 class Kept(NamedTuple):
-    """When a pod's lines were kept, and whether nothing more will come from it."""
+    """When the lines of a pod were saved, and whether they are final."""
 
     kept_at: datetime
     is_final: bool
@@ -48,8 +48,8 @@ class Kept(NamedTuple):
 class Tail:
     """The last lines of a pod as they were just read, without secrets.
 
-    `earlier` are those before them, which may tell figures and are not kept. `is_all` says that
-    `lines` are all that its node has: it had no more, or began a new file.
+    `earlier` are the lines before them, which are searched for results and not saved. `is_all`
+    means that `lines` are all that its node has: there were no more, or the log was rotated.
     """
 
     pod: Pod
@@ -60,7 +60,7 @@ class Tail:
 
 @dataclass(frozen=True)
 class Look:
-    """When logs are looked at: `read_at` says when last, `is_last` that there is no later."""
+    """When logs are read: `read_at` is the last time, `is_last` means that this is the end."""
 
     now: datetime
     read_at: datetime | None
@@ -69,7 +69,7 @@ class Look:
 
 
 def kept(session: Session, run_id: str) -> dict[str, Kept]:
-    """What was kept of a run's pods by their uids, without the lines."""
+    """The saved logs of a run's pods by their uids, without the lines."""
     rows = session.connection().execute(_KEPT, {"run": run_id})
     return {uid: Kept(kept_at, is_final) for uid, kept_at, is_final in rows}
 
@@ -77,9 +77,9 @@ def kept(session: Session, run_id: str) -> dict[str, Kept]:
 def wanted(
     pods: Sequence[Pod], speakers: Sequence[Pod], kept: Mapping[str, Kept], look: Look
 ) -> list[Pod]:
-    """The pods to read now, of those that speak for the run and those that failed first.
+    """The pods to read now, of those whose log is the run's and those that failed first.
 
-    These are such as ended or are told to, and the newest speaker when it is time.
+    These are pods that ended or are being deleted, and the newest one when a read is due.
     """
     uids = {pod.uid for pod in speakers}
     failed = [pod for pod in pods if pod.status.phase == "Failed" and pod.uid not in uids]
@@ -93,7 +93,7 @@ def wanted(
 
 
 def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
-    """What the pods say; one that cannot be read is left out."""
+    """The last lines of the pods; a pod that cannot be read is left out."""
     tails = []
     for pod in pods:
         try:
@@ -109,7 +109,7 @@ def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
 
 
 def _read(cluster: Cluster, pod: Pod) -> LastLines:
-    """The last lines of a pod's program; more is read for those that are last."""
+    """The last lines of a pod's program; more are read on the final read."""
     source = LogSource(pod.name, pod.namespace, container_of(pod))
     limits = Limits(WHOLE_BYTES if has_ended(pod) else READ_BYTES, _HEARD_BYTES)
     return cluster.last_lines(source, _HEARD_LINES, limits)
@@ -122,7 +122,7 @@ def container_of(pod: Pod) -> str:
 
 
 def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) -> None:
-    """Keeps what was read; a pod's newer lines replace the older ones."""
+    """Saves the lines that were read; newer lines of a pod replace the older ones."""
     for tail in tails:
         before = session.get(KeptLog, (run_id, tail.pod.uid)) if tail.is_all else None
         lines = list(tail.lines)
@@ -141,9 +141,9 @@ def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) ->
 
 
 def joined(before: list[str], now: list[str]) -> list[str]:
-    """What was read before, and after it all that a node has now.
+    """The lines read before, followed by all that a node has now.
 
-    A node that begins a new file, or starts a container again, hands out nothing older.
+    After a rotation or a restart of the container, a node returns nothing older.
     """
     for place in range(len(before)):
         *same, last = before[place:]

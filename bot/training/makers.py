@@ -1,4 +1,4 @@
-"""Which runs wrote what lies in a folder of a PVC, as far as their records tell."""
+"""Finds the runs that wrote to a folder of a PVC, from their records."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ _MOST_RUNS, _MOST_MAKERS = 200, 10
 
 
 def makers_of(session: Session, written: Written) -> list[Maker]:
-    """The runs that began until then and keep an artifact there, newest first.
+    """The runs started by then that have an artifact there, newest first.
 
-    Where none says so by --artifact, those that mount the PVC for writing. Of 200 runs that name
-    the PVC, the newest 10 that did.
+    If no run declares one with --artifact, the runs that mount the PVC writable. At most 10, out
+    of the newest 200 runs that name the PVC.
     """
     found = [each for each in _candidates(session, written) if _mounts(each, written)]
     sure = [each for each in found if _keeps(each, written)]
@@ -45,7 +45,7 @@ def _candidates(session: Session, written: Written) -> Sequence[Run]:
 
 
 def _names(claim: str) -> ColumnElement[bool]:
-    """Whether the claim's name is anywhere in a spec; what for is looked at afterwards."""
+    """Whether the name of the PVC occurs in a spec; how it is used is checked afterwards."""
     return cast(col(Run.spec), String).contains(f'"{claim}"', autoescape=True)
 
 
@@ -57,7 +57,7 @@ def _mounts(run: Run, written: Written) -> bool:
 
 
 def _keeps(run: Run, written: Written) -> bool:
-    """Whether it keeps anything in the folder, or has the folder within what it keeps."""
+    """Whether one of its artifacts is in the folder, or contains it."""
     folder = _parts(written.folder)
     for kept in artifacts_of(run.job_name, asked_spec(run)):
         within = _parts(kept.within)

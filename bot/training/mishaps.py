@@ -1,4 +1,4 @@
-"""What goes wrong with runs in a cluster, in words, and what to try next."""
+"""Explains failures of runs in a cluster, each with what to try next."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,13 +18,15 @@ _SIGNALLED = 128
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _KILLED, _ABORTED, _SEGMENTATION_FAULT = 9, 6, 11
 
-_SAY_RIGHT = "Stop it, and submit it with the right one."
-_WAIT_FOR_STORAGE = "It starts by itself once that works; the storage's admins can see why not."
+_SAY_RIGHT = "Stop the run and submit it with the correct one."
+_WAIT_FOR_STORAGE = (
+    "It starts automatically once that works. A storage admin can see why it does not."
+)
 _READ_LAST_LINES = (
-    "Its last lines tell what went wrong; Resubmit starts it again when that is mended."
+    "Its last lines show what went wrong. Resubmit starts it again once that is fixed."
 )
 _ASK_ABOUT_POLICY = (
-    "Change what the policy objects to and submit it again, or ask a platform admin about the"
+    "Change what the policy rejects and submit the run again, or ask a platform admin about the"
     " policy."
 )
 _NOT_MADE = {"FailedCreate", "FailedCreatePod", "MPIJobFailed"}
@@ -36,10 +38,10 @@ _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 
 @dataclass(frozen=True)
 class Mishap:
-    """What went wrong as a sentence, and what to try next as another.
+    """A failure reason as a sentence, and what to try next as another.
 
-    One that `is_final` does not pass by itself; one that `is_plain` says that a program failed,
-    not why.
+    One that `is_final` does not resolve by itself; one that `is_plain` says that a program failed
+    but not why.
     """
 
     said: str
@@ -48,7 +50,7 @@ class Mishap:
     is_plain: bool = False
 
     def __bool__(self) -> bool:
-        """Whether anything went wrong."""
+        """Whether there is a failure."""
         return bool(self.said)
 
 
@@ -56,21 +58,21 @@ FINE = Mishap("")
 
 
 def of_pod(pod: Pod, memory: str = "") -> Mishap:
-    """How a pod failed, whose program may use so much memory."""
+    """Why a pod failed; `memory` is the limit of its program."""
     end = exit_of(pod)
     if pod.status.reason == "Evicted":
         return Mishap(
-            f"Its pod was evicted from its node: {quoted(pod.status.message or 'it does not say')}",
-            "Ask for what it needs with `--memory`, and write what is large to a PVC.",
+            f"Its pod was evicted from its node: {quoted(pod.status.message or 'reason unknown')}",
+            "Request the memory it needs with `--memory`, and write large files to a PVC.",
         )
     if end is None:
-        said = pod.status.message or pod.status.reason or "no reason is known"
+        said = pod.status.message or pod.status.reason or "reason unknown"
         return Mishap(f"Its pod failed: {quoted(said)}", "Resubmit starts it again.", is_plain=True)
     return of_end(end, memory)
 
 
 def of_end(end: Terminated, memory: str = "") -> Mishap:
-    """How a program ended that may use so much memory."""
+    """Why a program ended; `memory` is its limit."""
     if end.reason == "OOMKilled":
         limit = f"its limit of {memory}" if memory else "its limit"
         said = f"Its program used more memory than {limit} and was killed (OOMKilled)."
@@ -78,84 +80,84 @@ def of_end(end: Terminated, memory: str = "") -> Mishap:
     if end.reason in {"StartError", "ContainerCannotRun"}:
         return Mishap(
             f"Its program could not be started: {quoted(end.message)}",
-            "Check the words after `--`, and that the image has that program.",
+            "Check the command after `--`, and that the image has that program.",
         )
     return _of_exit(end)
 
 
 def of_deadline(seconds: int) -> Mishap:
-    """That its time was up."""
+    """The reason of a run that reached its time limit."""
     lasted = format_duration(timedelta(seconds=seconds))
     return Mishap(
         f"It reached its time limit of {lasted}.",
-        "Submit it with a longer `--time`, so that it goes on from its last checkpoint.",
+        "Submit it with a longer `--time` to continue from its last checkpoint.",
     )
 
 
 def of_scheduling(condition: Condition) -> Mishap:
-    """Why no node takes a pod."""
+    """Why no node can run a pod."""
     said = condition.message or condition.reason
     for pattern, mishap in _CLAIMS:
         if match := pattern.search(said):
             return mishap(match[1] if pattern.groups else "", said)
     return Mishap(
-        f"No node can take its pod: {quoted(said)}",
-        "It starts by itself when a node can; a smaller run may find room sooner.",
+        f"No node can run its pod: {quoted(said)}",
+        "It starts automatically when a node can. A smaller run may fit sooner.",
     )
 
 
 def of_container(waiting: Waiting) -> Mishap:
-    """Why a container does not start, nothing when it is just about to."""
+    """Why a container does not start; FINE when it is about to."""
     if waiting.reason == "CrashLoopBackOff":
         return Mishap(_AGAIN_AND_AGAIN, _SEE_BEFORE)
     if waiting.reason not in _STUCK:
         return FINE
     if _IS_ROOT.search(waiting.message):
-        said = f"Its pods must not run as root, and its image does: {quoted(waiting.message)}"
+        said = f"Its pods must not run as root, but its image does: {quoted(waiting.message)}"
         return Mishap(said, _BE_SOMEBODY, is_final=True)
     said, advice = _STUCK[waiting.reason]
     return Mishap(f"{said}: {quoted(waiting.message or waiting.reason)}", advice)
 
 
 def of_node(name: str, *, is_gone: bool) -> Mishap:
-    """That the node of a pod is lost."""
+    """The reason of a pod whose node is lost."""
     if is_gone:
-        said = f"Its node {name} is no more."
-        return Mishap(said, "It starts again by itself when the cluster has noticed.")
+        said = f"Its node {name} no longer exists."
+        return Mishap(said, "It restarts automatically once the cluster has noticed.")
     return Mishap(
-        f"Its node {name} does not answer, so nobody knows whether it still runs.",
-        f"It goes on when the node is back, or starts elsewhere once an admin deletes node {name}.",
+        f"Its node {name} does not respond, so it is unknown whether the run is still running.",
+        f"It continues when the node is back, or starts elsewhere when an admin deletes {name}.",
     )
 
 
 def of_claim(name: str, *, is_lost: bool) -> Mishap:
-    """That a PVC under a run is on its way out, or has lost its volume."""
+    """The reason of a run whose PVC is being deleted or has lost its volume."""
     if is_lost:
         return Mishap(f"Its PVC {name} has lost its volume.", _ASK_FOR_STORAGE)
     return Mishap(
-        f"Somebody deleted its PVC {name}: it goes when no pod uses it any more.",
-        "Copy what is needed from it before this run ends.",
+        f"Its PVC {name} was deleted: Kubernetes removes it once no pod uses it.",
+        "Copy the data you need from it before this run ends.",
     )
 
 
 def of_provisioning(claim: str, event: Event) -> Mishap:
-    """That no volume can be made for a PVC."""
-    said = f"No volume can be made for its PVC {claim}: {quoted(event.message)}"
+    """The reason of a PVC for which no volume can be provisioned."""
+    said = f"No volume can be provisioned for its PVC {claim}: {quoted(event.message)}"
     return Mishap(said, _WAIT_FOR_STORAGE)
 
 
 def of_warning(event: Event) -> Mishap:
-    """What Kubernetes warns of while a pod does not come up."""
+    """The reason in a warning of Kubernetes about a pod that does not start."""
     text = event.message
     if "Multi-Attach error" in text:
         return Mishap(
-            f"Its volume is still on another node: {quoted(text)}",
-            "It starts when that pod has ended; a ReadWriteMany PVC can be on many nodes at once.",
+            f"Its volume is still attached to another node: {quoted(text)}",
+            "It starts when the pod there ends. Many nodes can mount a ReadWriteMany PVC at once.",
         )
     if "exceeded quota" in text:
         return over_quota(text)
     if event.reason in _NOT_MADE and _is_denied(text):
-        said = f"The cluster refuses its pods: {quoted(text)}"
+        said = f"The cluster rejects its pods: {quoted(text)}"
         return Mishap(said, _ASK_ABOUT_POLICY, is_final=True)
     if event.reason in _WARNINGS:
         said, advice = _WARNINGS[event.reason]
@@ -164,23 +166,23 @@ def of_warning(event: Event) -> Mishap:
 
 
 def _is_denied(text: str) -> bool:
-    """Whether a controller could not make a pod because that may not be as it is."""
+    """Whether a controller could not create a pod because a policy denies it."""
     said = _NOT_CREATED.sub("", text)
     return _REFUSED_BY_ADMISSION.search(said) is not None and who_forbids(said) == "Denied"
 
 
 def over_quota(text: str) -> Mishap:
-    """That a ResourceQuota has no room, in the server's words."""
+    """The reason of a run that exceeds a ResourceQuota, in the words of the API server."""
     return Mishap(
-        f"The namespace's ResourceQuota has no room for it: {quoted(text)}",
-        "It starts by itself when others there have ended, or when an admin raises that quota.",
+        f"The namespace's ResourceQuota has no capacity for it: {quoted(text)}",
+        "It starts automatically when others there end, or when an admin raises that quota.",
     )
 
 
-def disruption_of(pod: Pod, taker: str = "a pod of higher priority") -> str:
-    """Why a pod had to go that did nothing wrong; empty when it need not, or its queue says.
+def disruption_of(pod: Pod, taker: str = "a pod with a higher priority") -> str:
+    """Why a pod was disrupted without its own fault; empty if it was not, or its queue says.
 
-    `taker` is what the scheduler made room for.
+    `taker` is the pod for which the scheduler preempted it.
     """
     found = find_condition(pod.status.conditions, "DisruptionTarget")
     if found is None or not found.true:
@@ -191,7 +193,7 @@ def disruption_of(pod: Pod, taker: str = "a pod of higher priority") -> str:
 
 
 def quoted(text: str) -> str:
-    """What a server said, on one line, without secrets, as the end of a sentence."""
+    """The message of a server on one line, without secrets, as the end of a sentence."""
     flat = mask(" ".join(text.split()))
     cut = flat if len(flat) <= _LONGEST_QUOTE else f"{flat[:_LONGEST_QUOTE]}…"
     return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."
@@ -203,15 +205,17 @@ def _of_exit(end: Terminated) -> Mishap:
     signal = end.signal or max(0, end.exit_code - _SIGNALLED)
     said = f"Its program ended with exit code {end.exit_code}."
     if end.signal:
-        said = f"Its program was ended by signal {end.signal}."
+        said = f"Its program was terminated by signal {end.signal}."
     if signal == _KILLED:
-        advice = f"It was killed, for memory most often. {_MORE_MEMORY}"
+        advice = f"It was killed, most often for lack of memory. {_MORE_MEMORY}"
         return Mishap(said, advice, is_plain=True)
     if signal in {_ABORTED, _SEGMENTATION_FAULT}:
-        advice = "The program itself crashed: its last lines, or another version of it, may help."
+        advice = "The program itself crashed. Its last lines, or another version of it, may help."
         return Mishap(said, advice, is_plain=True)
     if end.exit_code in {_NOT_EXECUTABLE, _NOT_FOUND}:
-        advice = "A command could not be found or run: check the words after `--` and the image."
+        advice = (
+            "A command was not found or could not run. Check the command after `--` and the image."
+        )
         return Mishap(said, advice, is_plain=True)
     return Mishap(said, _READ_LAST_LINES, is_plain=True)
 
@@ -219,8 +223,8 @@ def _of_exit(end: Terminated) -> Mishap:
 def _missing(claim: str, said: str) -> Mishap:
     del said
     return Mishap(
-        f"Its PVC {claim} is not there.",
-        "It starts when there is one of that name; or stop it, and submit it with another.",
+        f"Its PVC {claim} does not exist.",
+        "It starts when a PVC of that name exists. Or stop it and submit it with another PVC.",
     )
 
 
@@ -234,7 +238,7 @@ def _unbound(claim: str, said: str) -> Mishap:
     return Mishap(f"Its PVC has no volume yet: {quoted(said)}", _WAIT_FOR_STORAGE)
 
 
-_ASK_FOR_STORAGE = "Whoever looks after the storage has to bring it back, or say where it went."
+_ASK_FOR_STORAGE = "A storage admin has to restore it, or find out where it went."
 _CLAIMS: tuple[tuple[re.Pattern[str], Callable[[str, str], Mishap]], ...] = (
     (re.compile(r'persistentvolumeclaim "([^"]+)" not found'), _missing),
     (re.compile(r'persistentvolumeclaim "([^"]+)" is being deleted'), _leaving),
@@ -244,31 +248,33 @@ _CLAIMS: tuple[tuple[re.Pattern[str], Callable[[str, str], Mishap]], ...] = (
     (re.compile(r"bound to non-existent pv"),
      lambda _, __: Mishap("One of its PVCs has lost its volume.", _ASK_FOR_STORAGE)),
 )  # fmt: skip
-_NO_IMAGE = "Stop it, and submit it with an image that its team's pull secrets may read."
-_NO_SETTINGS = "It starts by itself when that is there; or stop it, and submit it without."
+_NO_IMAGE = "Stop it and submit it with an image that the team's pull secrets can read."
+_NO_SETTINGS = "It starts automatically when that exists. Or stop it and submit it without."
 # The kubelet's words; it says them again for ever.
 _IS_ROOT = re.compile(
     r"runAsNonRoot and image (will run as root|has non-numeric user)|breaks non-root"
 )
 _BE_SOMEBODY = (
-    "Use an image whose USER is a number above 0; or ask a platform admin for"
-    " `admission.run_as_user: 1000` of the team in quartermaster.yaml, or for"
+    "Use an image whose USER is a number above 0. Or ask a platform admin to set"
+    " `admission.run_as_user: 1000` for the team in quartermaster.yaml, or"
     " `admission.security: baseline`, which allows root."
 )
 _AGAIN_AND_AGAIN = (
-    "The program of a pod ends again and again, and waits longer each time before it starts anew."
+    "The program of a pod ends repeatedly, and waits longer each time before it restarts."
 )
-_SEE_BEFORE = "What it said before tells why: `/train logs RUN --previous`, with `--pod` for one."
+_SEE_BEFORE = (
+    "Its earlier output shows why: `/train logs RUN --previous`, with `--pod` for one pod."
+)
 _STUCK: Mapping[str, tuple[str, str]] = {
     "ErrImagePull": ("Its image cannot be pulled", _NO_IMAGE),
     "ImagePullBackOff": ("Its image cannot be pulled", _NO_IMAGE),
-    "InvalidImageName": ("Its image has no valid name", _SAY_RIGHT),
-    "ErrImageNeverPull": ("Its image may not be pulled", _NO_IMAGE),
-    "CreateContainerConfigError": ("Its container cannot be set up", _NO_SETTINGS),
-    "CreateContainerError": ("Its container cannot be made", _NO_SETTINGS),
+    "InvalidImageName": ("The name of its image is not valid", _SAY_RIGHT),
+    "ErrImageNeverPull": ("Its image is not allowed to be pulled", _NO_IMAGE),
+    "CreateContainerConfigError": ("Its container cannot be configured", _NO_SETTINGS),
+    "CreateContainerError": ("Its container cannot be created", _NO_SETTINGS),
     "RunContainerError": ("Its container cannot be started", _SAY_RIGHT),
 }
-_LOOK_AT_PODS = ("The cluster lets nobody make its pod", "An admin has to look at that.")
+_LOOK_AT_PODS = ("The cluster does not let its pod be created", "An admin has to check that.")
 _WARNINGS: Mapping[str, tuple[str, str]] = {
     "FailedMount": ("Its volume cannot be mounted", _WAIT_FOR_STORAGE),
     "FailedAttachVolume": ("Its volume cannot be attached to the node", _WAIT_FOR_STORAGE),
@@ -277,9 +283,9 @@ _WARNINGS: Mapping[str, tuple[str, str]] = {
     "FailedCreatePod": _LOOK_AT_PODS,
 }
 _DISRUPTIONS: Mapping[str, str] = {
-    "PreemptionByScheduler": "Its pod had to make room for {taker}.",
-    "EvictionByEvictionAPI": "Its pod was moved off its node, as when a node is drained.",
-    "DeletionByTaintManager": "Its node does not answer, so its pod was given up.",
-    "DeletionByPodGC": "Its node is no more, and its pod with it.",
+    "PreemptionByScheduler": "Its pod was preempted for {taker}.",
+    "EvictionByEvictionAPI": "Its pod was evicted from its node, as when a node is drained.",
+    "DeletionByTaintManager": "Its node does not respond, so its pod was evicted.",
+    "DeletionByPodGC": "Its node no longer exists, so its pod was deleted.",
     "TerminationByKubelet": "Its node shut down.",
 }

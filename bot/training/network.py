@@ -1,4 +1,4 @@
-"""Tests of the network between nodes: what is left out of one, and what its figures mean."""
+"""Network tests between nodes: their defaults, and how their results are judged."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,9 +32,9 @@ _REMEMBERED = 200
 def filled_up(
     asked: Submission, settings: Settings, team: Team, engine: Engine | None
 ) -> Submission:
-    """A submission with its GPU type, and a test of the network with all that was left out.
+    """A submission with its GPU type and, for a network test, with the defaults filled in.
 
-    ConflictError when there are too few nodes for a test, or when nobody knows them yet.
+    ConflictError when there are too few nodes for a test, or when they are not read yet.
     """
     gpus = asked.gpus or int(asked.kind == TEST)
     gpu_type = chosen_type(asked.gpu_type, gpus, team, engine)
@@ -53,11 +53,10 @@ def completed(
     gpu_resource: str,
     there: Sequence[Node] | None,
 ) -> Submission:
-    """A test with all that was left out: GPUs and adapters of whole nodes, image, program, time.
+    """A network test with its defaults: GPUs and adapters of whole nodes, image, program, time.
 
-    `there` are the nodes that it may be on, None while nobody has read them. Anything else that
-    was asked for stays as it is. ConflictError when there are too few nodes, or when nobody knows
-    them yet.
+    `there` are the nodes on which it may run, None while they are not read. Other submissions are
+    unchanged. ConflictError when there are too few nodes, or when they are not read yet.
     """
     nodes = asked.nodes or Nodes(1, 1)
     gpus = asked.gpus or _of_each(there, gpu_resource, nodes.most)
@@ -81,7 +80,7 @@ def with_adapters(view: View, nodes: Sequence[str]) -> list[str]:
 
 
 def verdict(session: Session, run: Run, adapted: Sequence[str]) -> str:
-    """What the figures of a run say, as sentences: EFA unused, and against the last test.
+    """What the results of a run mean, as sentences: EFA unused, and relative to the last test.
 
     `adapted` are its nodes that have EFA.
     """
@@ -102,24 +101,24 @@ def verdict(session: Session, run: Run, adapted: Sequence[str]) -> str:
 
 
 def _of_each(there: Sequence[Node] | None, resource: str, count: int) -> Decimal:
-    """The most that each of so many nodes has."""
+    """The largest amount of a resource that each of `count` nodes has."""
     amount = _least(there, resource, count)
     if amount:
         return Decimal(amount)
     if there is None:
         raise ConflictError(
-            "The nodes of the cluster were not read yet, so nobody knows how many GPUs they have.",
-            "Say it yourself: `--gpus 8`. Or try again in a moment.",
+            "The nodes of the cluster have not been read yet, so their number of GPUs is unknown.",
+            "Give the number: `--gpus 8`. Or try again in a moment.",
         )
     having = sum(1 for node in there if node.status.allocatable.get(resource))
     raise ConflictError(
-        f"A test on {count} nodes needs as many with GPUs, and the cluster has {having}.",
+        f"A test on {count} nodes needs as many nodes with GPUs, but the cluster has {having}.",
         f"Use `--nodes {having}`." if having else "Ask a platform admin for nodes with GPUs.",
     )
 
 
 def _least(there: Sequence[Node] | None, resource: str, count: int) -> int:
-    """What the last of so many nodes has, those with the most taken first."""
+    """The amount on the smallest of the `count` largest nodes."""
     amounts = sorted(int(each.status.allocatable.get(resource, 0)) for each in there or ())
     return amounts[-count] if len(amounts) >= count else 0
 
@@ -148,14 +147,14 @@ def _is_alike(earlier: Run, run: Run) -> bool:
 
 def _compared(run: Run, earlier: Run | None) -> str:
     if not run.nodes:
-        return "Nobody saw on which nodes it ran, so it is compared with no other test."
+        return "The nodes it ran on are unknown, so it is not compared with another test."
     if earlier is None:
-        return f"It is the first test with so many GPUs of {_named(run.nodes)}."
+        return f"It is the first test with this many GPUs on {_named(run.nodes)}."
     now, before = (float(each.results[AVERAGE].split()[0]) for each in (run, earlier))
     whose = earlier.reference + ("" if earlier.team == run.team else f" of {earlier.team}")
     when = f"{earlier.ended_at:%Y-%m-%d %H:%M} UTC" if earlier.ended_at else "earlier"
     return (
-        f"The last test on these nodes, {whose} ({when}), had {before:.2f} GB/s on average:"
+        f"The last test on these nodes, {whose} ({when}), averaged {before:.2f} GB/s:"
         f" {_change(now, before)}."
     )
 

@@ -1,4 +1,4 @@
-"""A new run as rows: what is there already of its name and its team, and its insert."""
+"""The rows of a new run: checks against live runs, and its insert."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from bot.training.tables import Run, reference
 
 @dataclass(frozen=True)
 class Submitted:
-    """A run that was recorded, and what may keep it from ever starting, in sentences."""
+    """A submitted run, with warnings about what may keep it from ever starting."""
 
     run_id: str
     team: str
@@ -47,7 +47,7 @@ class Submitted:
 
 @dataclass(frozen=True)
 class AskedRun:
-    """A run that somebody wants, before its cluster and its data were looked at."""
+    """A requested run, before its cluster and its data were checked."""
 
     name: str
     cluster: str
@@ -55,10 +55,10 @@ class AskedRun:
 
 
 class UncachedRunError(ConflictError):
-    """A run would be submitted if what it reads were cached: `versions`, which nobody has cached.
+    """A run that could be submitted if its data was cached: `versions` are not cached.
 
-    What `asked` reads is resolved, so that it stays the same however long somebody thinks. Its
-    pods are in `namespace`.
+    The data of `asked` is resolved, so that it stays the same however long the confirmation
+    takes. Its pods are in `namespace`.
     """
 
     def __init__(self, cause: NotCachedError, asked: AskedRun, namespace: str) -> None:
@@ -70,7 +70,7 @@ class UncachedRunError(ConflictError):
 
 @dataclass(frozen=True)
 class Present:
-    """What a team has: how many live runs, and the newest of a name (0 where there is none)."""
+    """The number of live runs of a team, and the newest number of a name (0 if none)."""
 
     live_runs: int
     newest: int
@@ -106,7 +106,7 @@ _INSERT = Prepared(insert(Run))
 
 
 def present(session: Session, team: str, name: str) -> Present:
-    """What there is before another run of that name."""
+    """The live runs of the team, and the newest run of that name."""
     ((live_runs, newest, is_live),) = _PRESENT(session, {"team": team, "name": name}).rows
     return Present(live_runs, newest or 0, bool(is_live))
 
@@ -115,19 +115,19 @@ def refuse_live(name: str, there: Present, words: Callable[[str], str]) -> None:
     """ConflictError while a run of that name has not ended."""
     if there.is_live:
         raise ConflictError(
-            f"{reference(name, there.newest)} has not ended, and live runs of a team have"
-            " different names.",
-            f"Wait for its end, stop it with `{words(f'train stop {name}')}`,"
+            f"{reference(name, there.newest)} has not ended, and live runs of a team must"
+            " have different names.",
+            f"Wait until it ends, stop it with `{words(f'train stop {name}')}`,"
             " or choose another name.",
         )
 
 
 def refuse_many(team: str, there: Present, most: int, words: Callable[[str], str]) -> None:
-    """LimitError where a team has as many live runs as it may have."""
+    """LimitError when a team has reached its limit of live runs."""
     if there.live_runs >= most:
         raise LimitError(
-            f"{team} has {there.live_runs} live runs and may have {most}.",
-            f"Wait until some have ended, or stop some: `{words('train list')}` names them.",
+            f"{team} has {there.live_runs} live runs; its limit is {most}.",
+            f"Wait until some end, or stop some: `{words('train list')}` shows them.",
         )
 
 
@@ -152,12 +152,12 @@ def row_of(run: Submitted, caller: Caller, team: Team, now: datetime) -> dict[st
 
 
 def insert_run(session: Session, row: Mapping[str, object]) -> None:
-    """Writes the row of a new run; what it does not say has the table's defaults."""
+    """Inserts the row of a new run; missing columns have the defaults of the table."""
     _INSERT(session, row)
 
 
 def audited(run: Submitted) -> dict[str, str]:
-    """What the audit keeps; values of variables are nobody's business there."""
+    """The facts for the audit log; it never contains values of variables."""
     spec = run.spec
     facts = {
         "name": run.reference,

@@ -1,4 +1,4 @@
-"""What is said in the thread of a run's card, once each, and told to its owner as they want."""
+"""Messages in the thread of a run's card, posted once each, with notices to its owner."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -20,17 +20,17 @@ IDLE = "idle-"
 
 
 def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) -> None:
-    """That its quota engine lets it start."""
+    """Posts that its quota engine admitted it."""
     lasted = format_duration(max(now - waited_since, now - now))
     _say(session, run, f"admitted-{run.admissions}", [plain(f"Admitted after {lasted}.")], now)
 
 
 def preempted(session: Session, run: Run, why: str, words: Words, now: datetime) -> None:
-    """That it lost its GPUs and waits again, to its owner."""
+    """Notifies the owner that it was preempted and waits again."""
     left = time_left(run)
-    time = f" It then has the {format_duration(left)} that are left of its time." if left else ""
-    line = join(plain(f"{run.reference} was preempted. {why} It waits in its queue again and starts"
-                      f" anew from its last checkpoint, if it wrote one.{time} What it said is"
+    time = f" It then has {format_duration(left)} of its time left." if left else ""
+    line = join(plain(f"{run.reference} was preempted. {why} It waits in its queue again and"
+                      f" restarts from its last checkpoint, if it wrote one.{time} Its output is"
                       " kept: "),
                 code(words(f"train logs {run.reference}")))  # fmt: skip
     note = Note(f"preempted-{run.preemptions}", [line], owner=run.person)
@@ -40,7 +40,7 @@ def preempted(session: Session, run: Run, why: str, words: Words, now: datetime)
 def failed_attempt(
     session: Session, run: Run, why: str, lines: Sequence[str], now: datetime
 ) -> None:
-    """That a pod failed, and whether another takes its place."""
+    """Posts that a pod failed, and whether it is replaced."""
     said = [plain(why)]
     if lines:
         said.append(block(lines))
@@ -50,27 +50,27 @@ def failed_attempt(
 def disrupted(
     session: Session, run: Run, pod_uid: str, what: tuple[str, Sequence[str]], now: datetime
 ) -> None:
-    """Why a pod had to go through no fault of its own, and that the run goes on by itself."""
+    """Posts why a pod was disrupted, and that the run restarts automatically."""
     why, lines = what
-    said = [plain(f"{why} It starts again by itself, from its last checkpoint, if it wrote one.")]
+    said = [plain(f"{why} It restarts automatically, from its last checkpoint, if it wrote one.")]
     if lines:
         said.append(block(lines))
     _say(session, run, f"disrupted-{pod_uid}", said, now)
 
 
 def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
-    """That a session's time is nearly up, to its owner, with what makes it last longer."""
+    """Reminds the owner that the session ends soon, with buttons that extend it."""
     if run.until is None:
         return
     left = format_duration(timedelta(minutes=-((now - run.until) // timedelta(minutes=1))))
     said = [join(plain(f"{run.reference} ends in {left}, "), when(run.until),
-                 plain(". Then its pod is gone, and what it kept outside of PVCs."))]  # fmt: skip
+                 plain(". Its pod and its data outside PVCs are then deleted."))]  # fmt: skip
     most = last_moment(run)
     if most == run.until:
-        said.append(plain("It cannot be extended: it has the longest time that it may have."))
+        said.append(plain("It cannot be extended: it already has the maximum time."))
     else:
         longer = code(words(f"train extend {run.reference} 30m"))
-        said.append(join(longer, " makes it last longer, until ", when(most), " at most."))
+        said.append(join(longer, " extends it, until ", when(most), " at most."))
     buttons = [
         Button(EXTEND, f"Extend {format_duration(each)}", extension_value(run, run.until + each))
         for each in extensions(run)
@@ -80,8 +80,8 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
 
 
 def started(session: Session, run: Run, waited: timedelta, now: datetime) -> None:
-    """That it runs after a long wait, to its owner."""
-    said = [plain(f"{run.reference} runs now, after waiting for {format_duration(waited)}.")]
+    """Notifies the owner that it runs after a long wait."""
+    said = [plain(f"{run.reference} is running after waiting for {format_duration(waited)}.")]
     note = Note(f"started-{run.admissions}", said, owner=run.person)
     _tell(session, run, Kind.STARTED, note, now)
 
@@ -89,25 +89,25 @@ def started(session: Session, run: Run, waited: timedelta, now: datetime) -> Non
 def time_runs_out(
     session: Session, run: Run, limit: timedelta, ends_at: datetime, now: datetime
 ) -> None:
-    """That most of its time limit is over, to its owner."""
+    """Notifies the owner that most of its time limit is used."""
     used = int(100 * (1 - (ends_at - now) / limit))
     said = [join(plain(f"{run.reference} has used {used} % of its time limit of"
-                       f" {format_duration(limit)}: it is ended "), when(ends_at),
-                 plain(" unless it is done before. What it computed since its last checkpoint is"
-                       " then lost."))]  # fmt: skip
+                       f" {format_duration(limit)}. It is stopped "), when(ends_at),
+                 plain(" unless it finishes first. Work since its last checkpoint is then"
+                       " lost."))]  # fmt: skip
     note = Note(f"time-{run.admissions}", said, owner=run.person)
     _tell(session, run, Kind.TIME, note, now)
 
 
 def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> None:
-    """That a session's GPUs do nothing, to its owner, with what keeps it."""
+    """Warns the owner that the session's GPUs are idle, with a button that keeps it."""
     if run.idle_since is None:
         return
     said = [
-        join(plain(f"{run.reference}: its GPUs do nothing since "), when(run.idle_since),
+        join(plain(f"{run.reference}: its GPUs have been idle since "), when(run.idle_since),
              plain(". It is stopped "), when(stops_at),
-             plain(" unless they work again before, so that others can have them. Then its pod is"
-                   " gone, and what it kept outside of PVCs.")),
+             plain(" to free them for others, unless they are used before then. Its pod and its"
+                   " data outside PVCs are then deleted.")),
     ]  # fmt: skip
     buttons = [Button(KEEP, "Keep it for 4h", run.id)]
     note = Note(f"{IDLE}{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
@@ -115,41 +115,41 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
 
 
 def leaves(session: Session, run: Run, claim: str, now: datetime, *, is_there: bool) -> None:
-    """What becomes of a PVC that was made for a run which never began."""
+    """Posts what happens to a PVC created for a run that never started."""
     if not is_there:
-        said = [join("PVC ", code(claim), " was not there yet, so it is not made any more.")]
+        said = [join("PVC ", code(claim), " did not exist yet and will not be created.")]
         _say(session, run, "leaves", said, now)
         return
     said = [
-        join("PVC ", code(claim), ", which was made for it, stays; the run never began."),
+        join("PVC ", code(claim), ", which was created for it, is kept; the run never started."),
         join(code(f"--pvc {claim}:/mnt"), " mounts it in another run, and ",
-             code(f"kubectl delete pvc -n {run.namespace} {claim}"), " removes it."),
+             code(f"kubectl delete pvc -n {run.namespace} {claim}"), " deletes it."),
     ]  # fmt: skip
     _say(session, run, "leaves", said, now)
 
 
 def extension_value(run: Run, until: datetime) -> str:
-    """What the button means: until when, so that two clicks are no two extensions."""
+    """The value of the button: until when, so that two clicks do not extend twice."""
     return f"{run.id} {int(until.timestamp())}"
 
 
 def started_again(session: Session, run: Run, outcome: str, now: datetime) -> None:
-    """What came of starting it again."""
+    """Posts the outcome of its restart."""
     _say(session, run, "again", [plain(outcome)], now)
 
 
 def ended(
     session: Session, run: Run, pod: str, lines: Sequence[str], words: Words, now: datetime
 ) -> None:
-    """How it ended, with figures or with the failing pod's last lines, to its owner."""
+    """Notifies the owner how it ended, with results or the last lines of the failed pod."""
     is_bad = Phase(run.phase) in BAD_ENDS
     said = [plain(_ending(session, run))]
     if is_bad and lines:
-        said.append(join(plain(f"The last lines of {pod}:\n"), block(lines)))
+        said.append(join(plain(f"Last lines of {pod}:\n"), block(lines)))
     if is_bad and run.unblock:
         said.append(sentence(run.unblock))
     if lines:
-        said.append(join("More of its log: ", code(words(f"train logs {run.reference}"))))
+        said.append(join("More of the log: ", code(words(f"train logs {run.reference}"))))
     note = Note("ended", said, broadcast=is_bad, owner=run.person)
     _tell(session, run, Kind.FAILED if is_bad else Kind.ENDED, note, now)
 
@@ -167,9 +167,9 @@ def _ending(session: Session, run: Run) -> str:
             why = f" {run.stop_why}" if run.stop_why else ""
             return f"{run.reference} was stopped by {by}{after}.{why}"
         case Phase.EXPIRED:
-            return f"{run.reference} has ended{after}: its time is up. {run.reason}"
+            return f"{run.reference} expired{after}: its time is up. {run.reason}"
         case Phase.VANISHED:
-            return f"{run.reference} vanished{after}. {run.reason}"
+            return f"{run.reference} was deleted{after}. {run.reason}"
         case _:
             return f"{run.reference} failed{after}. {run.reason}"
 

@@ -1,4 +1,4 @@
-"""Looks at the cluster for one run: from the view, and live where only that proves something."""
+"""Observes the objects of one run: from the view, and live where that is not conclusive."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ STALE_SECONDS = 150.0
 
 
 def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> Seen:
-    """What the cluster shows of a run; ClusterError when it cannot be told."""
+    """The observed state of a run; ClusterError when the cluster cannot be read."""
     root = _root(cluster, run)
     is_ours = root is None or _is_ours(root.object, run, cluster.installation, run.job_uid)
     if root is None or not is_ours:
@@ -39,7 +39,7 @@ def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> Seen:
 
 
 def _root(cluster: Cluster, run: Run) -> Root | None:
-    """The object of that name; absence and what we delete are read live."""
+    """The object of that name; absence, and objects to delete, are confirmed by a live read."""
     resource = kind_of_run(run).root
     seen = cluster.view.get(resource, run.job_name, run.namespace)
     if seen is None or run.removing is not None or not _is_fresh(cluster, resource):
@@ -56,7 +56,7 @@ def _is_ours(object_: ClusterObject, run: Run, installation: str, uid: str | Non
 
 
 def _companions(cluster: Cluster, run: Run, root: Root | None) -> tuple[CompanionSeen, ...] | None:
-    """The companions that have to be there, or gone, by now; read live where that is not known."""
+    """The companions that should exist, or be gone, by now; read live if that is unknown."""
     companions: Sequence[Companion] = companions_of(run)
     if not run.is_live:
         # A volume whose run never came to be is as empty as it was made.
@@ -77,7 +77,7 @@ def _companion(cluster: Cluster, run: Run, companion: Companion) -> CompanionSee
 
 
 def _pods(cluster: Cluster, run: Run, root: Root | None) -> tuple[Pod, ...]:
-    """The run's pods; how they ended is read live when the root has ended before them."""
+    """The pods of the run; read live if the root ended before their end was seen."""
     pods = tuple(cluster.view.labelled(PODS, labels.RUN, run.id))
     is_over = root is not None and root.fate.is_over
     lags = is_over and run.is_live and not any(has_ended(pod) for pod in pods)

@@ -1,4 +1,4 @@
-"""What people read when a run lacks caches, and when these are made for it: pure."""
+"""Answers about runs whose data is not cached, and about the caches created for them."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ Words = Callable[[str], str]
 
 
 def offered(offer: Offered, words: Words) -> Reply:
-    """What caching the data of a run takes, with the button that has both done."""
+    """The cost of caching the data of a run, with the button that confirms both."""
     names = [each.estimate.version.reference for each in offer.caches]
     them, are = ("it", "is") if len(names) == 1 else ("them", "are")
     listed = " and ".join(names)
@@ -24,10 +24,10 @@ def offered(offer: Offered, words: Words) -> Reply:
     card = Card(
         title=f"Cache {listed} and run {offer.run}?",
         lines=(
-            plain(f"{listed} {are} not cached. The run would wait for the copy by itself."),
-            join(f"With other options, such as a layout, cache {them} first: ",
+            plain(f"{listed} {are} not cached. The run would wait for the copy automatically."),
+            join(f"To use other options, such as a layout, cache {them} first: ",
                  *_between(by_hand), "."),
-            plain("Nothing is done yet. This is what it takes:"),
+            plain("Nothing has been done yet. This is what it takes:"),
         ),
         facts=tuple(_facts(offer.caches)),
     )  # fmt: skip
@@ -36,11 +36,11 @@ def offered(offer: Offered, words: Words) -> Reply:
 
 
 def accepted(done: Accepted | Run, words: Words) -> Reply:
-    """That caches are being made and the run waits for them; or which run that was already."""
+    """The answer to a confirmation; or the run that it already submitted."""
     if isinstance(done, Run):
         show = code(words(f"train show {done.reference}"))
         return Reply(
-            (join(code(done.reference), " was submitted by this button already. ", show,
+            (join(code(done.reference), " was already submitted with this button. ", show,
                   " shows it."),)
         )  # fmt: skip
     undo = words(f"train stop {done.run.name}")
@@ -50,10 +50,10 @@ def accepted(done: Accepted | Run, words: Words) -> Reply:
 def _cached(found: Found) -> Markup:
     cache: Cache = found.cache
     if found.is_new:
-        return plain(f"{cache.reference} is being cached on {cache.storage_class};"
-                     " its card in this channel follows it.")  # fmt: skip
-    how = "is cached" if cache.phase == Phase.READY else "is being cached"
-    return plain(f"{cache.reference} {how} on {cache.storage_class} by now.")
+        return plain(f"Caching {cache.reference} on {cache.storage_class}."
+                     " Its card in this channel follows it.")  # fmt: skip
+    how = "is already cached" if cache.phase == Phase.READY else "is already being cached"
+    return plain(f"{cache.reference} {how} on {cache.storage_class}.")
 
 
 def _facts(caches: Sequence[Offer]) -> list[tuple[str, Markup]]:

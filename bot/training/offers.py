@@ -1,4 +1,4 @@
-"""Runs whose data is not cached: what caching it costs is said, and one click does both."""
+"""Offers to cache the data of a run and to submit the run, with one click."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _LIFE = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Offered:
-    """A run that is kept until somebody says yes, and what caching its data takes."""
+    """A run that awaits confirmation, and the cost of caching its data."""
 
     offer_id: str
     run: str
@@ -35,14 +35,14 @@ class Offered:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A run that was submitted, and the caches that it waits for or reads."""
+    """A submitted run, and the caches that it waits for or reads."""
 
     run: Submitted
     caches: tuple[Found, ...]
 
 
 class OfferService:
-    """Offers to cache what a run lacks; `words` says how a command is typed."""
+    """Creates and accepts offers to cache the data of a run; `words` formats a command."""
 
     def __init__(
         self, training: TrainingService, caches: CacheService, words: Callable[[str], str]
@@ -54,7 +54,7 @@ class OfferService:
     def offer(
         self, session: Session, caller: Caller, lacking: UncachedRunError, now: datetime
     ) -> Offered:
-        """Keeps the run, with what its caches cost; ConflictError where they cannot be made."""
+        """Stores the run with the cost of its caches; ConflictError if they cannot be created."""
         if not caller.may(Right.DATASET_CACHE):
             raise lacking
         plans = self._priced(session, caller, lacking, now)
@@ -75,13 +75,13 @@ class OfferService:
         """The offer of a button.
 
         Raises:
-            ConflictError: it is too old, or not known any more.
-            NotAllowedError: it was made to somebody else.
+            ConflictError: it is too old, or no longer exists.
+            NotAllowedError: it was made to another person.
         """
         row = session.get(RunOffer, offer_id)
         if row is None or now - row.asked_at > _LIFE:
             raise ConflictError(
-                "This offer is out of date; nothing was done.", "Submit the run again."
+                "This offer is out of date. Nothing was done.", "Submit the run again."
             )
         if row.person != person:
             raise NotAllowedError(
@@ -92,7 +92,7 @@ class OfferService:
     def accept(
         self, session: Session, caller: Caller, offer: RunOffer, now: datetime
     ) -> Accepted | Run:
-        """Has the caches made and the run submitted; the run that it became before, if any."""
+        """Creates the caches and submits the run; returns the run if it was submitted before."""
         if offer.run_id is not None:
             return session.get_one(Run, offer.run_id)
         spec = msgspec.convert(offer.spec, RunSpec)
@@ -104,7 +104,7 @@ class OfferService:
         return Accepted(run, tuple(made))
 
     def _cached(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
-        """The cache that is made; one that was made meanwhile, which the run would read anyway."""
+        """The new cache, or one created in the meantime, which the run would read anyway."""
         cluster = self._caches.classes.datasets().cluster
         there = of_version(session, plan.version_id, cluster)
         usable = next((each for each in there if each.wanted == Wanted.READY), None)
@@ -115,7 +115,7 @@ class OfferService:
     def _priced(
         self, session: Session, caller: Caller, lacking: UncachedRunError, now: datetime
     ) -> list[Offer]:
-        """What each cache takes, those before it counted in the room that is left for it."""
+        """The cost of each cache, counting the ones before it against the free space."""
         found: list[Offer] = []
         for version in lacking.versions:
             wish = Wish(Reference(version.dataset, version.name))
@@ -127,7 +127,7 @@ class OfferService:
                     found.append(offer)
             except UserError as error:
                 again = self._words(f"dataset cache {version.reference}")
-                hint = f"`{again}` caches it, with other options where needed. {error.hint}"
+                hint = f"`{again}` caches it, with other options if needed. {error.hint}"
                 raise ConflictError(
                     f"{version.reference} is not cached. {error.message}", hint.strip()
                 ) from None
@@ -135,5 +135,5 @@ class OfferService:
 
 
 def forget(session: Session, now: datetime) -> None:
-    """Removes the offers that do not count any more."""
+    """Deletes the offers that have expired."""
     forget_some(session, RunOffer, col(RunOffer.asked_at) < now - _LIFE)

@@ -1,4 +1,4 @@
-"""Runs that start on the state of a snapshot, in which another run ended."""
+"""Runs that start from a snapshot, such as that of the end of another run."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -22,7 +22,7 @@ from bot.training.tables import Run
 def meant(
     session: Session, caller: Caller, run: Run, wanted: str, words: Callable[[str], str]
 ) -> Snapshot:
-    """The snapshot that somebody names, or that of the run's end, or on which it started itself.
+    """The given snapshot, else that of the run's end, else the one it started from.
 
     NotFoundError where there is none.
     """
@@ -33,16 +33,16 @@ def meant(
     if own is None and origin is not None:
         own = session.get(Snapshot, origin.snapshot_id)
     if own is None:
-        said = f"No snapshot shows the end of {run.reference}."
+        said = f"There is no snapshot of the end of {run.reference}."
         raise NotFoundError(said, _what_there_is(session, run, words))
     return own
 
 
 def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> str:
-    """What a run without a snapshot of its end could start on."""
+    """The hint for a run without a snapshot: what it could start from."""
     claims = [each.claim for each in mounts_of(run.job_name, asked_spec(run))]
     if not claims:
-        return "It mounts no PVC: submit it anew with `--pvc NAME:/path --snapshot NAME`."
+        return "It mounts no PVC: submit it again with `--pvc NAME:/path --snapshot NAME`."
     newest = next(
         (
             each
@@ -55,15 +55,15 @@ def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> s
     )
     if newest is None:
         example = words(f"snapshot create {claims[0]}")
-        return f"What it mounts has none: `{example}` takes one."
+        return f"Its PVCs have none: `{example}` takes one."
     example = words(f"train resubmit {run.reference} --from-snapshot {newest.name}")
     return f"The newest of {newest.claim_name}, which it mounts, is {newest.name}: `{example}`"
 
 
 def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
-    """The spec of a run that is started again on a snapshot of a PVC that it mounts.
+    """The spec of a run that restarts from a snapshot of a PVC that it mounts.
 
-    UsageError where it mounts none such.
+    UsageError when it does not mount the PVC of the snapshot.
     """
     asked, claims = asked_spec(run), {row.claim_name}
     if asked.origin is not None and row.id == asked.origin.snapshot_id:
@@ -75,7 +75,7 @@ def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
     if not paths:
         there = ", ".join(dict.fromkeys(each.claim for each in mounts)) or "no PVC"
         raise UsageError(
-            f"{run.reference} mounts {there}, and {row.name} is of {row.claim_name}.",
+            f"{run.reference} mounts {there}, but {row.name} is of {row.claim_name}.",
             "Restore it under another name, and submit the run with `--pvc NAME:/path`.",
         )
     origin = Origin(
@@ -90,9 +90,9 @@ def started_on(spec: RunSpec, run: Run, row: Snapshot) -> RunSpec:
 
 
 def with_claim(spec: RunSpec, run_id: str) -> RunSpec:
-    """The spec with the PVC in its place that is made for the run of that id.
+    """The spec with the PVC that is created from the snapshot for the run of that id.
 
-    Its name follows from both, so that a repeated step finds it.
+    The name of the PVC is derived from both, so that a repeated step finds it.
     """
     origin = spec.origin
     if origin is None:
@@ -116,9 +116,9 @@ def with_claim(spec: RunSpec, run_id: str) -> RunSpec:
 
 
 def leave(session: Session, run: Run, now: datetime) -> None:
-    """Sees to the PVC of a run that has ended before it began, and says what becomes of it.
+    """Handles the PVC of a run that ended before it started, and posts what happens to it.
 
-    One that is there stays; one that is still being made is not made any more.
+    An existing PVC is kept; one that is still being created is cancelled.
     """
     made = _unused(session, run)
     if made is None or made.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
@@ -129,13 +129,13 @@ def leave(session: Session, run: Run, now: datetime) -> None:
 
 
 def is_owed(session: Session, run: Run) -> bool:
-    """Whether a run that has ended never got the PVC on which it was to start."""
+    """Whether a run has ended without the PVC that was to be created for it."""
     made = _unused(session, run)
     return made is not None and made.phase != RestorePhase.READY
 
 
 def _unused(session: Session, run: Run) -> Restore | None:
-    """The PVC that was to be made from a snapshot for a run that never began."""
+    """The restore that was requested for a run which never started."""
     if run.spec.get("origin") is None or began(run):
         return None
     return finding.for_run(session, run.id)

@@ -17,7 +17,7 @@ _ROOT_KINDS = frozenset(each.kind for each in ROOTS)
 
 
 def refuse_named(spec: RunSpec, cluster: ClusterSettings) -> None:
-    """NotAllowedError where a Secret is not the team's to read, as its name tells."""
+    """NotAllowedError when the name of a Secret shows that it is not the team's."""
     way = cluster.ingress
     of_ingress = way.tls_secret if way is not None else None
     for name in _named(spec):
@@ -26,7 +26,7 @@ def refuse_named(spec: RunSpec, cluster: ClusterSettings) -> None:
 
 
 def refuse_marked(cluster: Cluster, run: Run) -> None:
-    """NotAllowedError where a Secret is not the team's to read, as its labels tell; live reads."""
+    """NotAllowedError when the labels of a Secret, read live, show that it is not the team's."""
     for name in dict.fromkeys(_named(spec_of(run))):
         found = cluster.get(SECRETS, name, run.namespace)
         if found is None:
@@ -43,6 +43,6 @@ def _named(spec: RunSpec) -> Iterator[str]:
 
 def _refusal(name: str) -> NotAllowedError:
     return NotAllowedError(
-        f"Secret {name} is not the team's: it has the token of a session, or keys.",
-        "Name a Secret that your team made: `--secret WANDB_API_KEY=wandb/api-key`.",
+        f"Secret {name} does not belong to the team: it holds the token of a session, or keys.",
+        "Use a Secret that your team created: `--secret WANDB_API_KEY=wandb/api-key`.",
     )

@@ -1,4 +1,4 @@
-"""How often the cards of live runs are refreshed, without counting them at each look."""
+"""The refresh interval of the cards of live runs, without counting the runs each time."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ FRESH_SECONDS = 5.0
 
 
 class Pace:
-    """Remembers for a few seconds how often a live card may be refreshed."""
+    """Caches the refresh interval of live cards for a few seconds."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic

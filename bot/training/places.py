@@ -1,4 +1,4 @@
-"""Places in the queue, asked of the quota engine for a whole queue at a time."""
+"""Positions in the queue, read from the quota engine for a whole queue at a time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _FRESH = timedelta(seconds=14)
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a queue, from 1, and the GPUs wanted by all before it."""
+    """A position in a queue, from 1, and the GPUs requested by all workloads ahead."""
 
     number: int
     gpus_ahead: int
@@ -30,14 +30,14 @@ class _Poll:
 
 
 class Places:
-    """Remembers each queue's order for 15 s, so that many waiting runs cost one request."""
+    """Caches the order of each queue for 15 s, so that many waiting runs cost one request."""
 
     def __init__(self) -> None:
         self._polls: dict[tuple[str, str], _Poll] = {}
         self._lock = Lock()
 
     def of(self, engine: Engine, queue: str, work: tuple[str, str], now: datetime) -> Place | None:
-        """The place of the engine's object of that (namespace, name); None where it is unknown."""
+        """The position of the workload with that (namespace, name); None if unknown."""
         return self._poll(engine, queue, now).places.get(work)
 
     def _poll(self, engine: Engine, queue: str, now: datetime) -> _Poll:

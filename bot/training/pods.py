@@ -18,7 +18,7 @@ _PROGRAMS = frozenset({MAIN, PYTORCH, NODE})
 
 
 def program_of(pod: Pod) -> ContainerStatus | None:
-    """How the container with the run's program is doing; None while nothing is known of it."""
+    """The status of the container with the run's program; None while it is unknown."""
     statuses = pod.status.container_statuses
     return next((each for each in statuses if each.name in _PROGRAMS), None)
 
@@ -30,12 +30,12 @@ def exit_of(pod: Pod) -> Terminated | None:
 
 
 def newest(pods: Sequence[T]) -> T:
-    """The pod that was made last."""
+    """The pod that was created last."""
     return max(pods, key=_age)
 
 
 def by_age(pods: Iterable[T]) -> list[T]:
-    """The pods, the one that was made last at the end."""
+    """The pods in the order of their creation."""
     return sorted(pods, key=_age)
 
 
@@ -53,7 +53,7 @@ def part_of(pod: Pod | Holder) -> str:
 
 
 def main_container(pod: Holder) -> str:
-    """The container of a pod of others that kubectl would show the log of."""
+    """The container of an external pod whose log kubectl would show."""
     named = pod.metadata.annotations.get(labels.DEFAULT_CONTAINER, "")
     names = [each.name for each in pod.spec.containers]
     return named if named in names or not names else names[0]

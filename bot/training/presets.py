@@ -1,4 +1,4 @@
-"""Presets: what a submission leaves out is taken from them, and what they lock stays theirs."""
+"""Presets: defaults for submissions, some of them locked."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,21 +24,21 @@ _HEADER = ("Preset", "For", "Sets", "Locked")
 
 
 def presets_of(settings: Settings, team: Team) -> dict[str, Preset]:
-    """The presets that a team can use, by name; its own win over those for everybody."""
+    """The presets that a team can use, by name; its own override the global ones."""
     return {**settings.presets, **team.presets}
 
 
 def with_preset(
     asked: Submission, presets: Mapping[str, Preset], parameters: Iterable[Parameter]
 ) -> Submission:
-    """What was asked for, with what its preset says of the rest.
+    """The submission, completed with the options of its preset.
 
-    `parameters` are those of the verb, which tell how the preset's words are read.
+    `parameters` are those of the verb, which parse the values of the preset.
 
     Raises:
         NotFoundError: the team has no such preset.
         NotAllowedError: an option was given that the preset locks.
-        ConflictError: the preset says something that no option can be.
+        ConflictError: the preset has a value that its option does not accept.
     """
     name = asked.preset
     if name is None:
@@ -53,9 +53,9 @@ def with_preset(
 
 
 def presets_card(team: str, presets: Mapping[str, Preset]) -> Card:
-    """The presets that a team can use."""
+    """The card of the presets that a team can use."""
     if not presets:
-        line = plain("There are none. Platform admins name them in quartermaster.yaml.")
+        line = plain("There are none. Platform admins define them in quartermaster.yaml.")
         return Card(f"Presets of {team}", lines=(line,))
     rows = tuple(
         (name, each.purpose, _sets(each), " ".join(map(_dashed, each.locked)))
@@ -65,7 +65,7 @@ def presets_card(team: str, presets: Mapping[str, Preset]) -> Card:
 
 
 def _read(name: str, preset: Preset, parameters: Iterable[Parameter]) -> dict[str, Any]:
-    """What a preset sets, as the values of options."""
+    """The parsed values of the options that a preset sets."""
     known = {each.name: each for each in parameters}
     return {key: _value(name, known[key], value) for key, value in preset.options().items()}
 
@@ -78,7 +78,7 @@ def _value(name: str, parameter: Parameter, given: str | tuple[str, ...] | bool)
         values = tuple(parameter.kind.read(text) for text in texts)
     except ValueError:
         raise ConflictError(
-            f"Preset {name} says {parameter.name}: {', '.join(texts)}, but that takes"
+            f"Preset {name} sets {parameter.name} to {', '.join(texts)}, but that takes"
             f" {parameter.kind.form}.",
             "A platform admin has to correct it in quartermaster.yaml.",
         ) from None
@@ -100,7 +100,7 @@ def _refuse_locked(asked: Submission, name: str, preset: Preset, values: Mapping
 
 
 def _merged(asked: Submission, key: str, value: Any) -> object:
-    """What was typed, else what the preset says; of what can be several, both."""
+    """The given value, else that of the preset; both for repeatable options."""
     typed = getattr(asked, key)
     if key not in _SAME:
         return typed if _is_given(typed) else value
@@ -110,7 +110,7 @@ def _merged(asked: Submission, key: str, value: Any) -> object:
 
 
 def _is_given(typed: object) -> bool:
-    """Whether an option was typed; flags and lists are false and empty otherwise."""
+    """Whether an option was given; otherwise flags are false and lists empty."""
     return typed is not None and typed is not False and typed not in ("", ())
 
 

@@ -1,4 +1,4 @@
-"""What quota engines are told of runs."""
+"""How runs are presented to quota engines."""
 
 from bot.config import Team
 from bot.quotas.engine import Demand, Dress
@@ -8,7 +8,7 @@ from bot.training.tables import Run
 
 
 def dress_of(run: Run) -> Dress:
-    """As what a run queues."""
+    """The queue, priority and placement with which a run is queued."""
     spec = spec_of(run)
     sets = kind_of(spec).pods(spec)
     pods = sum(each.count for each in sets)
@@ -18,12 +18,12 @@ def dress_of(run: Run) -> Dress:
 
 
 def queue_for(spec: RunSpec, team: Team) -> str:
-    """The queue that a run names: its team's, unless its GPU type has one of its own."""
+    """The queue of a run: that of its team, unless its GPU type has its own."""
     return (spec.placement.queue if spec.placement else "") or team.queue
 
 
 def demand_of(spec: RunSpec, namespace: str, queue: str) -> Demand:
-    """What a run would ask of its queue."""
+    """The demand of a run on its queue."""
     return Demand(
         namespace=namespace,
         queue=queue,

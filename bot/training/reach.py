@@ -1,4 +1,4 @@
-"""Whether the nodes that a run may be on can reach its volumes, which may be of one zone only."""
+"""Checks that the nodes of a run can reach its volumes, which may be in one zone only."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,15 +19,15 @@ _ZONE = "/zone"
 _NONE: Mapping[str, Storage] = MappingProxyType({})
 
 
-_ANOTHER_PVC = "Use a PVC that can be reached from there: copy the data into one, from a snapshot."
+_ANOTHER_PVC = "Use a PVC that can be reached from there: copy the data into one from a snapshot."
 _ANOTHER_CLASS = "Cache it on a storage class that can be reached from there."
 
 
 @dataclass(frozen=True)
 class _Reach:
-    """What a volume is called, and the terms of which its nodes have to meet one.
+    """A volume, and the node selector terms of which its nodes have to match one.
 
-    `way` says what to use instead.
+    `way` is the hint: what to use instead.
     """
 
     what: str
@@ -35,12 +35,12 @@ class _Reach:
     way: str = _ANOTHER_PVC
 
     def from_node(self, node: Node) -> bool:
-        """Whether pods on the node can mount it."""
+        """Whether pods on the node can mount the volume."""
         return any(all(each.fits(node.labels) for each in term) for term in self.terms)
 
     @property
     def places(self) -> str:
-        """Where it can be reached from."""
+        """The places from which the volume can be reached."""
         return " or ".join(dict.fromkeys(map(_place, self.terms)))
 
 
@@ -49,8 +49,8 @@ def refuse_unreachable(
 ) -> None:
     """ConflictError when no node that could take the run can reach all its volumes.
 
-    `caches` are what it reads, by reference. Nodes that are not there yet, as autoscalers add
-    them, are no reason to refuse.
+    `caches` are those of its data, by reference. Without any node yet, as with autoscalers, nothing
+    is refused.
     """
     reaches = [*_reaches(spec, site), *_of_caches(caches, site)]
     nodes = _with_gpus(spec, nodes_open_to(spec, site, engine)) if reaches else ()
@@ -68,7 +68,7 @@ def refuse_unreachable(
 
 
 def _reaches(spec: RunSpec, site: Site) -> Iterator[_Reach]:
-    """What is known of its volumes; those that every node can reach are left out."""
+    """The known topology of its volumes; volumes that every node can reach are left out."""
     for claim in dict.fromkeys(mount.claim for mount in spec.mounts):
         found = site.view.get(PVCS, claim, site.team.namespace)
         if found is None:
@@ -118,18 +118,18 @@ def _unreachable(reach: _Reach, nodes: Sequence[Node], spec: RunSpec, site: Site
     near = [node.name for node in others if reach.from_node(node)]
     ways = [reach.way]
     if near and spec.gpu_type:
-        ways.append(f"Or another GPU type: {_listed(near)} can reach it.")
+        ways.append(f"Or use another GPU type: {_listed(near)} can reach it.")
     elif near:
-        ways.append(f"{_listed(near)} can reach it, of which the team's queue has no GPUs.")
+        ways.append(f"{_listed(near)} can reach it, but the team's queue has no GPUs there.")
     return ConflictError(
-        f"{reach.what} can be reached from {reach.places} only, and the"
+        f"{reach.what} can be reached from {reach.places} only, but the"
         f" {_kind(spec, is_some=len(nodes) < len(others))} are in {where}.",
         " ".join(ways),
     )
 
 
 def _kind(spec: RunSpec, *, is_some: bool) -> str:
-    """What the nodes are that could take the run."""
+    """What the nodes that could run it are called."""
     if spec.gpu_type:
         return f"nodes with {spec.gpu_type}"
     if not spec.gpus:
@@ -138,7 +138,7 @@ def _kind(spec: RunSpec, *, is_some: bool) -> str:
 
 
 def _same_keys(reach: _Reach, node: Node) -> tuple[Requirement, ...]:
-    """Where a node is, as far as it matters here."""
+    """The topology of a node, limited to the keys of the volume."""
     keys = dict.fromkeys(each.key for term in reach.terms for each in term)
     return tuple(Requirement(key=key, values=(node.labels.get(key, "?"),)) for key in keys)
 

@@ -1,4 +1,4 @@
-"""Answers about runs that must look outside; they change nothing."""
+"""Read-only answers about runs that need calls to the cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ from bot.training.tables import Run
 
 @dataclass(frozen=True)
 class Door:
-    """How a session is entered: for its owner's eyes alone.
+    """How to open a session; shown only to its owner.
 
-    `path` is what follows host and port, token included, empty for a shell; `pod` is empty while
-    none runs.
+    `path` follows host and port and contains the token, empty for a shell; `pod` is empty while
+    none is running.
     """
 
     pod: str
@@ -30,21 +30,21 @@ class Door:
 
 
 class TrainingReads:
-    """Reads logs: from the cluster while it has them, else what was kept."""
+    """Reads logs and session addresses from the cluster."""
 
     def __init__(self, database: Database, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
         self._logs = LogReads(database, clusters)
 
     def log_tail(self, run: Run, wish: LogWish) -> LogTail:
-        """The log of a run; NotFoundError where there is none of what was asked for."""
+        """The log of a run; NotFoundError when the requested log does not exist."""
         return self._logs.of_run(run, wish)
 
     def door(self, run: Run) -> Door:
-        """The way into a session; OutsideError when the cluster cannot tell it."""
+        """How to open a session; OutsideError when the cluster cannot be read."""
         cluster = self._clusters.get(run.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {run.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {run.cluster} is no longer in quartermaster.yaml.")
         pods = [
             each
             for each in cluster.view.labelled(PODS, labels.RUN, run.id)
@@ -56,19 +56,19 @@ class TrainingReads:
         return Door(pod, f"{base_path(run)}/?token={_token(cluster, run)}")
 
     def stranger_log_tail(self, cluster: str, stranger: Stranger, wish: LogWish) -> LogTail:
-        """The log of a Job that was started without us."""
+        """The log of an external Job."""
         return self._logs.of_stranger(cluster, stranger, wish)
 
 
 def _token(cluster: Cluster, run: Run) -> str:
-    """The token of a session, from the Secret that was made for it."""
+    """The token of a session, from the Secret created for it."""
     name = door_name(run)
     found = cluster.get(OPEN_SECRETS, name, run.namespace)
     ours = {labels.RUN: run.id, labels.INSTALLATION: cluster.installation}
     token = found.value(TOKEN_KEY) if found and ours.items() <= found.labels.items() else None
     if token is None:
         raise ClusterError(
-            f"Secret {name} in namespace {run.namespace} has no token for it.",
+            f"Secret {name} in namespace {run.namespace} has no token for the session.",
             "Stop the session and start it again.",
         )
     return token

@@ -1,4 +1,4 @@
-"""What a run was: made of what, where, for how long, with which figures; to read and to keep."""
+"""The record of a run: configuration, nodes, times and results, as facts and as JSON."""
 
 import json
 import shlex
@@ -35,7 +35,7 @@ Record = dict[str, Any]
 
 
 def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[str, Markup], ...]:
-    """What there is to say of a run beyond its card, as facts."""
+    """The facts about a run that its card does not show."""
     spec = spec_of(run)
     names = [each.name for each in spec.env]
     facts: list[tuple[str, Markup | None]] = [
@@ -63,7 +63,7 @@ def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[s
 
 
 def export_card(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> Card:
-    """The record as JSON, whole."""
+    """The card with the whole record as JSON."""
     return Card(
         f"Record of {run.reference}",
         document=export_text(run, times, now, lineage),
@@ -72,19 +72,19 @@ def export_card(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHIN
 
 
 def file_name(reference: str) -> str:
-    """A run's name as files have it."""
+    """The reference of a run as a file name."""
     return reference.replace("#", "-")
 
 
 def export_text(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> str:
-    """All of the record as JSON."""
+    """The whole record as JSON."""
     text = json.dumps(record_of(run, times, now, lineage), indent=1, ensure_ascii=False)
     # Within Slack's code blocks there can be none.
     return text.replace("`", "\\u0060")
 
 
 def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> Record:
-    """All that is known of a run, without secrets; what nobody knows is null."""
+    """Everything known about a run, without secrets; unknown values are null."""
     spec = spec_of(run)
     return {
         "run": run.reference,
@@ -116,7 +116,7 @@ def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING)
 
 
 def hours(amount: Decimal | None) -> str:
-    """GPU-hours in two digits after the point, `unknown` where nobody knows."""
+    """GPU-hours with two decimals, or `unknown`."""
     return "unknown" if amount is None else f"{amount:.2f}"
 
 
@@ -143,7 +143,7 @@ def _made_of(spec: RunSpec, run: Run) -> Record:
 
 
 def _snapshot(run: Run, spec: RunSpec, lineage: Lineage) -> Record | None:
-    """The one that shows its end, or is to."""
+    """The snapshot of its end, taken or planned."""
     if spec.snapshot is None:
         return None
     return {
@@ -156,7 +156,7 @@ def _snapshot(run: Run, spec: RunSpec, lineage: Lineage) -> Record | None:
 
 
 def _origin(spec: RunSpec) -> Record | None:
-    """The snapshot on whose state it started."""
+    """The snapshot from which it started."""
     origin = spec.origin
     if origin is None:
         return None

@@ -1,4 +1,4 @@
-"""Writes what a look at the cluster found into a run's row, and says what people must know."""
+"""Writes the findings of an observation to a run's row, and posts messages about them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -48,16 +48,15 @@ from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Phase, Run
 from bot.training.timing import Limit, note_limit, note_start
 from bot.training.why import Why
 
-_ALONE = "Nothing takes its place."
+_ALONE = "It is not replaced."
 
 
 @dataclass(frozen=True)
 class Findings:
-    """One look: what was decided from what was seen, and what else was learned on the way.
+    """One observation: the decision, and what else was found.
 
-    `tails_read` says that logs were looked at, also when they said nothing. `with_efa` are the
-    nodes of a run that ends which have EFA. `taker` is what the run was pushed out for, `limit`
-    how long it may run.
+    `tails_read` means that logs were read, even if they were empty. `with_efa` are the nodes with
+    EFA of a run that ends. `taker` is what the run was preempted for, `limit` is its time limit.
     """
 
     decision: Decision
@@ -75,10 +74,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Writes findings as `training` has it; `words` says how commands are typed.
+    """Writes findings by the settings of `training`; `words` formats commands.
 
-    `again` starts a run anew that was stopped for that, and says what came of it. `snapshots` keep
-    the state of those that end, where they asked for it.
+    `again` restarts a run that was stopped for that, and returns the outcome. `snapshots` takes the
+    snapshots that runs requested for their end.
     """
 
     training: Callable[[], Training]
@@ -87,7 +86,7 @@ class Recorder:
     snapshots: RunSnapshots
 
     def record(self, session: Session, run_id: str, found: Findings) -> None:
-        """Brings the row up to date, and the card when it shows anything else now."""
+        """Updates the row, and the card if what it shows has changed."""
         run = finding.by_id(session, run_id)
         if run is None:
             return
@@ -167,7 +166,7 @@ class Recorder:
             notes.ends_soon(session, run, self.words, now)
 
     def _note_attempt(self, session: Session, run: Run, found: Findings) -> None:
-        """Remembers how a pod failed last, and says so where another takes its place."""
+        """Stores the last failure of a pod, and posts it if the run continues."""
         cause, known = cause_of_run(run, found.seen.pods), failure_from(run.failure)
         fate = found.seen.root.fate if found.seen.root else Fate()
         if cause is None or cause.is_disrupted:
@@ -183,7 +182,7 @@ class Recorder:
         run.restarts = count
         is_alone = is_lost(cause, run, (fate, found.seen.pods))
         if is_alone or not is_last(cause, run, fate):
-            goes_on = _ALONE if is_alone else "It is starting again."
+            goes_on = _ALONE if is_alone else "It is restarting."
             why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
             notes.failed_attempt(session, run, why, _said(session, run, cause), found.now)
 
@@ -206,9 +205,9 @@ class Recorder:
 
 
 def _tried(session: Session, run: Run, state: State, found: Findings) -> str:
-    """How the last attempt failed, while the next one begins or runs.
+    """How the last attempt failed, while the next one starts or runs.
 
-    What nothing takes the place of is in the way, and is told there with its last line.
+    A failed pod that is not replaced becomes the obstacle, with its last line.
     """
     failure = failure_from(run.failure)
     root = found.seen.root
@@ -217,24 +216,24 @@ def _tried(session: Session, run: Run, state: State, found: Findings) -> str:
     said = attempt_words(failure, run.restarts, root.fate.attempts)
     if is_lost(failure, run, (root.fate, found.seen.pods)):
         words = next((line for line in reversed(_said(session, run, failure)) if line.strip()), "")
-        told = f" It said: {quoted(words)}" if words else ""
+        told = f" Its last line: {quoted(words)}" if words else ""
         run.obstacle = run.obstacle or f"{said}{told} {_ALONE}"
         run.unblock = run.unblock or failure.advice
         return ""
     if state.phase is Phase.RUNNING or is_last(failure, run, root.fate):
         return said
     run.unblock = run.unblock or failure.advice
-    return f"{said} It is starting again."
+    return f"{said} It is restarting."
 
 
 def _said(session: Session, run: Run, failure: Failure) -> list[str]:
-    """What was kept of the pod that failed."""
+    """The saved lines of the pod that failed."""
     kept = session.get(KeptLog, (run.id, failure.key.partition(" ")[0]))
     return kept.lines if kept else []
 
 
 def _note_disruptions(session: Session, run: Run, found: Findings) -> None:
-    """Says of pods that had to go through no fault of theirs why, once each."""
+    """Posts once for each disrupted pod why it was disrupted."""
     for pod in found.seen.pods:
         why = disruption_of(pod, *filter(None, [found.taker]))
         if why and run.phase not in WAITING:
@@ -243,7 +242,7 @@ def _note_disruptions(session: Session, run: Run, found: Findings) -> None:
 
 
 def _went_to(session: Session, found: Findings) -> str:
-    """Who has the GPUs of a preempted run now; by its name where it is a run of ours."""
+    """Which workload got the GPUs of a preempted run, as a sentence."""
     standing = found.seen.standing
     uid = standing.taker.uid if standing and standing.taker else ""
     ours = finding.of_jobs(session, [uid]) if uid else []
@@ -276,7 +275,7 @@ def _take_waiting(run: Run, found: Findings) -> None:
 
 
 def _take_nodes(run: Run, found: Findings) -> None:
-    """Where it runs; the first pod to end is no reason to forget the others' nodes."""
+    """Stores its nodes; the nodes are kept when the first pod ends."""
     if run.phase in WAITING:
         run.nodes = []
     placed = [pod for pod in found.seen.pods if pod.status.phase in {"Running", "Succeeded"}]
@@ -288,7 +287,7 @@ def _take_nodes(run: Run, found: Findings) -> None:
 
 
 def _take_image(run: Run, found: Findings) -> None:
-    """What its image was found to be, which a tag alone does not tell."""
+    """Stores the digest of its image, which a tag does not determine."""
     for pod in found.seen.pods:
         program = program_of(pod)
         if program is not None and "@sha256:" in program.image_id:
@@ -296,7 +295,7 @@ def _take_image(run: Run, found: Findings) -> None:
 
 
 def _last_words(session: Session, run: Run) -> KeptLog | None:
-    """What was kept of the pod that failed last, else of the last one."""
+    """The saved log of the pod that failed last, else of the last one."""
     session.flush()
     kept = finding.kept_logs(session, run.id)
     failed = [log for log in kept if log.is_failed]
@@ -306,7 +305,7 @@ def _last_words(session: Session, run: Run) -> KeptLog | None:
 
 
 def _shown(run: Run) -> tuple[object, ...]:
-    """What the card shows of a run."""
+    """The fields of a run that its card shows."""
     return (
         run.phase, run.since, run.reason, run.unblock, run.holders, run.starts_by, run.removing,
         run.obstacle, run.last_line, run.place, run.gpus_ahead, run.is_late, run.trouble,

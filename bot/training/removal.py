@@ -1,4 +1,4 @@
-"""Stops what was started without us, when a lead or an admin wants it."""
+"""Stops external workloads on request of a lead or an admin."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ from bot.training.tables import REMOVAL, Removal
 
 
 class RemovalController:
-    """Keeps removals: deletes the object by its uid, and waits until it is gone."""
+    """Reconciles removals: deletes the object by its uid, and waits until it is gone."""
 
     kind = REMOVAL
 
@@ -29,13 +29,13 @@ class RemovalController:
         self._clusters = clusters
 
     def step(self, row_id: str) -> Step:
-        """Takes the next step; an object that is not the one meant is never touched."""
+        """Takes the next step; an object with another uid is never touched."""
         removal = self._database.read(lambda session: session.get(Removal, row_id))
         if removal is None or removal.ended_at is not None:
             return Step(None)
         cluster = self._clusters.get(removal.cluster)
         if cluster is None:
-            raise ClusterError(f"Cluster {removal.cluster} is not in quartermaster.yaml any more.")
+            raise ClusterError(f"Cluster {removal.cluster} is no longer in quartermaster.yaml.")
         now = self._clock.now()
         resource = root_named(removal.kind) or JOBS
         found = cluster.get(resource, removal.job_name, removal.namespace)
@@ -43,13 +43,13 @@ class RemovalController:
             return Step(None, lambda session: _end(session, row_id, "Stopped", now))
         root = root_of(resource, found)
         if root.fate.is_over:
-            return Step(None, lambda session: _end(session, row_id, "Had ended by itself", now))
+            return Step(None, lambda session: _end(session, row_id, "Had already ended", now))
         if not root.is_leaving:
             cluster.delete(resource, found.name, found.namespace, uid=found.uid)
         return Step(now + SOON)
 
     def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Says on the card that the cluster did not let it."""
+        """Shows on the card that the cluster did not allow the deletion."""
         removal = session.get(Removal, row_id)
         if removal is not None and removal.trouble != trouble.sentence:
             removal.trouble = trouble.sentence

@@ -1,4 +1,4 @@
-"""Renders the cards of runs, and of the removal of Jobs that are not ours."""
+"""Renders the cards of runs, and of removals of external workloads."""
 
 from sqlmodel import Session
 
@@ -43,6 +43,6 @@ class RemovalRenderer:
 
 
 def people_of(session: Session, run: Run) -> People:
-    """What the people of a run are called."""
+    """The names of the people of a run."""
     stopper = name_of(session, run.workspace_id, run.stop_by) if run.stop_at else ""
     return People(name_of(session, run.workspace_id, run.person), stopper)

@@ -1,4 +1,4 @@
-"""Runs that start again: what the team's settings say today goes with what was asked for then."""
+"""Resubmitted runs: the current settings of the team applied to the original request."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from bot.training.spec import RunSpec, Security
 
 
 def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | None) -> RunSpec:
-    """The spec with the account, the pull secrets, the user and the GPU resources of today.
+    """The spec with the current service account, pull secrets, user and GPU resources.
 
     `shares` is None where the quota engine itself shares GPUs.
     """
@@ -30,28 +30,28 @@ def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | N
 
 
 def differences(before: RunSpec, now: RunSpec) -> tuple[str, ...]:
-    """What a run that starts again has other than before, as sentences."""
+    """What differs in a resubmitted run, as sentences."""
     return tuple(_differences(before, now))
 
 
 def _differences(before: RunSpec, now: RunSpec) -> Iterator[str]:
     if before.service_account != now.service_account:
         yield (
-            f"By the team's settings of today it runs as {_account(now)}; before it was"
+            f"Under the team's current settings, it runs as {_account(now)}; before, as"
             f" {_account(before)}."
         )
     if before.pull_secrets != now.pull_secrets:
         yield (
-            f"By the team's settings of today its image is pulled with {_secrets(now)}; before it"
-            f" was {_secrets(before)}."
+            f"Under the team's current settings, its image is pulled with {_secrets(now)}; before,"
+            f" with {_secrets(before)}."
         )
     if before.security != now.security:
         yield (
-            f"By the team's settings of today its containers run {_secured(now)}; before it was"
+            f"Under the team's current settings, its containers run {_secured(now)}; before,"
             f" {_secured(before)}."
         )
     if before.gpus_requested.keys() != now.gpus_requested.keys():
-        yield f"It requests {_resources(now)} now; before it was {_resources(before)}."
+        yield f"It now requests {_resources(now)}; before, {_resources(before)}."
 
 
 def _account(spec: RunSpec) -> str:

@@ -1,4 +1,4 @@
-"""Figures and progress that a program's log tells."""
+"""Reads results and progress from the log of a program."""
 
 import re
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ _RANK = {"epochs": 3, "steps": 2, "batches": 1, "%": 0}
 
 @dataclass(frozen=True)
 class Reading:
-    """What the log has told so far: figures by name, in the program's own spelling."""
+    """What the log has shown so far: results by name, in the spelling of the program."""
 
     results: dict[str, str] = field(default_factory=dict)
     progress: Progress | None = None
@@ -78,7 +78,7 @@ class Reading:
 
 
 def read_log(lines: Sequence[str], patterns: Sequence[ResultPattern], before: Reading) -> Reading:
-    """What is known after these lines; what they do not mention stays as it was."""
+    """The results after these lines; what they do not mention is unchanged."""
     results = dict(before.results)
     progress = before.progress
     last_line = before.last_line
@@ -97,14 +97,14 @@ def read_log(lines: Sequence[str], patterns: Sequence[ResultPattern], before: Re
 
 @dataclass
 class Bars:
-    """Tells the bar of a whole run from bars of its parts, which are shorter or come again."""
+    """Tells the progress bar of a run from bars of its parts, which are shorter or repeat."""
 
     longest: int = 0
     last: int = 0
     is_repeated: bool = False
 
     def after(self, line: str, known: Progress | None) -> Progress | None:
-        """How far the program is after a line."""
+        """The progress of the program after a line."""
         found = find_progress(line)
         if found is not None:
             return _coarser(known, found)
@@ -126,7 +126,7 @@ class Bars:
 
 
 def find_progress(line: str) -> Progress | None:
-    """How far the program says it is: epochs before steps before a percentage."""
+    """The progress in a line: epochs take precedence over steps, then a percentage."""
     if match := _FITTED.search(line):
         return Progress(int(match[1]), int(match[1]), "epochs")
     found: dict[str, tuple[int, int]] = {}
@@ -147,7 +147,7 @@ def find_progress(line: str) -> Progress | None:
 
 
 def _endless_epoch(line: str) -> Progress | None:
-    """An epoch of a program that does not say how many there are."""
+    """The epoch of a program that does not report how many there are."""
     if match := _MM_EPOCH.search(line):
         part = (int(match[2]), int(match[3]))
         return _endless(int(match[1]) - 1, part) if part[1] else None
@@ -160,7 +160,7 @@ def _endless(epochs: int, part: tuple[int, int]) -> Progress:
 
 
 def _bar(line: str) -> tuple[int, int] | None:
-    """How far a bar is that is drawn for the run, or for nothing in particular."""
+    """The progress of a bar of the run, or of an unnamed bar."""
     match = _BAR.search(line)
     if match is None or (match["of"].strip(" :\t") and not _OF_THE_RUN.search(match["of"])):
         return None
@@ -175,7 +175,7 @@ def _fraction(match: re.Match[str] | None) -> tuple[int, int] | None:
 
 
 def _within(known: Progress, done: int, total: int) -> Progress:
-    """A part of the epoch that was announced before; whether it is over the next line tells."""
+    """The progress within the last announced epoch."""
     whole, most = int(known.done), known.total or 0
     is_end = done == total and whole + 1 >= most
     part = 1.0 if is_end else min(done / total, _NEARLY)
@@ -207,10 +207,10 @@ def _coarser(known: Progress | None, found: Progress | None) -> Progress | None:
 
 
 def progress_row(progress: Progress | None) -> dict[str, Any] | None:
-    """Progress as a row keeps it."""
+    """Progress as it is stored on a row."""
     return asdict(progress) if progress else None
 
 
 def progress_of(row: dict[str, Any] | None) -> Progress | None:
-    """Progress from a row."""
+    """The progress that is stored on a row."""
     return Progress(**row) if row else None

@@ -1,4 +1,4 @@
-"""The verbs of elastic runs: more or fewer nodes while they run, or by starting anew."""
+"""Scales elastic runs, while they run or with a restart."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from bot.training.tables import KIND, Run, Wanted, lane
 
 @dataclass(frozen=True)
 class Scaled:
-    """What is being done; `growing` says when further nodes come, empty when there are fewer."""
+    """A scaling in progress; `growing` says when further nodes are added, empty otherwise."""
 
     run: Run
     nodes: int
@@ -32,7 +32,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Offer:
-    """Why the nodes cannot change while it runs; it could be stopped and started again."""
+    """Why the nodes cannot change while it runs; it can be stopped and restarted instead."""
 
     run: Run
     nodes: int
@@ -40,9 +40,9 @@ class Offer:
 
 
 class ScalingService:
-    """What handlers call, and the controller at the end of a run that is to start again.
+    """The operations that handlers call, and the controller when a run is to restart.
 
-    `engines` gives the quota engine of a cluster by its name, `words` says how a command is typed.
+    `engines` returns the quota engine of a cluster, `words` formats a command.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ScalingService:
     def scale(
         self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime
     ) -> Scaled | Offer:
-        """Has an elastic run go on with that many nodes, where its cluster can do that."""
+        """Scales an elastic run to that many nodes, if its cluster can do that."""
         self._refuse(caller, run, nodes)
         if is_refused(run) and run.unscaled_to == nodes:
             return Offer(run, nodes, run.unscaled_why)
@@ -79,7 +79,7 @@ class ScalingService:
         return Scaled(run, nodes, engine.words.growing if engine and nodes > has else "")
 
     def requeue(self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime) -> Run:
-        """Has a run stopped, and started again on that many nodes once it has ended."""
+        """Stops a run, and restarts it on that many nodes once it has ended."""
         self._refuse(caller, run, nodes)
         why = f"It starts again on {nodes} node{'' if nodes == 1 else 's'}."
         self._training.stop(session, caller, run, now, why)
@@ -88,7 +88,7 @@ class ScalingService:
         return run
 
     def again(self, session: Session, run: Run, now: datetime) -> str:
-        """Starts a run again that has ended for that; what came of it, as a sentence."""
+        """Restarts a run that was stopped for that; returns the outcome as a sentence."""
         session.flush()
         try:
             who = run.stop_by or run.person
@@ -117,13 +117,13 @@ class ScalingService:
             )
         if run.spec.get("kind") != ELASTIC:
             raise ConflictError(
-                f"{run.reference} keeps the nodes it started with: it is no elastic run.",
+                f"{run.reference} keeps the nodes it started with: it is not an elastic run.",
                 "Runs submitted with `--kind elastic --nodes 1:3` can change theirs.",
             )
         if nodes == wanted_nodes(run):
             raise ConflictError(
-                f"{run.reference} has {nodes} node{'' if nodes == 1 else 's'} already.",
-                f"`{self._words(f'train show {run.reference}')}` shows how many of them run.",
+                f"{run.reference} already has {nodes} node{'' if nodes == 1 else 's'}.",
+                f"`{self._words(f'train show {run.reference}')}` shows how many are running.",
             )
         self._refuse_beyond(run, nodes)
 
@@ -140,11 +140,11 @@ class ScalingService:
         raise LimitError(
             f"{run.reference} may have {fewest} to {most} nodes: it was submitted with"
             f" `--nodes {fewest}:{most}`.",
-            f"`{nearest}` is as far as it goes.",
+            f"`{nearest}` is the furthest it can go.",
         )
 
     def _fixed(self, run: Run) -> str:
-        """Why its cluster cannot change its nodes while it runs; empty where it can or may."""
+        """Why its cluster cannot change its nodes while it runs; empty if it can or may."""
         kind, engine = kind_of_run(run), self._engines(run.cluster)
         if not is_elastic(run):
             return f"A {kind.root.kind} keeps the nodes it starts with."

@@ -1,4 +1,4 @@
-"""The verbs of training: what people want of runs is checked and written; nothing is called."""
+"""The operations on runs: checks requests and writes rows, without calls to clusters."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -59,10 +59,10 @@ _USUAL = ClusterSettings()
 
 
 class TrainingService:
-    """What handlers call; every verb writes within the caller's transaction.
+    """The operations that handlers call; each writes in the transaction of the caller.
 
-    `engines` gives the quota engine of a cluster by its name. People are handled as `Caller`s,
-    whose right to use the verb at all was checked before. `words` says how a command is typed.
+    `engines` returns the quota engine of a cluster. People are `Caller`s whose right to
+    use the verb was checked before. `words` formats a command.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TrainingService:
     def submit(
         self, session: Session, caller: Caller, asked: Submission, now: datetime
     ) -> Submitted:
-        """Records a new run of the caller's team; UserError says what was wrong with it."""
+        """Submits a run of the caller's team; UserError when it is not valid."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
         refuse_secrets(asked)
         refuse_clashes(asked)
@@ -105,10 +105,10 @@ class TrainingService:
         nodes: int | None = None,
         owner: str | None = None,
     ) -> Submitted:
-        """Records the same run anew, as the caller's; ConflictError while one is live.
+        """Submits the same run again for the caller; ConflictError while one is live.
 
-        It is `owner`'s where the caller starts it again for them. What the team's settings say now
-        of accounts and GPUs holds for it; the warnings say what differs.
+        Its owner is `owner` if the caller restarts it for them. The team's current settings for
+        accounts and GPUs apply; the warnings say what differs.
         """
         spec, team, changes = self._again(caller, run)
         spec = replace(spec, nodes=nodes) if nodes else spec
@@ -120,20 +120,20 @@ class TrainingService:
     def restart(
         self, session: Session, caller: Caller, run: Run, wanted: str, now: datetime
     ) -> Submitted:
-        """Records a run anew, on a PVC made from a snapshot: of its end unless one is named."""
+        """Submits a run again on a PVC created from a snapshot: that of its end by default."""
         spec, team, changes = self._again(caller, run)
         spec = self._on_snapshot(session, (caller, team), run, spec, wanted)
         started = self._record(session, (caller, team), run.name, spec, now)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
-        """Records a run that was refused before for want of a cache only; as whom, today says."""
+        """Submits a run that was refused only because its data was not cached."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
         spec = as_today(asked.spec, team, self._settings().quotas.resource, self._shares(team))
         return self._record(session, (caller, team), asked.name, spec, now)
 
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
-        """Has a run stopped: one's own, or anybody's for leads and admins."""
+        """Stops a run: the caller's own, or any run for leads and admins."""
         if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
             raise NotAllowedError(
                 f"{run.reference} belongs to <@{run.person}>.",
@@ -149,7 +149,7 @@ class TrainingService:
                                          run.team), run, why, now)  # fmt: skip
 
     def stop_jobs(self, session: Session, job_uids: Sequence[str], why: str, now: datetime) -> None:
-        """Has the live runs of these Jobs stopped for a reason of ours; others are left alone."""
+        """Stops the live runs with these root uids for the given reason; others are left alone."""
         for run in finding.of_jobs(session, job_uids):
             if run.is_live:
                 self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
@@ -157,10 +157,10 @@ class TrainingService:
     def stop_stranger(
         self, session: Session, caller: Caller, stranger: Stranger, now: datetime
     ) -> Removal:
-        """Has something stopped that was started without us; only leads and admins may."""
+        """Stops an external workload; only leads and admins may."""
         if not caller.may(Right.RUN_STOP_ANY):
             raise NotAllowedError(
-                f"{stranger.name} was started without Quartermaster.",
+                f"{stranger.name} was not started by Quartermaster.",
                 "A lead of the team or an admin can stop it.",
             )
         if root_named(stranger.kind) is None:
@@ -192,18 +192,18 @@ class TrainingService:
         return removal
 
     def find(self, session: Session, team: str, reference: Reference) -> Run:
-        """The run that a reference means; NotFoundError names those there are."""
+        """The run with that reference; NotFoundError lists the existing runs."""
         run = finding.numbered(session, team, reference)
         if run is None:
             raise finding.unknown(session, team, reference, self._words)
         return run
 
     def find_stranger(self, team: str, name: str) -> Stranger | None:
-        """A live workload of that name in the team's queue that is not ours."""
+        """The live external workload of that name in the team's queue."""
         return next((each for each in self.strangers(team) if each.name == name), None)
 
     def get(self, session: Session, run_id: str) -> Run:
-        """The run that a card's button means; NotFoundError when it is no more."""
+        """The run of a card's button; NotFoundError when it no longer exists."""
         return finding.get(session, run_id)
 
     def listing(self, session: Session, team: str) -> Listing:
@@ -211,7 +211,7 @@ class TrainingService:
         return listing(session, team)
 
     def strangers(self, team: str) -> list[Stranger]:
-        """What waits or runs in the team's queue without having been started here."""
+        """The external workloads that wait or run in the team's queue."""
         found = self._settings().teams[team]
         engines = (self._engines(cluster) for cluster in found.reach)
         return [
@@ -222,19 +222,19 @@ class TrainingService:
         ]
 
     def silent_clusters(self, team: str) -> tuple[str, ...]:
-        """The clusters of a team that do not answer at present."""
+        """The clusters of a team that do not respond at the moment."""
         engines = map(self._engines, self._settings().teams[team].reach)
         return tuple(each.cluster for each in engines if each is not None and each.trouble())
 
     def view_age_seconds(self, cluster: str) -> float:
-        """Since the cluster told of what is in its queues last; infinite before it ever did."""
+        """The age of the view of the cluster's queues; infinite before the first read."""
         engine = self._engines(cluster)
         return engine.queues.work_age_seconds if engine else inf
 
     def _again(self, caller: Caller, run: Run) -> tuple[RunSpec, Team, tuple[str, ...]]:
-        """What a run asked for, on its own volumes as they are now, and the team where it was.
+        """The original request of a run on its existing volumes, with its team and cluster.
 
-        In sentences, what the team's settings make different by now.
+        The sentences say what differs by the current settings of the team.
         """
         before, team = replace(asked_spec(run), origin=None), self._team(caller)
         team = team.on(run.cluster) if run.cluster in team.reach else team
@@ -246,7 +246,7 @@ class TrainingService:
         return reused(spec, run.job_name, site), team, changes
 
     def _shares(self, team: Team) -> Fractions | None:
-        """How its cluster shares GPUs; None where the quota engine itself does."""
+        """How its cluster shares GPUs; None if the quota engine shares them."""
         engine = self._engines(team.cluster)
         is_shared = engine is not None and engine.words.shares_gpus
         return None if is_shared else self._cluster(team).fractions
@@ -333,7 +333,7 @@ _ENDED = {
     Phase.SUCCEEDED: "has succeeded",
     Phase.FAILED: "has failed",
     Phase.STOPPED: "was stopped",
-    Phase.VANISHED: "was deleted by somebody else",
-    Phase.UNMANAGED: "was taken back, because the quota engine there does not manage it",
-    Phase.EXPIRED: "has ended, because its time was up",
+    Phase.VANISHED: "was deleted outside Quartermaster",
+    Phase.UNMANAGED: "was removed, because the quota engine there does not manage it",
+    Phase.EXPIRED: "has expired, because its time was up",
 }

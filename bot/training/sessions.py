@@ -1,4 +1,4 @@
-"""The verbs of sessions: who may open one, and how it is made to last longer."""
+"""The operations on sessions: opening and extending them."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -16,32 +16,32 @@ from bot.training.tables import KIND, Phase, Run, Wanted, lane
 
 
 class SessionService:
-    """What handlers call; `words` says how a command is typed."""
+    """The operations that handlers call; `words` formats a command."""
 
     def __init__(self, words: Callable[[str], str]) -> None:
         self._words = words
 
     def refuse_opening(self, caller: Caller, run: Run) -> None:
-        """UserError unless the run is a session that runs and the caller is its owner."""
+        """UserError unless the run is a running session and the caller is its owner."""
         self._refuse_others(run)
         if run.person != caller.person:
             raise NotAllowedError(
                 f"{run.reference} is a session of <@{run.person}>.",
-                "How it is opened is shown to its owner alone, because it lets anybody in.",
+                "How to open it is shown only to its owner, because the address lets anyone in.",
             )
         self._refuse_waiting(run)
 
     def extend(
         self, session: Session, caller: Caller, run: Run, by: timedelta, now: datetime
     ) -> Run:
-        """Has a session last longer by that much."""
+        """Extends a session by that time."""
         self._refuse_extending(caller, run)
         return self._extend(session, caller, run, (run.until or now) + by, now)
 
     def extend_until(
         self, session: Session, caller: Caller, run: Run, until: datetime, now: datetime
     ) -> Run:
-        """Has a session last until then; one that does already is left as it is."""
+        """Extends a session until then; unchanged if it already lasts as long."""
         self._refuse_extending(caller, run)
         return self._extend(session, caller, run, until, now)
 
@@ -74,7 +74,7 @@ class SessionService:
     def _refuse_others(self, run: Run) -> None:
         if not is_session(run):
             raise ConflictError(
-                f"{run.reference} is no session: it was not started with `--kind interactive`.",
+                f"{run.reference} is not a session: it was not started with `--kind interactive`.",
                 f"`{self._words(f'train show {run.reference}')}` shows what it is.",
             )
 
@@ -87,16 +87,16 @@ class SessionService:
             )
         if run.phase != Phase.RUNNING or run.until is None:
             raise ConflictError(
-                f"{run.reference} does not run yet, and its time counts from when it does.",
-                f"`{self._words(f'train why {run.reference}')}` says what it waits for.",
+                f"{run.reference} is not running yet, and its time counts only once it is.",
+                f"`{self._words(f'train why {run.reference}')}` shows what it is waiting for.",
             )
 
     def _too_long(self, run: Run, room: timedelta) -> LimitError:
         # Rounded down to what can be typed.
         room = timedelta(minutes=room // timedelta(minutes=1))
         most = format_duration(last_moment(run) - run.since + timedelta(seconds=run.seconds_used))
-        hint = "Start another one when it has ended."
+        hint = "Start another one when it ends."
         if room:
             example = f"train extend {run.reference} {format_duration(room).replace(' ', '')}"
-            hint = f"`{self._words(example)}` is as long as it can be."
-        return LimitError(f"{run.reference} may last {most} in all.", hint)
+            hint = f"`{self._words(example)}` is the most that is possible."
+        return LimitError(f"{run.reference} may last {most} in total.", hint)

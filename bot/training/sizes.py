@@ -1,4 +1,4 @@
-"""How many nodes a run has that can change them: wanted, running, waiting, refused."""
+"""The nodes of elastic runs: wanted, running, waiting and refused."""
 
 from bot.training.decision import Decision, Scale, Seen
 from bot.training.spec import asked_spec, spec_of
@@ -7,22 +7,22 @@ from bot.training.tables import Run
 
 
 def is_elastic(run: Run) -> bool:
-    """Whether its nodes can change while it runs."""
+    """Whether the number of its nodes can change while it runs."""
     return run.spec.get("nodes_range") is not None
 
 
 def wanted_nodes(run: Run) -> int:
-    """How many it is to have; what the cluster refused does not count."""
+    """The number of nodes it should have, ignoring a number that the cluster refused."""
     return spec_of(run).nodes if is_refused(run) else run.scale_to or spec_of(run).nodes
 
 
 def is_refused(run: Run) -> bool:
-    """Whether the cluster does not let it have what is wanted."""
+    """Whether the cluster refused the wanted number of nodes."""
     return run.scale_to is not None and run.unscaled_to == run.scale_to
 
 
 def take_size(run: Run, seen: Seen, decision: Decision) -> None:
-    """Notes how many nodes it asks for and has, and what the cluster said to others."""
+    """Stores how many nodes it requests and has, and a refusal of the cluster."""
     if not is_elastic(run) or seen.root is None:
         return
     run.size = seen.root.nodes
@@ -34,15 +34,14 @@ def take_size(run: Run, seen: Seen, decision: Decision) -> None:
 
 
 def size_words(run: Run) -> str:
-    """How many nodes run of how many, how many wait, and how many it may have."""
+    """The fact on a card: nodes running, waiting and allowed."""
     wanted, (fewest, most) = wanted_nodes(run), asked_spec(run).nodes_allowed
-    allowed = f"; it may have {fewest} to {most}" if fewest != most else ""
+    allowed = f"; {fewest} to {most} allowed" if fewest != most else ""
     if run.pods_running is None or not run.is_live:
         return f"{_nodes(wanted)}{allowed}"
     waiting = run.pods_waiting
-    waits = f", {waiting} {'waits' if waiting == 1 else 'wait'} for admission" if waiting else ""
-    verb = "runs" if run.pods_running == 1 else "run"
-    return f"{run.pods_running} of {_nodes(wanted)} {verb}{waits}{allowed}"
+    waits = f", {waiting} waiting for admission" if waiting else ""
+    return f"{run.pods_running} of {_nodes(wanted)} running{waits}{allowed}"
 
 
 def _nodes(count: int) -> str:

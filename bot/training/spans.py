@@ -1,4 +1,4 @@
-"""The stretches of time that a run spent in one phase, kept as rows; what they add up to."""
+"""The time that runs spent in each phase, stored as spans."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _LAST = select(func.max(col(Span.ended_at))).where(col(Span.run_id) == bindparam
 
 
 class Stretch(NamedTuple):
-    """How a run stands, as far as its spans tell."""
+    """The phase and nodes of a run, as its spans store them."""
 
     phase: Phase
     since: datetime
@@ -30,9 +30,9 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Times:
-    """How long a run was in each phase until now, and what that took; None where unknown.
+    """How long a run was in each phase until now, and its GPU-hours; None if unknown.
 
-    `gpu_hours` are those of its GPUs while it ran.
+    `gpu_hours` counts its GPUs while it ran.
     """
 
     phases: Mapping[Phase, timedelta]
@@ -41,7 +41,7 @@ class Times:
 
 
 def stretch_of(run: Run) -> Stretch:
-    """How the run stands now."""
+    """The current phase and nodes of the run."""
     nodes = run.pods_running
     if nodes is None:
         # Every look comes by here: to decode the whole spec for this would cost too much.
@@ -50,7 +50,7 @@ def stretch_of(run: Run) -> Stretch:
 
 
 def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> None:
-    """Keeps how the run stood before, when it stands otherwise now."""
+    """Stores the previous stretch as a span if the phase or the nodes changed."""
     after = stretch_of(run)
     is_other_phase = after.phase is not before.phase
     if not is_other_phase and after.nodes == before.nodes:
@@ -74,7 +74,7 @@ def _add(session: Session, run: Run, stretch: Stretch, moments: tuple[datetime, 
 
 
 def times_of(session: Session, run: Run, now: datetime) -> Times:
-    """What the run's time went into, up to now for one that goes on."""
+    """The time the run spent in each phase, up to now if it is live."""
     spans = session.scalars(
         select(Span).where(col(Span.run_id) == run.id).order_by(col(Span.began_at))
     ).all()
@@ -102,7 +102,7 @@ def _sum(run: Run, spans: Sequence[Span], now: datetime) -> Times:
 
 
 def _told_by_ends(run: Run) -> Times:
-    """What the row alone tells, which is enough for a run that was never interrupted."""
+    """The times from the row alone, which suffice for a run that was never interrupted."""
     if run.started_at is None or run.ended_at is None or run.preemptions:
         return Times({}, None, None)
     lasted, spec = run.ended_at - run.started_at, spec_of(run)
@@ -115,7 +115,7 @@ def _seconds(lasted: timedelta) -> Decimal:
 
 
 def waits_in(session: Session, begun: datetime, ended: datetime) -> dict[str, timedelta]:
-    """How long each run waited for GPUs within a time that is over, by its id."""
+    """How long each run waited for GPUs within a past period, by its id."""
     found: dict[str, timedelta] = defaultdict(timedelta)
     kept = select(col(Span.run_id), col(Span.began_at), col(Span.ended_at)).where(
         col(Span.phase).in_(_WAITING), col(Span.ended_at) > begun, col(Span.began_at) < ended

@@ -1,4 +1,4 @@
-"""What a run is made of, as it is kept in its row; enough to make its objects from."""
+"""The spec of a run as stored in its row, from which its objects are created."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -19,7 +19,7 @@ READ_WRITE_ONCE, READ_WRITE_MANY = "ReadWriteOnce", "ReadWriteMany"
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True):
-    """A PVC to be made for a run; `access_mode` is the widest that its class can."""
+    """A PVC to create for a run; `access_mode` is the widest that its class supports."""
 
     storage_class: str
     size: str
@@ -28,7 +28,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Data(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of a dataset that a run reads, and where its containers see it.
+    """A dataset version that a run reads, and its path in the containers.
 
     `reference` is `chest-xray@v3`; as somebody typed it the version may be missing, and all that
     follows. `cache` is the id of the cache that is held for the run, `claim` the PVC by which its
@@ -47,7 +47,7 @@ class EndSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot that is taken when a run ends.
 
     `target` is a PVC, or the path where the run mounts one. `on` is `success` or `always`.
-    `keep_seconds` is None for as long as the settings say, and 0 until somebody deletes it.
+    `keep_seconds` is None for the default of the settings, and 0 to keep it until it is deleted.
     """
 
     target: str
@@ -56,7 +56,7 @@ class EndSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """The snapshot on whose state a run starts, and which run's end that shows, if any.
+    """The snapshot from which a run starts, and the run whose end it shows, if any.
 
     A PVC is made from it, mounted at `paths`, where the run before had `instead_of`. It is called
     `claim` from when the run has an id.
@@ -74,7 +74,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     """The Ingress controller through which browsers reach a session.
 
-    A `host` like `*.ml.example.com` stands for one of each session.
+    A `host` like `*.ml.example.com` gives each session its own host.
     """
 
     host: str
@@ -84,7 +84,7 @@ class Entrance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Security(msgspec.Struct, frozen=True, kw_only=True):
-    """What the containers of a run may do, and as whom; None is what the image says.
+    """The security context of the containers of a run; None is what the image says.
 
     `restricted` ones keep to the Pod Security level of that name.
     """
@@ -96,7 +96,7 @@ class Security(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as it was asked for, defaults filled in.
+    """A requested run with defaults filled in.
 
     What it requests is for each of its pods: `gpus` of a run on two `nodes` count twice. `memory`
     is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
@@ -205,17 +205,17 @@ msgspec.json.Decoder(RunSpec)
 
 
 def to_row(spec: RunSpec) -> dict[str, Any]:
-    """The spec as the row keeps it."""
+    """The spec as it is stored in the row."""
     kept: dict[str, Any] = msgspec.to_builtins(spec)
     return kept
 
 
 def spec_of(run: Run) -> RunSpec:
-    """The spec of a run as it is now: with the nodes that it was scaled to."""
+    """The current spec of a run, with the number of nodes it was scaled to."""
     spec, nodes = asked_spec(run), run.size or run.scale_to
     return msgspec.structs.replace(spec, nodes=nodes) if nodes else spec
 
 
 def asked_spec(run: Run) -> RunSpec:
-    """The spec that a row keeps, as the run was asked for."""
+    """The spec of a run as it was requested."""
     return msgspec.convert(run.spec, RunSpec)

@@ -1,4 +1,4 @@
-"""How a run's object, its quota engine and its pods make one state that people understand."""
+"""Derives one state of a run from its root, its quota engine and its pods."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +25,11 @@ _LATE = "active longer than specified deadline"
 
 @dataclass(frozen=True)
 class State:
-    """What the cluster says about a run.
+    """The state of a run by its cluster.
 
-    `reason` says why it is so, `obstacle` what keeps it from going on, `advice` what to try next;
-    all are sentences. Times are the cluster's own, None where it did not say; `since` is when it
-    came to be so. A state that `is_unfinished` is an end that the root does not know of yet.
+    `reason` says why, `obstacle` what keeps it from continuing, `advice` what to try next; all are
+    sentences. Times are those of the cluster, None if it reports none; `since` is when the state
+    began. A state that `is_unfinished` is an end that the root does not report yet.
     """
 
     phase: Phase
@@ -42,7 +42,7 @@ class State:
     is_unfinished: bool = False
 
     def hindered(self, by: Mishap) -> "State":
-        """The same state with what keeps it from going on."""
+        """The same state with an obstacle."""
         return replace(self, obstacle=by.said, advice=by.advice)
 
 
@@ -51,7 +51,7 @@ def state_of(
 ) -> State:
     """The state, by the precedence failed, succeeded, preempted, pending, creating, running.
 
-    `cause` is why its programs failed last, if they did.
+    `cause` is the last failure of its programs, if any.
     """
     started_at = min(_starts(pods), default=None)
     if fate.is_over:
@@ -72,12 +72,12 @@ def state_of(
 
 
 def has_place(pod: Pod) -> bool:
-    """Whether the pod has a node."""
+    """Whether the pod is assigned to a node."""
     return bool(pod.spec.node_name)
 
 
 def has_started(pod: Pod) -> bool:
-    """Whether the pod's container runs or ran, so that it may have said something."""
+    """Whether the pod's container runs or ran, so that it may have a log."""
     program = program_of(pod)
     if program is None:
         return False
@@ -86,18 +86,18 @@ def has_started(pod: Pod) -> bool:
 
 
 def has_ended(pod: Pod) -> bool:
-    """Whether nothing more will come from the pod."""
+    """Whether the pod has ended for good."""
     return pod.status.phase in {"Succeeded", "Failed"} or exit_of(pod) is not None
 
 
 def _has_succeeded(pod: Pod) -> bool:
-    """Whether the pod's program has ended well, before its controller noticed or since."""
+    """Whether the pod's program has succeeded, even if its controller has not noticed yet."""
     end = exit_of(pod)
     return pod.status.phase == "Succeeded" or (end is not None and end.exit_code == 0)
 
 
 def has_failed(pod: Pod) -> bool:
-    """Whether the pod failed by itself, not because it was told to go."""
+    """Whether the pod failed by itself, not because it is being deleted."""
     return pod.status.phase == "Failed" and pod.metadata.deletion_timestamp is None
 
 
@@ -162,7 +162,7 @@ def _why_failed(fate: Fate, pods: Sequence[Pod], cause: Failure | None) -> Misha
     limit = fate.time_limit_seconds
     if limit is not None and (fate.reason == "DeadlineExceeded" or _LATE in fate.message):
         return mishaps.of_deadline(limit)
-    said = f"The cluster says: {quoted(fate.message or fate.reason or 'it failed')}"
+    said = f"The cluster reports: {quoted(fate.message or fate.reason or 'it failed')}"
     cause = cause or cause_of(filter(None, map(failure_of, pods)))
     if cause is None:
         return Mishap(said)

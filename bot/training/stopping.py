@@ -1,4 +1,4 @@
-"""Runs that are stopped because of what others know of them only as workloads."""
+"""Stops runs that other areas know only as workloads."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from bot.training.service import TrainingService
 
 
 class RunStopping:
-    """Lets quotas stop runs, which they know only as workloads."""
+    """Lets quotas stop runs, which they know only as workloads of the quota engine."""
 
     def __init__(self, training: TrainingService) -> None:
         self._training = training
@@ -18,6 +18,6 @@ class RunStopping:
     def stop_workloads(
         self, session: Session, items: Sequence[Item], why: str, now: datetime
     ) -> None:
-        """Has the runs behind these stopped."""
+        """Stops the runs of these workloads."""
         owners = [uid for each in items for uid in each.owner_uids]
         self._training.stop_jobs(session, owners, why, now)

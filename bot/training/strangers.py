@@ -1,4 +1,4 @@
-"""What is in a team's queue that somebody started without us, as the view shows it."""
+"""External workloads in the queue of a team, from the view."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ OWNER_LABELS = (labels.PERSON, "owner", "user", "app.kubernetes.io/created-by", 
 
 @dataclass(frozen=True)
 class Stranger:
-    """Something that is not ours; `owner` is None when no label tells.
+    """An external workload; `owner` is None when no label names one.
 
-    `blocked` says why it is not admitted, `words` how its quota engine speaks.
+    `blocked` says why it is not admitted, `words` are the terms of its quota engine.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Stranger:
 
 
 class Strangers:
-    """Tells what others started from what this installation did."""
+    """Lists the workloads that this installation did not start."""
 
     def __init__(self, installation: str) -> None:
         self._installation = installation
@@ -48,7 +48,7 @@ class Strangers:
         self._ours: dict[tuple[str, str], tuple[tuple[object, ...], frozenset[str]]] = {}
 
     def of(self, engine: Engine, team: Team) -> list[Stranger]:
-        """What is live in the team's queue and not this installation's, oldest first."""
+        """The live external workloads in the team's queue, oldest first."""
         view = engine.queues.view
         ours = self._uids_of_ours(engine, team.namespace)
         found = (
@@ -60,7 +60,7 @@ class Strangers:
         return sorted(found, key=lambda each: (each.created_at is None, each.created_at, each.name))
 
     def _uids_of_ours(self, engine: Engine, namespace: str) -> frozenset[str]:
-        """The uids of our own objects: there may be many, and most of a queue stands for them."""
+        """The uids of our own objects, to which most workloads of a queue belong."""
         roots = tuple(engine.queues.view.all(kind, namespace) for kind in ROOTS)
         seen, uids = self._ours.get((engine.cluster, namespace), ((), frozenset()))
         if len(seen) != len(roots) or any(map(is_not, seen, roots)):
@@ -96,7 +96,7 @@ def _is_ours(known: Mapping[str, str], installation: str) -> bool:
 
 
 def _labels(view: View, item: Item) -> dict[str, str]:
-    """The labels of what queues and of what it stands for; those of the latter win."""
+    """The labels of the queued object and of its owner, which take precedence."""
     roots = (view.get(each, item.name, item.namespace) for each in ROOTS if each.kind == item.kind)
     root = next((each for each in roots if each is not None), None)
     return {**item.labels, **(root.labels if root else {})}

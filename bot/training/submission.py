@@ -1,4 +1,4 @@
-"""From what somebody typed to a spec: defaults filled in, limits and names checked."""
+"""Turns a submission into a spec: fills in defaults and checks limits and names."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ _PROVIDER = EnvironmentVariable("FI_PROVIDER", "efa")
 
 @dataclass(frozen=True)
 class Submission:
-    """A run as it was typed; None and 0 where the command says nothing."""
+    """A run as it was typed; None and 0 for options that were not given."""
 
     name: str
     image: str = ""
@@ -97,7 +97,7 @@ class Submission:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Those of its artifacts, each once."""
+        """The paths of its artifacts, each once."""
         return tuple(dict.fromkeys(each.path for each in self.artifact))
 
     @property
@@ -109,9 +109,9 @@ class Submission:
 def fill_in(
     asked: Submission, team: Team, gpu_resource: str, shares: Fractions | None = WHOLE
 ) -> RunSpec:
-    """The whole spec: what was asked, and the team's defaults for the rest, in whole GiB.
+    """The whole spec: the submission, with the team's defaults for the rest, in whole GiB.
 
-    `shares` is None where the quota engine itself shares GPUs. UsageError for other kinds' options.
+    `shares` is None if the quota engine shares GPUs. UsageError for options of other kinds.
     """
     kind, nodes = _kind(asked)
     gpus, time = Decimal(asked.gpus or 0), asked.time or team.defaults.time
@@ -147,7 +147,7 @@ def fill_in(
 
 
 def _launched(asked: Submission) -> dict[str, Any]:
-    """What its pods start, and by what."""
+    """The command of its pods, and the launcher."""
     return {
         "command": runnable(asked.command),
         "worker_command": runnable(asked.worker_command or ()),
@@ -157,18 +157,18 @@ def _launched(asked: Submission) -> dict[str, Any]:
 
 
 def _kind(asked: Submission) -> tuple[Kind, Nodes]:
-    """Its kind, and the nodes that the kind lets it have."""
+    """Its kind, and its nodes as the kind allows them."""
     kind = choose(asked.kind or JOB, asked.form, _special(asked))
     return kind, chosen_nodes(kind, asked.nodes)
 
 
 def _special(asked: Submission) -> dict[str, object]:
-    """The options that only some kinds have; None is what was not given."""
+    """The options that only some kinds have; None if not given."""
     return {option: getattr(asked, option) or None for option in KIND_OPTIONS}
 
 
 def _amounts(gpus: Decimal, team: Team) -> tuple[str, str, str]:
-    """What a pod with so many GPUs usually has: processor, memory, and /dev/shm."""
+    """The default CPU, memory and /dev/shm of a pod with this many GPUs."""
     usual = team.defaults
     cpu = usual.cpu_per_gpu * gpus or Decimal(usual.cpu_without_gpu)
     memory = ceil(usual.memory_gib_per_gpu * gpus) or usual.memory_gib_without_gpu
@@ -189,64 +189,64 @@ def _new_volumes(asked: Submission) -> tuple[Volume, ...]:
 
 
 def refuse_gaps(asked: Submission) -> None:
-    """UsageError when neither the command, nor a preset, nor its kind says which image to run."""
+    """UsageError when neither the command, nor a preset, nor the kind sets an image."""
     if not asked.image:
         raise UsageError(
-            "`--image IMAGE` is missing, and no preset says which.",
-            "Name one, like `--image ghcr.io/acme/lane:3.1`.",
+            "`--image IMAGE` is missing, and no preset sets it.",
+            "Add it, for example `--image ghcr.io/acme/lane:3.1`.",
         )
 
 
 def refuse_secrets(asked: Submission) -> None:
-    """UsageError when a value looks like a secret, which would be stored and shown."""
+    """UsageError when a value looks like a secret, because it would be stored and shown."""
     for each in asked.env:
         if is_secret(each.name, each.value):
             raise UsageError(
-                f"`--env {each.name}=...` looks like a secret. Nothing of it was stored.",
-                "Put it into a Secret of the team's namespace and name that: "
+                f"`--env {each.name}=...` looks like a secret. It was not stored.",
+                "Put it into a Secret in the team's namespace and refer to it: "
                 f"`--secret {each.name}=my-secret/{each.name.lower().replace('_', '-')}`.",
             )
     looked_at = (asked.command, asked.worker_command or ())
     found = next((each for each in map(secret_in, looked_at) if each is not None), None)
     if found is None:
         return
-    told = f"What follows `{found}` in the command" if found else "A word of the command"
+    told = f"What follows `{found}` in the command" if found else "A word in the command"
     raise UsageError(
-        f"{told} looks like a secret. Nothing of it was stored.",
-        "Put it into a Secret of the team's namespace, name that with "
+        f"{told} looks like a secret. It was not stored.",
+        "Put it into a Secret in the team's namespace, refer to it with "
         "`--secret NAME=secret/key`, and let the program read the variable NAME.",
     )
 
 
 def refuse_clashes(asked: Submission) -> None:
-    """UsageError when a variable or a path is given twice, or an artifact is on no volume."""
+    """UsageError when a variable or a path is given twice, or an artifact is not on a volume."""
     refuse_lost(asked.artifact, asked.pvc, asked.data)
     names = [*(each.name for each in asked.env), *(each.name for each in asked.secret)]
     if VISIBLE_GPUS in names:
         raise UsageError(
-            f"{VISIBLE_GPUS} decides which GPUs of its node a container gets, those of others too.",
-            "Leave it out, and ask for GPUs with `--gpus 1`. Among those that a run gets,"
-            " `--env CUDA_VISIBLE_DEVICES=0` chooses.",
+            f"{VISIBLE_GPUS} sets which GPUs of its node a container gets, also those of others.",
+            "Leave it out, and request GPUs with `--gpus 1`. `--env CUDA_VISIBLE_DEVICES=0`"
+            " chooses among those that a run gets.",
         )
     name = _twice(names)
     if name:
         raise UsageError(
-            f"The variable {name} is given twice.", "Name it once, as --env or --secret."
+            f"The variable {name} is given twice.", "Give it once, as `--env` or `--secret`."
         )
     paths = [each.path.rstrip("/") for each in (*asked.pvc, *asked.data)]
     path = _twice([SHM_PATH, *paths])
     if path:
         raise UsageError(
             f"{path} would be mounted twice.",
-            "Give each its own path: `--pvc claim:/data`.",
+            "Give each volume its own path: `--pvc claim:/data`.",
         )
     _refuse_nested(asked)
 
 
 def _refuse_nested(asked: Submission) -> None:
-    """UsageError where something would be mounted within data, or data within something else.
+    """UsageError when a volume would be mounted within data, or data within a volume.
 
-    Data is for reading only, so that nothing can be put below it.
+    Data is read-only, so that nothing can be mounted below it.
     """
     data = [each.path.rstrip("/") for each in asked.data]
     paths = [SHM_PATH, *(each.path.rstrip("/") for each in asked.pvc), *data]
@@ -255,8 +255,8 @@ def _refuse_nested(asked: Submission) -> None:
             outer, inner = sorted((path, other), key=len)
             if path != other and inner.startswith(f"{outer}/"):
                 raise UsageError(
-                    f"{inner} lies below {outer}, and data is mounted for reading only.",
-                    "Give each a path of its own, as `--data chest-xray@v3:/data --pvc out:/out`.",
+                    f"{inner} is below {outer}, and data is mounted read-only.",
+                    "Give each its own path: `--data chest-xray@v3:/data --pvc out:/out`.",
                 )
 
 
@@ -265,9 +265,9 @@ def _twice(words: Sequence[str]) -> str | None:
 
 
 def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
-    """The spec as the cluster can carry it out; UserError when it is known not to.
+    """The spec as the cluster can run it; UserError when the cluster is known not to.
 
-    What the view has not read yet is no reason to refuse.
+    Objects that the view has not read yet do not cause a refusal.
     """
     kind, team, view = kind_of(spec), site.team, site.view
     refuse_unserved(kind, team.cluster, view)
@@ -282,7 +282,7 @@ def fitted(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
 
 
 def warnings(spec: RunSpec, team: Team, engine: Engine) -> tuple[str, ...]:
-    """What is allowed but will make the run wait for ever, as sentences."""
+    """Warnings about what is allowed but makes the run wait forever, as sentences."""
     demand = demand_of(spec, team.namespace, queue_for(spec, team))
     found = list(engine.runs.warnings(demand))
     view = engine.queues.view
@@ -292,8 +292,8 @@ def warnings(spec: RunSpec, team: Team, engine: Engine) -> tuple[str, ...]:
     if view.all(NODES) and wanted > largest:
         most = shown(largest * spec.gpus / wanted)
         found.append(
-            f"No node has {gpus_words(spec.gpus)}{sort}, the largest has {most}, and"
-            f" {_each(spec)}; it waits until there is such a node."
+            f"No node has {gpus_words(spec.gpus)}{sort}: the largest has {most}, and"
+            f" {_each(spec)}. It waits until there is such a node."
         )
     return tuple(found)
 
@@ -308,4 +308,4 @@ def _offered(nodes: Sequence[Node]) -> dict[str, Decimal]:
 
 
 def _each(spec: RunSpec) -> str:
-    return "a run is one pod" if spec.nodes == 1 else "each of its pods needs as many"
+    return "a run is one pod" if spec.nodes == 1 else "each of its pods needs that many"

@@ -1,4 +1,4 @@
-"""Training runs as rows: what is wanted of each, and what was last seen of it."""
+"""The tables of training runs: the wanted and the last observed state of each."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ KEPT_LINES = 200
 
 
 class Phase(StrEnum):
-    """How far a run is; the last six are ends."""
+    """The phase of a run; the last six are ends."""
 
     ASKED = "asked"
     DATA = "waiting-for-data"
@@ -42,7 +42,7 @@ ENDS = BAD_ENDS | GOOD_ENDS | {Phase.STOPPED}
 
 
 class Wanted(StrEnum):
-    """What people want of a run."""
+    """The state that people want a run to have."""
 
     RUN = "run"
     STOP = "stop"
@@ -188,7 +188,7 @@ class Run(SQLModel, table=True):
 
     @property
     def reference(self) -> str:
-        """How people point at exactly this run: `lane`, or `lane#2` from the second on."""
+        """The reference of this run: `lane`, or `lane#2` from the second on."""
         return reference(self.name, self.number)
 
     @property
@@ -198,9 +198,9 @@ class Run(SQLModel, table=True):
 
 
 class Span(SQLModel, table=True):
-    """A stretch of time that a run spent in one phase, on so many nodes.
+    """A period that a run spent in one phase, on a number of nodes.
 
-    Each begins at the end of the last, the first one when the run was asked for.
+    Each begins at the end of the last, the first one when the run was submitted.
     """
 
     __tablename__: ClassVar[Any] = "run_spans"
@@ -232,7 +232,7 @@ class KeptLog(SQLModel, table=True):
 
 
 class LogFollow(SQLModel, table=True):
-    """A log that somebody sees grow in a message of their own, until `until` at the latest.
+    """A log that a person follows in a direct message, until `until` at the latest.
 
     `stop_at` is when they wanted no more of it. From `shown_pod` on its controller writes: the pod
     and the last lines that were read, and why it ended.
@@ -281,7 +281,7 @@ class LogFollow(SQLModel, table=True):
 
 
 class RunOffer(SQLModel, table=True):
-    """A run that would be submitted together with the caches of what it reads, once confirmed.
+    """A run that is submitted together with the caches of its data, once confirmed.
 
     `spec` is what was asked for, `plans` are the caches as they were shown; both are empty once
     it was taken, and `run_id` is what became of it.
@@ -302,7 +302,7 @@ class RunOffer(SQLModel, table=True):
 
 
 class Removal(SQLModel, table=True):
-    """The wish to stop what somebody started without us; `outcome` says how that ended.
+    """A request to stop an external workload; `outcome` says how that ended.
 
     `kind` is that of the object, `job_name` and `job_uid` are its own.
     """
@@ -332,10 +332,10 @@ class Removal(SQLModel, table=True):
 
 
 def reference(name: str, number: int) -> str:
-    """How people point at the run of that name and number."""
+    """The reference of the run of that name and number."""
     return name if number == 1 else f"{name}#{number}"
 
 
 def lane(cluster: str) -> str:
-    """What looks at the runs of a cluster depend on."""
+    """The lane of work queued for the runs of a cluster."""
     return f"cluster:{cluster}"

@@ -1,4 +1,4 @@
-"""What a run's owner is told of its time: that a long wait is over, or that its limit is near."""
+"""Notices to the owner about time: a long wait is over, or the time limit is near."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,19 +17,19 @@ _TOLD_AT = 0.8
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a run may run, and when that is over; sessions have a time of their own."""
+    """The time limit of a run, and when it is reached; sessions have their own time."""
 
     length: timedelta
     ends_at: datetime
 
     @property
     def told_at(self) -> datetime:
-        """When its owner is told: four fifths are over."""
+        """When the owner is notified: after four fifths of the limit."""
         return self.ends_at - (1 - _TOLD_AT) * self.length
 
 
 def limit_of(run: Run, seen: Seen, state: State) -> Limit | None:
-    """The limit of a run that runs; it counts from when the cluster says, anew after each start."""
+    """The time limit of a running run; it counts from each start that the cluster reports."""
     seconds = run.spec.get("time_limit_seconds")
     if seconds is None or seen.root is None or state.phase is not Phase.RUNNING:
         return None
@@ -41,7 +41,7 @@ def limit_of(run: Run, seen: Seen, state: State) -> Limit | None:
 def note_start(
     session: Session, run: Run, came: tuple[Phase, datetime], long_wait: timedelta, now: datetime
 ) -> None:
-    """Tells the owner of a run that now runs, where it had waited for long.
+    """Notifies the owner that the run has started, if it had waited for long.
 
     `came` is the phase before, and since when it was in it.
     """
@@ -55,13 +55,13 @@ def note_start(
 
 
 def note_limit(session: Session, run: Run, limit: Limit | None, now: datetime) -> None:
-    """Tells the owner of a run once that its time is nearly over."""
+    """Notifies the owner once that most of the time limit is used."""
     if limit is not None and limit.told_at <= now < limit.ends_at:
         notes.time_runs_out(session, run, limit.length, limit.ends_at, now)
 
 
 def _waited(session: Session, run: Run) -> timedelta:
-    """How long it has waited since it last ran, as far as that is over."""
+    """How long it waited since it last ran."""
     session.flush()
     spans = session.scalars(
         select(Span).where(col(Span.run_id) == run.id).order_by(col(Span.began_at).desc())

@@ -1,4 +1,4 @@
-"""Looks at what is around a run's pods for what keeps them from starting, or going on."""
+"""Finds what keeps a run's pods from starting or running: nodes, PVCs and warnings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ _TAKER = re.compile(r"Preempted by (?:a )?pod:? ([0-9a-f-]{36})")
 
 
 def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> Mishap:
-    """What the pods lost of the nodes and PVCs under them, as the view shows it."""
+    """The loss of a node or PVC of the pods, from the view."""
     for pod in pods:
         if has_place(pod) and not has_ended(pod):
             loss = _lost_node(cluster, pod.spec.node_name) or _lost_claim(cluster, pod)
@@ -33,10 +33,10 @@ def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> Mishap:
 def warning_about(
     cluster: Cluster, pods: Sequence[Pod], root: ClusterObject, since: datetime
 ) -> Mishap:
-    """The newest warning that Kubernetes has about pods that do not come up, or about their root.
+    """The newest warning of Kubernetes about pods that do not start, or about their root.
 
-    A PVC that gets no volume is why none of the pods that mount it has a node. What was said before
-    `since` may have passed.
+    Pods get no node while a PVC that they mount has no volume. Warnings from before `since` may be
+    out of date.
     """
     namespace = root.namespace
     for claim in _unbound(cluster, pods):
@@ -60,7 +60,7 @@ def is_about_volumes(cluster: Cluster, pods: Sequence[Pod]) -> bool:
 
 
 def taker_of(cluster: Cluster, pod: Pod) -> str:
-    """The run that the scheduler pushed a pod out for; empty where it is not one of ours."""
+    """The run for which the scheduler preempted a pod; empty if it is not one of ours."""
     found = find_condition(pod.status.conditions, "DisruptionTarget")
     if found is None or found.reason != _BY_SCHEDULER:
         return ""
@@ -113,7 +113,7 @@ def _newest(cluster: Cluster, namespace: str, uid: str) -> Event | None:
 
 
 def _of_children(cluster: Cluster, root: ClusterObject) -> Event | None:
-    """What stands in the way of the Jobs that an operator makes of a root, by their names."""
+    """The last warning about the Jobs that an operator creates for a root, by their names."""
     fields = "involvedObject.kind=Job,reason=FailedCreate,type=Warning"
     events: list[Event] = cluster.list(EVENTS, root.namespace, fields=fields)
     start = f"{root.name}-"

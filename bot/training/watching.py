@@ -16,13 +16,13 @@ _QUEUED: tuple[Resource[Any], ...] = (WORKLOADS, POD_GROUPS)
 
 
 class RunEar:
-    """Hears of roots and pods by our label, of what queues for a root by that root."""
+    """Maps changed roots and pods to runs by our label, and workloads by their root."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:
         self._clusters = clusters
 
     def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The runs to look at now."""
+        """The runs to observe now."""
         cluster = self._clusters.get(change.cluster)
         if cluster is None or change.object is None:
             return ()

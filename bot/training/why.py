@@ -1,4 +1,4 @@
-"""Why a run waits, in words: what for, and what would unblock it."""
+"""Explains why a run waits, and what would unblock it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Why:
 
 @dataclass(frozen=True)
 class Asking:
-    """What is needed to say why: the queues, whose they are, and how commands are typed."""
+    """What explanations need: the queues, their teams, and the format of commands."""
 
     queues: Queues
     teams: Mapping[str, str]
@@ -42,7 +42,7 @@ class Asking:
 
 @dataclass(frozen=True)
 class _Situation:
-    """One run before its queue."""
+    """A waiting run and the figures of its queue."""
 
     run: Run
     spec: RunSpec
@@ -64,26 +64,24 @@ class _Situation:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the queue's GPU quota is what it waits for; parts may have one of their own."""
+        """Whether the queue counts the GPU resource of the run; fractions may have their own."""
         return self.spec.gpu_resource in self.spec.gpus_requested
 
 
 def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int) -> Why:
-    """Why a run's quota engine has not admitted it; what it waits for is empty when it has.
+    """Why the quota engine has not admitted a run; empty if it has.
 
-    `gpus_ahead` are wanted by what is before it.
+    `gpus_ahead` are requested by the workloads ahead of it.
     """
     words = asking.queues.words
     if standing is None:
-        return Why(f"{words.engine} has not taken notice of it yet.")
+        return Why(f"{words.engine} has not processed it yet.")
     said = standing.blocked
     if said is None:
         return Why("")
     queue = queue_of(asking.queues, run.namespace, run.queue)
     if queue is None:
-        return Why(
-            words.lost(run.queue, run.namespace), "A platform admin has to look at the queue."
-        )
+        return Why(words.lost(run.queue, run.namespace), "A platform admin has to check the queue.")
     spec = spec_of(run)
     own, pool = _figures(asking.queues, queue, spec.gpu_type)
     situation = _Situation(run, spec, said, queue, asking, own, pool, gpus_ahead)
@@ -94,17 +92,17 @@ def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int
 
 
 def explain_stranger(said: Blocked | None, words: Words) -> Why:
-    """Why something that is not ours is not admitted, without figures."""
+    """Why an external workload is not admitted, without figures."""
     return Why("") if said is None else _in_words(said, words)
 
 
 def queue_of(queues: Queues, namespace: str, door: str) -> Queue | None:
-    """The queue behind what a run names, None when not seen."""
+    """The queue to which the queue name of a run leads, None if it has not been seen."""
     return queues.behind(namespace, door)
 
 
 def teams_by_queue(queues: Queues, places: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Whose each queue is; `places` are the teams' namespaces and what their runs name."""
+    """The team of each queue; `places` are the namespaces and queue names of the teams."""
     found = {}
     for team, (namespace, door) in places.items():
         queue = queue_of(queues, namespace, door)
@@ -116,7 +114,7 @@ def teams_by_queue(queues: Queues, places: Mapping[str, tuple[str, str]]) -> dic
 def _figures(
     queues: Queues, queue: Queue, gpu_type: str | None
 ) -> tuple[Figures | None, tuple[Figures, ...]]:
-    """The flavor asked for, else that of which the queue could get most; and all who share it."""
+    """The requested flavor, else the one with the most capacity; and all queues that share it."""
     asked = [each for each in queue.figures if each.flavor == gpu_type]
     known = [(each, queues.pool(each)) for each in asked or queue.figures]
     if not known:
@@ -125,7 +123,7 @@ def _figures(
 
 
 def _quota(now: _Situation) -> Why:
-    """Too little is free at this moment."""
+    """Explains that too little is free at the moment."""
     own, pool = now.own, now.pool
     if own is None or not now.is_counted:
         return _plainly(now)
@@ -140,17 +138,17 @@ def _quota(now: _Situation) -> Why:
         now.wanted + now.gpus_ahead, own, pool, list(releases(now.asking.queues, own, pool))
     )
     return Why(
-        f"It waits for {_gpus(now.wanted)} of {own.flavor}, and {_number(free)} can be had now:"
+        f"It is waiting for {_gpus(now.wanted)} of {own.flavor}; {_number(free)} can be used now:"
         f" {now.team} uses {_number(own.reserved)} of its nominal quota of"
         f" {_number(own.nominal)}, and {_number(_borrowable(own, free))} can be borrowed.",
-        f"It starts when other runs end. Sooner with more quota: {more}",
+        f"It starts when other runs end, or sooner with more quota: {more}",
         _holders(now),
         starts_by,
     )
 
 
 def _too_big(now: _Situation) -> Why:
-    """It would not fit even if nothing else ran."""
+    """Explains that it would not fit even if nothing else ran."""
     if now.own is None or not now.is_counted:
         return _plainly(now)
     most = capacity(now.own, now.pool)
@@ -159,21 +157,21 @@ def _too_big(now: _Situation) -> Why:
         return _plainly(now)
     borrowable = most - now.own.nominal
     return Why(
-        f"It waits for {_gpus(now.wanted)} of {now.own.flavor}, more than {now.team} can ever"
+        f"It is waiting for {_gpus(now.wanted)} of {now.own.flavor}, more than {now.team} can ever"
         f" have: a nominal quota of {_number(now.own.nominal)}, and at most"
         f" {_number(max(Decimal(0), borrowable))} borrowed.",
-        f"Only more quota lets it start: {_request(now, short)}{_less(now, most)}",
+        f"It can start only with more quota: {_request(now, short)}{_less(now, most)}",
         _holders(now),
     )
 
 
 def _less(now: _Situation, most: Decimal) -> str:
-    """What else it could be submitted with; nothing where the queue can have no GPU at all."""
+    """What else it could be submitted with; empty if the queue can have no GPU at all."""
     if not most:
         return ""
     if now.wanted == now.spec.gpus:
         return f" Or submit it with `--gpus {_number(most)}` or fewer."
-    return f" Or submit it with fewer nodes, or fewer GPUs on each: {_number(most)} in all."
+    return f" Or submit it with fewer nodes, or fewer GPUs per node: {_number(most)} in total."
 
 
 def _uncovered(now: _Situation) -> Why:
@@ -192,7 +190,7 @@ def _plainly(now: _Situation) -> Why:
 
 
 def _in_words(said: Blocked, words: Words) -> Why:
-    """What can be said without figures, with the engine's own words."""
+    """The explanation without figures, with the message of the engine."""
     sentence, unblock = words.causes.get(said.cause, words.causes[Cause.NOT_LOOKED_AT])
     quoted = said.said[:300].rstrip(".")
     return Why(f"{sentence} {words.engine} says: {quoted}." if quoted else sentence, unblock)
@@ -217,10 +215,10 @@ def _request(now: _Situation, short: Decimal) -> str:
 
 
 def _holders(now: _Situation) -> str:
-    """Who uses what of the GPUs that the queue could borrow."""
+    """The use of the GPUs that the queue could borrow, by team."""
     others = [each for each in now.pool if each.queue != now.queue.name and each.reserved]
     said = ", ".join(_use(now, each) for each in others)
-    return f"Of the others {said}." if said else ""
+    return f"Other teams: {said}." if said else ""
 
 
 def _use(now: _Situation, other: Figures) -> str:

@@ -1,4 +1,4 @@
-"""The words for runs, the same on cards, in answers and in messages."""
+"""Texts about runs that cards, answers and messages share."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,21 +19,21 @@ _ENDS = {
     Phase.SUCCEEDED: ("Succeeded", "in"),
     Phase.FAILED: ("Failed", "after"),
     Phase.STOPPED: ("Stopped", "after"),
-    Phase.VANISHED: ("Deleted by somebody else", "after"),
+    Phase.VANISHED: ("Deleted outside Quartermaster", "after"),
     Phase.UNMANAGED: ("Not managed by its quota engine", "after"),
-    Phase.EXPIRED: ("Time is up", "after"),
+    Phase.EXPIRED: ("Expired", "after"),
 }
 _NAMES = {
     Phase.ASKED: "Pending",
-    Phase.DATA: "Waits for data",
+    Phase.DATA: "Waiting for data",
     Phase.PENDING: "Pending",
-    Phase.PREEMPTED: "Preempted, waits again",
+    Phase.PREEMPTED: "Preempted, waiting again",
     Phase.CREATING: "Creating",
 }
 
 
 class Standing(Protocol):
-    """What the words for a run's state are made from: its row, or its line in the list."""
+    """What the status of a run is derived from: its row, or its row in the list."""
 
     @property
     def phase(self) -> str:
@@ -49,11 +49,11 @@ class Standing(Protocol):
 
     @property
     def since(self) -> datetime:
-        """Since when it is in its phase."""
+        """When its phase began."""
 
     @property
     def started_at(self) -> datetime | None:
-        """When it began to run."""
+        """When it started to run."""
 
     @property
     def ended_at(self) -> datetime | None:
@@ -61,7 +61,7 @@ class Standing(Protocol):
 
 
 def state_words(run: Standing, now: datetime) -> str:
-    """How a run stands, in a few words."""
+    """The status of a run in a few words."""
     phase = Phase(run.phase)
     if run.ended_at is not None:
         word, link = _ENDS[phase]
@@ -88,20 +88,20 @@ def gpus(count: int | Decimal) -> str:
 
 
 def results(run: Run) -> str:
-    """The figures its log told, as `loss 0.23 · accuracy 0.91`."""
+    """The results from its log, as `loss 0.23 · accuracy 0.91`."""
     return " · ".join(f"{name} {value}" for name, value in run.results.items())
 
 
 def place(run: Run) -> str:
-    """Its place in the queue as a sentence, empty when nobody knows it."""
+    """Its position in the queue as a sentence, empty if unknown."""
     if run.place is None:
         return ""
-    ahead = f"; those before it want {gpus(run.gpus_ahead)}" if run.gpus_ahead else ""
+    ahead = f"; workloads ahead of it request {gpus(run.gpus_ahead)}" if run.gpus_ahead else ""
     return f"It is number {run.place} in its queue{ahead}."
 
 
 def name_of(session: Session, workspace_id: str, user_id: str | None) -> str:
-    """What somebody is called, the bot itself where it is nobody; a name notifies nobody."""
+    """The name of a person, or of the bot if there is none; a name notifies no one."""
     if user_id is None:
         return "Quartermaster"
     return people.name_of(session, workspace_id, user_id)

@@ -15,7 +15,7 @@ async def play(story: Story) -> None:
     await card.offers("Logs", "Resubmit")
     for attempt in (1, 2):
         words = f"Attempt {attempt} of 3 failed. Its program ended with exit code 1."
-        await story.reply(card, words, "It is starting again.")
+        await story.reply(card, words, "It is restarting.")
     await alice.is_mentioned(
         "#team-a",
         "broken failed after",

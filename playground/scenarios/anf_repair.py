@@ -50,7 +50,7 @@ async def play(story: Story) -> None:
     record = story.world.cluster.get("tridentvolumes", name, HOME) or {"config": {}}
     assert record["config"]["internalID"] == story.azure.volume_id(volume)  # noqa: S101 - a story
     await alice.types("#team-a", _RUN)
-    await alice.is_told("Recorded: lane with", "/train stop lane stops it.")
+    await alice.is_told("Submitted run lane with", "/train stop lane stops it.")
     lane = await story.card("#team-a", "lane")
     await is_admitted(story, lane)
     await ends_well(alice, "#team-a", lane, "lane")

@@ -85,14 +85,14 @@ async def _a_notebook_idles(story: Story, alice: Person, day: date) -> None:
     await is_admitted(story, notebook)
     await _wakes(story, day, "11:44")
     await story.pass_time(2 * _MINUTE)
-    said = "nb: its GPUs do nothing since", "It is stopped", "so that others can have them"
+    said = "nb: its GPUs have been idle since", "It is stopped", "to free them for others"
     notice = await alice.is_mentioned("#team-a", *said, thread=notebook)
     await notice.offers("Keep it for 4h")
     await _wakes(story, day, "12:19")
     await story.pass_time(2 * _MINUTE)
-    ended = "nb was stopped by Quartermaster", "Its GPUs did nothing for 4h"
+    ended = "nb was stopped by Quartermaster", "Its GPUs were idle for 4h"
     await alice.is_mentioned("#team-a", *ended, thread=notebook)
-    await notebook.shows("Stopped after 4h", "Its GPUs did nothing for 4h")
+    await notebook.shows("Stopped after 4h", "Its GPUs were idle for 4h")
 
 
 async def _a_run_idles(story: Story, bob: Person, day: date) -> Card:
@@ -103,7 +103,7 @@ async def _a_run_idles(story: Story, bob: Person, day: date) -> Card:
     await is_admitted(story, card)
     await _wakes(story, day, "10:09")
     await story.pass_time(2 * _MINUTE)
-    said = "sweep: its GPUs do nothing, since", "Memory that is held is no work."
+    said = "sweep: its GPUs have been idle since", "Holding memory does not count as work."
     notice = await bob.is_mentioned("#team-b", *said, thread=card)
     await notice.offers("Leave it alone for 4h", "Stop")
     await bob.types("#team-b", "/gpu idle")
@@ -118,10 +118,10 @@ async def _a_run_idles(story: Story, bob: Person, day: date) -> Card:
 
 
 async def _is_stopped_from(digest: Card, story: Story, bob: Person, card: Card) -> None:
-    said = "sweep: its GPUs still do nothing, since"
+    said = "sweep: its GPUs have still been idle since"
     await bob.is_mentioned("#team-b", said, thread=card)
     await bob.clicks(digest, "Stop sweep", confirming="Stop sweep?")
-    await bob.is_told("sweep is being stopped")
+    await bob.is_told("Stopping sweep")
     await card.shows("Stopped after 17h")
     await bob.is_mentioned("#team-b", "sweep was stopped by", thread=card)
     await story.rest()
@@ -143,7 +143,7 @@ async def _gpus_are_borrowed(story: Story, alice: Person, bob: Person, day: date
     await _wakes(story, day, "16:02")
     await bob.is_mentioned("#team-b", "base succeeded after 6h", thread=base)
     await is_admitted(story, wide)
-    await alice.is_mentioned("#team-a", "wide runs now, after waiting for 6h", thread=wide)
+    await alice.is_mentioned("#team-a", "wide is running after waiting for 6h", thread=wide)
     return wide
 
 

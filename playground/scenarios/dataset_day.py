@@ -67,8 +67,8 @@ async def _is_cached(story: Story, alice: Person) -> Card:
 async def _has_read(story: Story, person: Person, channel: str) -> None:
     submit = f"/train submit reader --image {READER} --data chest-xray@v1:/data"
     await person.types(channel, submit)
-    await person.is_told("Recorded: reader", "Data: chest-xray@v1 at /data.")
-    run = await story.card(channel, "reader", "chest-xray@v1 at /data, for reading only")
+    await person.is_told("Submitted run reader", "Data: chest-xray@v1 at /data.")
+    run = await story.card(channel, "reader", "chest-xray@v1 at /data, read-only")
     await is_admitted(story, run)
     await run.shows("Succeeded", "read 12000 bytes of 12 files")
     await person.is_mentioned(channel, "reader succeeded", thread=run)

@@ -82,8 +82,8 @@ async def _is_cached(story: Story, alice: Person, reference: str) -> None:
 async def _is_prepared(story: Story, alice: Person) -> None:
     words = f"--data chest-xray@v1:/data --pvc {_CLAIM}:/out --artifact /out/clean"
     await alice.types("#team-a", f"/train submit prep --image {PREPARER} {words}")
-    await alice.is_told("Recorded: prep", "Data: chest-xray@v1 at /data.")
-    card = await story.card("#team-a", "prep", "chest-xray@v1 at /data, for reading only")
+    await alice.is_told("Submitted run prep", "Data: chest-xray@v1 at /data.")
+    card = await story.card("#team-a", "prep", "chest-xray@v1 at /data, read-only")
     await is_admitted(story, card)
     await card.shows("Succeeded", "prepared")
     await alice.is_mentioned("#team-a", "prep succeeded", thread=card)
@@ -129,8 +129,8 @@ async def _is_pushed(story: Story, alice: Person, source: str, dataset: str, *op
 async def _another_team_reads_it(story: Story, alice: Person, bob: Person) -> None:
     await _is_cached(story, alice, "clean@v1")
     await bob.types("#team-b", f"/train submit reader --image {READER} --data clean@v1:/data")
-    await bob.is_told("Recorded: reader", "Data: clean@v1 at /data.")
-    card: Card = await story.card("#team-b", "reader", "clean@v1 at /data, for reading only")
+    await bob.is_told("Submitted run reader", "Data: clean@v1 at /data.")
+    card: Card = await story.card("#team-b", "reader", "clean@v1 at /data, read-only")
     await is_admitted(story, card)
     digest = hashlib.sha256(b"".join(_CLEAN[key] for key in sorted(_CLEAN)))
     await card.shows("Succeeded", f"read 12 files with {digest.hexdigest()[:12]}")

@@ -52,7 +52,7 @@ async def play(story: Story) -> None:
         await _has_read(story, person, channel, card)
     await _each_team_sees_it_once(story)
     await alice.types("#team-a", "/train resubmit reader")
-    await alice.is_told("Recorded: reader#2", "Data: chest-xray@v1 at /data.")
+    await alice.is_told("Submitted run reader#2", "Data: chest-xray@v1 at /data.")
     again = await story.card("#team-a", "reader#2")
     await _has_read(story, alice, "#team-a", again)
     await _each_team_sees_it_once(story)
@@ -75,22 +75,22 @@ async def _one_click_caches_and_runs(story: Story, alice: Person) -> Card:
     await alice.types("#team-a", submit)
     offer = await alice.is_told(
         "Cache chest-xray@v1 and run reader?",
-        "chest-xray@v1 is not cached. The run would wait for the copy by itself.",
+        "chest-xray@v1 is not cached. The run would wait for the copy automatically.",
         "12 files, 12 kB (12,000 bytes)",
         "1 GiB on premium",
     )
     assert offer is not None  # noqa: S101 - only an unreliable story has none
     await alice.clicks(offer, "Cache it and run")
     await alice.is_told(
-        "chest-xray@v1 is being cached on premium", "Recorded: reader", "chest-xray@v1 at /data."
+        "Caching chest-xray@v1 on premium", "Submitted run reader", "chest-xray@v1 at /data."
     )
-    return await story.card("#team-a", "reader", "chest-xray@v1 at /data, for reading only")
+    return await story.card("#team-a", "reader", "chest-xray@v1 at /data, read-only")
 
 
 async def _submits(story: Story, person: Person, channel: str, data: str) -> Card:
     await person.types(channel, f"/train submit reader --image {READER} --data {data}:/data")
-    await person.is_told("Recorded: reader", "Data: chest-xray@v1 at /data.")
-    return await story.card(channel, "reader", "chest-xray@v1 at /data, for reading only")
+    await person.is_told("Submitted run reader", "Data: chest-xray@v1 at /data.")
+    return await story.card(channel, "reader", "chest-xray@v1 at /data, read-only")
 
 
 async def _has_read(story: Story, person: Person, channel: str, card: Card) -> None:

@@ -17,17 +17,17 @@ async def play(story: Story) -> None:
     await _wrong_words_are_explained(alice)
     wide = await submits(story, alice, "#team-a", "wide", ELASTIC)
     await is_admitted(story, wide)
-    await wide.shows("3 of 3 nodes run; it may have 1 to 3", "GPUs: 6 (2 on each of 3 nodes)")
+    await wide.shows("3 of 3 nodes running; 1 to 3 allowed", "GPUs: 6 (2 on each of 3 nodes)")
     await alice.types("#team-a", "/train scale wide 1")
-    await alice.is_told("wide goes on with 1 node; its card shows how far it is.")
-    await wide.shows("1 of 1 node runs; it may have 1 to 3", "GPUs: 2")
+    await alice.is_told("Scaling wide to 1 node. Its card shows the progress.")
+    await wide.shows("1 of 1 node running; 1 to 3 allowed", "GPUs: 2")
     await alice.types("#team-a", "/train scale wide 2")
-    await alice.is_told("wide goes on with 2 nodes", "Further nodes start together")
-    await wide.shows("2 of 2 nodes run; it may have 1 to 3")
+    await alice.is_told("Scaling wide to 2 nodes", "Further nodes start together")
+    await wide.shows("2 of 2 nodes running; 1 to 3 allowed")
     await alice.types("#team-a", "/train scale wide 4")
     await alice.is_told(
         "wide may have 1 to 3 nodes: it was submitted with --nodes 1:3.",
-        "/train scale wide 3 is as far as it goes.",
+        "/train scale wide 3 is the furthest it can go.",
     )
     await ends_well(alice, "#team-a", wide, "wide")
 

@@ -104,13 +104,13 @@ async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card
         await _reads(story, cards[loser], _preempted_card(work, taker, stage))
         person = story.person(PEOPLE[work.team])
         await person.types(f"#{work.team}", f"/train why {loser}")
-        await person.is_told("Preempted, waits again", _why(work, stage))
+        await person.is_told("Preempted, waiting again", _why(work, stage))
 
 
 async def _others_wait(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
     for work in stage.submits:
         card = await _submit(story, work, cards)
-        await card.shows("Pending", f"It waits for {work.gpus} GPUs of {FLAVOR}")
+        await card.shows("Pending", f"It is waiting for {work.gpus} GPUs of {FLAVOR}")
 
 
 async def _the_rest_share(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
@@ -133,13 +133,13 @@ async def _first_to_run(story: Story, one: Card, other: Card) -> Card:
 
     found = await story.until(runs, lambda: f"neither runs:\n{one.text}\n{other.text}")
     left = other if found is one else one
-    await left.shows(re.compile("Pending|Preempted, waits again"))
+    await left.shows(re.compile("Pending|Preempted, waiting again"))
     return found
 
 
 async def _stop(person: Person, name: str, card: Card) -> None:
     await person.types("#team-d", f"/train stop {name}")
-    await person.is_told(f"{name} is being stopped")
+    await person.is_told(f"Stopping {name}")
     await card.shows("Stopped after")
     await person.is_mentioned("#team-d", f"{name} was stopped by erin", thread=card)
 
@@ -172,14 +172,14 @@ def _preempted_card(work: Work, taker: Work, stage: Stage) -> str:
         if team != work.team
     )
     return f"""\
-⏳ {work.name} · Preempted, waits again
+⏳ {work.name} · Preempted, waiting again
 Waiting since ....
 Its GPUs were borrowed, and the team they belong to needed them back. They went to {taker.name} \
 of {taker.team}. {_why(work, stage)}
-It comes back by itself when there are GPUs for it.
+It restarts automatically when GPUs are available for it.
 It is number 1 in its queue.
-Of the others {others}.
-It starts when other runs end. Sooner with more quota: `/quota request +{work.gpus} --for 1d \
+Other teams: {others}.
+It starts when other runs end, or sooner with more quota: `/quota request +{work.gpus} --for 1d \
 --reason "..."`.
   *Image*: `{work.image}`
   *GPUs*: {work.gpus}
@@ -195,7 +195,7 @@ def _why(work: Work, stage: Stage) -> str:
     """What such a run waits for."""
     used, quota = stage.allocated[work.team], QUOTAS[work.team]
     return (
-        f"It waits for {work.gpus} GPUs of {FLAVOR}, and 0 can be had now: {work.team} uses"
+        f"It is waiting for {work.gpus} GPUs of {FLAVOR}; 0 can be used now: {work.team} uses"
         f" {used} of its nominal quota of {quota}, and 0 can be borrowed."
     )
 

@@ -40,7 +40,10 @@ async def play(story: Story) -> None:
 async def _a_run_from_its_start_to_its_end(story: Story, alice: Person) -> None:
     await alice.types("#team-a", SUBMIT)
     await alice.is_told(
-        "Recorded: lane with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a.",
+        (
+            "Submitted run lane with 2 GPUs, 16 cores and 144Gi memory (including 16Gi of"
+            " /dev/shm), for team-a."
+        ),
         "Its card in this channel follows it. /train stop lane stops it.",
     )
     card = await story.card("#team-a", "lane")
@@ -77,9 +80,9 @@ async def _bob_uses_all_of_his_own(story: Story) -> Card:
 
 async def _a_run_that_waits_says_why(story: Story, alice: Person) -> Card:
     big = await submits(story, alice, "#team-a", "big", BIG)
-    await big.shows("Pending", "It waits for 12 GPUs of h100")
+    await big.shows("Pending", "It is waiting for 12 GPUs of h100")
     await alice.types("#team-a", "/train why big")
-    await alice.is_told("It waits for 12 GPUs of h100", "nominal quota of 4")
+    await alice.is_told("It is waiting for 12 GPUs of h100", "nominal quota of 4")
     await alice.types("#team-a", "/quota status")
     await alice.is_told("GPU quota of team-a", "h100 | 4 | 0 | 0 | 0 | 1 (12 GPUs)")
     return big

@@ -67,8 +67,8 @@ async def _she_acts_no_more(
 
 async def _a_lead_does(story: Story, erin: Person, card: Card, reminder: Card) -> None:
     await erin.clicks(reminder, "Extend 1h")
-    await erin.is_told("nb goes on until", "It can last until")
+    await erin.is_told("nb runs until", "It can run until")
     await erin.clicks(card, "Stop", confirming="Stop nb?")
-    await erin.is_told("nb is being stopped", "/train resubmit nb starts it again.")
+    await erin.is_told("Stopping nb", "/train resubmit nb starts it again.")
     await card.shows("Stopped after")
     await story.cluster_has("jobs", "team-a", "nb", count=0)

@@ -34,7 +34,7 @@ async def play(story: Story) -> None:
     next_one = await submits(
         story, alice, "#team-a", "next", f"{_LANE} --gpu-type a100 -- python c.py"
     )
-    await next_one.shows("It waits for 2 GPUs of a100, and 0 can be had now")
+    await next_one.shows("It is waiting for 2 GPUs of a100; 0 can be used now")
     await ends_well(alice, "#team-a", older, "older")
     await is_admitted(story, next_one)
     await ends_well(alice, "#team-a", usual, "usual")

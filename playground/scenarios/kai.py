@@ -66,7 +66,7 @@ async def _bob_gets_his_own_back(story: Story, bob: Person, second: Card) -> Car
     await story.reply(
         second,
         "was preempted. KAI reclaimed its GPUs for other work by deleting its pods.",
-        "What it said is kept: /train logs second",
+        "Its output is kept: /train logs second",
     )
     await is_admitted(story, base)
     return base
@@ -75,7 +75,7 @@ async def _bob_gets_his_own_back(story: Story, bob: Person, second: Card) -> Car
 async def _alice_is_told_why(alice: Person) -> None:
     await alice.types("#team-a", "/train why second")
     await alice.is_told(
-        "Preempted, waits again", "It waits for 8 GPUs of default", "nominal quota of 4"
+        "Preempted, waiting again", "It is waiting for 8 GPUs of default", "nominal quota of 4"
     )
     await alice.types("#team-a", "/train list")
     await alice.is_told("first", "second")

@@ -143,7 +143,9 @@ async def _trained(
 async def goes_on(story: Story, alice: Person, claim: str) -> str:
     """One command restores the end of the training and trains from there; the PVC it is on."""
     await alice.types("#team-a", f"/train resubmit {TRAIN} --from-snapshot")
-    await alice.is_told(f"Recorded: {TRAIN}#2 with", "It starts from snapshot", "waits for it")
+    await alice.is_told(
+        f"Submitted run {TRAIN}#2 with", "It starts from snapshot", "waits for that PVC"
+    )
     run = await story.card("#team-a", f"{TRAIN}#2", "Image")
     made = await story.card("#team-a", f"PVC {_called(claim)}", f"from {_called(claim)}")
     await made.shows("Ready", f"run {TRAIN}#2")

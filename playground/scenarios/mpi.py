@@ -32,11 +32,11 @@ async def _wrong_words_are_explained(alice: Person) -> None:
     await alice.types("#team-a", f"/train submit lane --kind mpl {LANE} -- python train.py")
     await alice.is_told("mpi")
     await alice.types("#team-a", f"/train submit lane --nodes 3 {LANE} -- python train.py")
-    await alice.is_told("--nodes is not for --kind job.", "--kind mpi")
+    await alice.is_told("--nodes does not apply to --kind job.", "--kind mpi")
     await alice.types("#team-a", f"/train submit lane --kind mpi --nodes 1:3 {LANE} -- python a.py")
     await alice.is_told("Runs of --kind mpi keep the nodes they start with", "--nodes 3")
     await alice.types("#team-a", f"/train submit lane --kind mpi --nodes 9 --gpus 8 {LANE}")
-    await alice.is_told("72 GPUs are more than team-a may use in one run: 64.")
+    await alice.is_told("72 GPUs exceed the limit of team-a for one run: 64.")
 
 
 async def _one_is_stopped(story: Story, alice: Person) -> None:
@@ -44,7 +44,7 @@ async def _one_is_stopped(story: Story, alice: Person) -> None:
     await is_admitted(story, again)
     await again.shows("Running for")
     await alice.types("#team-a", "/train stop again")
-    await alice.is_told("again is being stopped")
+    await alice.is_told("Stopping again")
     await again.shows("Stopped after")
     await alice.is_mentioned("#team-a", "again was stopped by", thread=again)
     for each in ("mpijobs", "pods"):

@@ -39,7 +39,7 @@ async def play(story: Story) -> None:
         "average bus bandwidth 10.13 GB/s",
         "maximum bus bandwidth 41.74 GB/s",
         "network efa",
-        "It is the first test with so many GPUs of gpu-1, gpu-2.",
+        "It is the first test with this many GPUs on gpu-1, gpu-2.",
     )
     story.trains("nccl-tests", provider="socket")
     await alice.types("#team-a", "/gpu nccl --gpus 6 --name later")
@@ -48,19 +48,19 @@ async def play(story: Story) -> None:
         "network socket",
         "EFA was not used, though gpu-1, gpu-2 have it: NCCL chose socket.",
         "The last test on these nodes, nccl",
-        "had 10.13 GB/s on average: this is 91 % less.",
+        "averaged 10.13 GB/s: this is 91 % less.",
     )
 
 
 async def _wrong_words_are_explained(alice: Person) -> None:
     await alice.types("#team-a", "/gpu nccl --nodes 3")
-    await alice.is_told("A test on 3 nodes needs as many with GPUs, and the cluster has 2.")
+    await alice.is_told("A test on 3 nodes needs as many nodes with GPUs, but the cluster has 2.")
     await alice.types("#team-a", "/gpu ncll")
     await alice.is_told("nccl")
 
 
 async def _is_measured(story: Story, alice: Person, name: str) -> Card:
-    await alice.is_told(f"Recorded: {name} with 2 nodes, each with 6 GPUs")
+    await alice.is_told(f"Submitted run {name} with 2 nodes, each with 6 GPUs")
     card = await story.card("#team-a", name)
     await is_admitted(story, card)
     await card.shows("Running for", "Kind: nccl", "Nodes: gpu-1, gpu-2")

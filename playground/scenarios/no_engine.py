@@ -70,21 +70,21 @@ async def _wrong_words_are_explained(story: Story, alice: Person) -> None:
     await alice.types("#team-a", f"/train submit resnet {_SHAPE} {_IMAGE} -- python train.py")
     await alice.is_told(
         "The pods of --form deployment find each other by the addresses of their nodes.",
-        "Add --host-network, or leave --form out: the run has a network of its own then.",
+        "Add --host-network, or leave --form out: the run then has a network of its own.",
     )
     one = _COMMAND.replace("--nodes 2", "--nodes 1")
     await alice.types("#team-a", f"/train submit resnet {one}")
-    await alice.is_told("--form deployment is a launcher on one node", "like --nodes 2.")
+    await alice.is_told("--form deployment runs a launcher on one node", "for example --nodes 2.")
     bob = story.person("Bob")
     await bob.types("#team-b", f"/train submit resnet {_COMMAND}")
-    await bob.is_told("team-b may not use the network of nodes with --kind sync.")
+    await bob.is_told("team-b may not use the host network with --kind sync.")
 
 
 async def _one_is_stopped(story: Story, alice: Person) -> None:
     again = await submits(story, alice, "#team-a", "again", _COMMAND)
     await is_admitted(story, again)
     await alice.types("#team-a", "/train stop again")
-    await alice.is_told("again is being stopped")
+    await alice.is_told("Stopping again")
     await again.shows("Stopped")
     await alice.is_mentioned("#team-a", "again was stopped by", thread=again)
     for name in ("resnet", "again"):

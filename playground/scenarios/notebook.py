@@ -25,11 +25,9 @@ async def play(story: Story) -> None:
     await _it_opens_to_her_alone(story, alice, card)
     await _it_is_made_to_last_longer(story, alice, card)
     await story.pass_time(timedelta(minutes=6))
-    await card.shows(
-        story.about("Time is up after 3h 30m"), "What it kept outside of PVCs is gone."
-    )
+    await card.shows(story.about("Expired after 3h 30m"), "Its data outside PVCs is lost.")
     await card.offers("Logs", "Resubmit")
-    await alice.is_mentioned("#team-a", story.about("nb has ended after 3h 30m"), thread=card)
+    await alice.is_mentioned("#team-a", story.about("nb expired after 3h 30m"), thread=card)
     for each in ("jobs", "pods", *BESIDE):
         await story.cluster_has(each, "team-a", "nb", count=0)
 
@@ -44,7 +42,7 @@ async def _it_opens_to_her_alone(story: Story, alice: Person, card: Card) -> Non
     await bob.types("#team-b", "/train open nb --team team-a")
     await bob.is_told("You are not a member of team-a.")
     await erin.types("#team-a", "/train open nb")
-    await erin.is_told("nb is a session of @Alice.", "shown to its owner alone")
+    await erin.is_told("nb is a session of @Alice.", "shown only to its owner")
     await story.pass_time(timedelta(minutes=1))
     await alice.types("#team-a", "/train logs nb")
     await alice.is_told("Jupyter Server", "is running at")
@@ -58,9 +56,9 @@ async def _it_is_made_to_last_longer(story: Story, alice: Person, card: Card) ->
     reminder = await alice.is_mentioned("#team-a", story.about("nb ends in 30m,"), thread=card)
     await reminder.offers("Extend 1h", "Extend 4h")
     await alice.clicks(reminder, "Extend 1h")
-    await alice.is_told("nb goes on until", "It can last until")
+    await alice.is_told("nb runs until", "It can run until")
     await alice.types("#team-a", "/train extend nb 30m")
-    await alice.is_told("nb goes on until")
+    await alice.is_told("nb runs until")
     await story.pass_time(timedelta(hours=1, minutes=30))
     await alice.is_mentioned("#team-a", story.about("nb ends in 30m,"), thread=card)
     await story.pass_time(timedelta(minutes=25))

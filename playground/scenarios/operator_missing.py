@@ -20,7 +20,7 @@ async def play(story: Story) -> None:
     }
     await alice.types("#team-a", f"/train submit lane --kind mpi {COMMAND}")
     await alice.is_told(
-        "Cluster default does not know mpijobs.",
+        "Cluster default does not serve mpijobs.",
         "A platform admin has to install the MPI operator, which serves kubeflow.org/v2beta1",
         "--kind sync needs no operator.",
     )

@@ -20,13 +20,13 @@ async def play(story: Story) -> None:
     await story.reply(
         wide,
         "was preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
-        "What it said is kept: /train logs wide",
+        "Its output is kept: /train logs wide",
     )
     await alice.is_written_to("wide was preempted.", "/train logs wide", "Its card is in #team-a.")
     await is_admitted(story, base)
-    await wide.shows("It waits for 8 GPUs of h100")
+    await wide.shows("It is waiting for 8 GPUs of h100")
     await alice.types("#team-a", "/train why wide")
-    await alice.is_told("Preempted, waits again", "It waits for 8 GPUs of h100")
+    await alice.is_told("Preempted, waiting again", "It is waiting for 8 GPUs of h100")
     await ends_well(bob, "#team-b", base, "base")
     await is_admitted(story, wide)
     await ends_well(alice, "#team-a", wide, "wide")

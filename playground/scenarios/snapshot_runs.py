@@ -59,7 +59,7 @@ async def play(story: Story) -> None:
 async def _is_kept(story: Story, alice: Person) -> tuple[Card, Card]:
     options = f"--pvc {CLAIM}:/out --snapshot {CLAIM} --snapshot-keep 30d"
     await alice.types("#team-a", f"/train submit fit --image {TRAINER} {options}")
-    await alice.is_told("Recorded: fit with", "/train stop fit stops it.")
+    await alice.is_told("Submitted run fit with", "/train stop fit stops it.")
     # Where the bot was dead meanwhile the snapshot's card, which names the run, may be first.
     run = await story.card("#team-a", "fit", "Image")
     await _passes(story, run, f"of {CLAIM} when it succeeds")
@@ -76,10 +76,10 @@ async def _is_kept(story: Story, alice: Person) -> tuple[Card, Card]:
 
 async def _goes_on(story: Story, alice: Person) -> None:
     await alice.types("#team-a", "/train resubmit fit --from-snapshot")
-    await alice.is_told("Recorded: fit#2 with", "It starts from snapshot", "waits for it")
+    await alice.is_told("Submitted run fit#2 with", "It starts from snapshot", "waits for that PVC")
     run = await story.card("#team-a", "fit#2", "Image")
     made = await story.card("#team-a", f"PVC {CLAIM}-", f"from {CLAIM}-")
-    await _passes(story, run, "Waits for data", f"Waiting for PVC {CLAIM}-")
+    await _passes(story, run, "Waiting for data", f"Waiting for PVC {CLAIM}-")
     await made.shows("Ready", "run fit#2")
     await story.reply(run, f"PVC {CLAIM}-", f"holds the data of snapshot {CLAIM}-")
     await is_admitted(story, run)

@@ -32,12 +32,12 @@ async def _wrong_words_are_explained(alice: Person) -> None:
     await alice.types("#team-a", f"/train submit resnet --form deployment {COMMAND}")
     await alice.is_told(
         "--form deployment of --kind sync would be admitted in two parts",
-        "Leave --form out: launcher and workers are one Job then, admitted as a whole.",
+        "Leave --form out: launcher and workers are then one Job, admitted as a whole.",
     )
     await alice.types("#team-a", f"/train submit resnet --kind sync --nodes 2 {IMAGE}")
     await alice.is_told("--kind sync needs the command that runs on every node.")
     await alice.types("#team-a", f"/train submit resnet --host-network {COMMAND}")
-    await alice.is_told("team-a may not use the network of nodes with --kind sync.")
+    await alice.is_told("team-a may not use the host network with --kind sync.")
     other = COMMAND.replace("ghcr.io/acme", "docker.io/evil")
     await alice.types("#team-a", f"/train submit resnet {other}")
     await alice.is_told(
@@ -50,7 +50,7 @@ async def _one_is_stopped(story: Story, alice: Person) -> None:
     await is_admitted(story, again)
     await again.shows("Running for")
     await alice.types("#team-a", "/train stop again")
-    await alice.is_told("again is being stopped")
+    await alice.is_told("Stopping again")
     await again.shows("Stopped after")
     await alice.is_mentioned("#team-a", "again was stopped by", thread=again)
     for name in ("resnet", "again"):

@@ -23,8 +23,8 @@ async def _its_node(story: Story) -> None:
     node = pod["spec"]["nodeName"]
     story.nature.lose_node(node)
     await card.shows(
-        f"Its node {node} does not answer, so nobody knows whether it still runs.",
-        f"or starts elsewhere once an admin deletes node {node}.",
+        f"Its node {node} does not respond, so it is unknown whether the run is still running.",
+        f"or starts elsewhere when an admin deletes {node}.",
     )
     story.nature.find_node(node)
     await card.shows("Running for", "Last line")
@@ -32,11 +32,11 @@ async def _its_node(story: Story) -> None:
     await story.reply(
         card,
         "Its pod was evicted from its node: The node was low on resource: memory.",
-        "It starts again by itself, from its last checkpoint, if it wrote one.",
+        "It restarts automatically, from its last checkpoint, if it wrote one.",
     )
     await card.shows("Running for")
     await alice.clicks(card, "Stop", confirming="Stop lane?")
-    await alice.is_told("lane is being stopped")
+    await alice.is_told("Stopping lane")
     await card.shows("Stopped after")
     await alice.is_mentioned("#team-a", "lane was stopped", thread=card)
 
@@ -48,17 +48,17 @@ async def _its_storage(story: Story) -> None:
     command = "--image ghcr.io/acme/eval:2 --gpus 1 --pvc team-a-data:/data -- python eval.py"
     card = await submits(story, alice, "#team-a", "eval", command)
     await is_admitted(story, card)
-    await card.shows("Its volume cannot be mounted", "Connection timed out.", "storage's admins")
+    await card.shows("Its volume cannot be mounted", "Connection timed out.", "A storage admin")
     story.nature.mend_mount("team-a-data")
     await ends_well(alice, "#team-a", card, "eval")
     story.nature.break_provisioner("standard", "pool aurora is full")
     command = "--image ghcr.io/acme/eval:2 --gpus 1 --pvc standard:10Gi:/mnt -- python eval.py"
     await alice.types("#team-a", f"/train submit fetch {command}")
-    await alice.is_told("Recorded: fetch with", "New PVC")
+    await alice.is_told("Submitted run fetch with", "New PVC")
     card = await story.card("#team-a", "fetch")
     await is_admitted(story, card)
     await card.shows(
-        "No volume can be made for its PVC", "pool aurora is full.", "storage's admins"
+        "No volume can be provisioned for its PVC", "pool aurora is full.", "A storage admin"
     )
     story.nature.mend_provisioner("standard")
     await ends_well(alice, "#team-a", card, "fetch")

@@ -25,7 +25,7 @@ async def play(story: Story) -> None:
     if offer is None:
         return
     await alice.clicks(offer, "Stop and resubmit with 3 nodes", confirming="Stop fixed?")
-    await alice.is_told("Once it has ended it starts again on 3 nodes.")
+    await alice.is_told("Once it has ended, it starts again on 3 nodes.")
     await fixed.shows("Stopped after")
     await alice.is_mentioned("#team-a", "It starts again on 3 nodes.", thread=fixed)
     await story.reply(fixed, "Started again as fixed#2.")

@@ -44,4 +44,4 @@ async def _it_is_said(alice: Person) -> None:
     await alice.types("#team-a", "/quota status")
     await alice.is_told("team-a (default) | h100 | 4 | 2", "Cluster lab does not answer")
     await alice.types("#team-a", "/train list")
-    await alice.is_told("here", "there", "Cluster lab does not answer")
+    await alice.is_told("here", "there", "Cluster lab does not respond")

@@ -110,7 +110,7 @@ class Fleet:
             command = f"{sort.options} {more} --image {IMAGE}:1.0 {sort.command}"
             await self._alice.types(channel, f"/train submit {sort.name} {command}")
         for sort in self.sorts:
-            await self._alice.is_told(f"Recorded: {sort.name} with")
+            await self._alice.is_told(f"Submitted run {sort.name} with")
 
     async def has_cards(self) -> None:
         """Waits for their cards, in Slack."""
@@ -123,7 +123,7 @@ class Fleet:
         for channel, sort in self._placed():
             await person.types(channel, f"/train stop {sort.name}")
         for sort in self.sorts:
-            await person.is_told(f"{sort.name} is being stopped")
+            await person.is_told(f"Stopping {sort.name}")
 
     async def is_scaled(self, name: str, *, nodes: int) -> None:
         """Gives one of them so many nodes, and waits until its card says so."""
@@ -131,7 +131,7 @@ class Fleet:
         channel = next(channel for channel, sort in self._placed() if sort.name == name)
         count = f"{nodes} node{'' if nodes == 1 else 's'}"
         await self._alice.types(channel, f"/train scale {name} {nodes}")
-        await self._alice.is_told(f"{name} goes on with {count}; its card shows how far it is.")
+        await self._alice.is_told(f"Scaling {name} to {count}. Its card shows the progress.")
         await self.cards[name].shows(f"{nodes} of {count}")
 
     async def shows(self, *words: str) -> None:

@@ -113,10 +113,10 @@ def test_a_pytorch_job_that_waits_takes_fewer_nodes(plane: ControlPlane, tmp_pat
             await is_admitted(story, base)
             command = "--kind elastic --form pytorchjob --nodes 1:3 --gpus 2"
             card = await _submits(story, "pytorchjobs.kubeflow.org", command)
-            await card.shows("Pending", "It waits for 6 GPUs of h100, and 4 can be had now")
+            await card.shows("Pending", "It is waiting for 6 GPUs of h100; 4 can be used now")
             story.allowed_writes.add("patch pytorchjobs")
             await alice.types("#team-a", "/train scale lane 2")
-            await alice.is_told("lane goes on with 2 nodes; its card shows how far it is.")
+            await alice.is_told("Scaling lane to 2 nodes. Its card shows the progress.")
             await is_admitted(story, card)
             await _stops(story, card)
             await story.ends()
@@ -135,7 +135,7 @@ async def _submits(story: Story, resource: str, options: str) -> Card:
 async def _stops(story: Story, card: Card) -> None:
     alice = story.person("Alice")
     await alice.types("#team-a", "/train stop lane")
-    await alice.is_told("lane is being stopped")
+    await alice.is_told("Stopping lane")
     await card.shows("Stopped")
     await alice.is_mentioned("#team-a", "lane was stopped by alice", thread=card)
 
@@ -145,7 +145,7 @@ async def _is_stopped(story: Story, plane: ControlPlane, resource: str) -> None:
     name, erin = plural.removesuffix("s"), story.person("Erin")
     story.allowed_writes.add(f"delete {plural}")
     await erin.types("#team-a", f"/train stop {name}")
-    await erin.is_told(f"{name} is being stopped. It belongs to nobody that its labels name.")
+    await erin.is_told(f"Stopping {name}. Its labels name no owner.")
     card = await story.card("#team-a", name)
     await card.shows(f"{name} · Stopped")
     await erin.is_mentioned("#team-a", f"{name}: stopped.", thread=card)

@@ -157,7 +157,7 @@ async def _stops_one_with_a_volume(story: Story, plane: ControlPlane) -> None:
     await card.shows("failed calling webhook")
     assert len(plane.api.list("persistentvolumeclaims", "team-a")) == 1
     await alice.types("#team-a", "/train stop eval")
-    await alice.is_told("eval is being stopped")
+    await alice.is_told("Stopping eval")
     await card.shows("Stopped")
     await alice.is_mentioned("#team-a", "eval was stopped by alice", thread=card)
     await story.until(

@@ -42,7 +42,7 @@ async def _told(story: RealStory) -> None:
     await kept.shows("Ready", "fit")
     await story.reply(run, f"The snapshot of {CLAIM} at the end of fit is ready")
     await alice.types("#team-a", "/train resubmit fit --from-snapshot")
-    await alice.is_told("Recorded: fit#2 with", "It starts from snapshot")
+    await alice.is_told("Submitted run fit#2 with", "It starts from snapshot")
     again = await story.card("#team-a", "fit#2", "Image")
     made = await story.card("#team-a", f"PVC {CLAIM}-")
     await made.shows("Ready", "run fit#2")

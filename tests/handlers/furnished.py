@@ -155,7 +155,7 @@ _SAID_OF_SNAPSHOTS = (
     "/snapshot pin imagenet --reason paper",
 )
 _TAKEN = (
-    "Recorded: ", "Cache retina@v1 and run xray?", "`kept@v3`", "Pushing imagenet:/run-7",
+    "Submitted run ", "Cache retina@v1 and run xray?", "`kept@v3`", "Pushing imagenet:/run-7",
     "Requested for team-a: ", "PVC `again` is being made", "Snapshots of `imagenet`", "`imagenet-",
 )  # fmt: skip
 

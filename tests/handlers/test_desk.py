@@ -39,14 +39,14 @@ def count(office: Office, table: type[Run | AuditLine]) -> int:
 
 
 def test_a_submitted_run_is_kept_with_its_audit(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, SUBMIT).startswith("Recorded: `lane` with 2 GPUs")
+    assert office.says(ALICE, TEAM_A, SUBMIT).startswith("Submitted run `lane` with 2 GPUs")
     assert (count(office, Run), count(office, AuditLine)) == (1, 1)
 
 
 def test_a_delivery_that_comes_twice_counts_once(office: Office) -> None:
     first = office.says(ALICE, TEAM_A, SUBMIT, delivery="trigger-1")
     second = office.says(ALICE, TEAM_A, SUBMIT, delivery="trigger-1")
-    assert first.startswith("Recorded: ")
+    assert first.startswith("Submitted run ")
     assert second == "This was already received. Nothing was done twice."
     assert (count(office, Run), count(office, AuditLine)) == (1, 1)
 
@@ -64,7 +64,7 @@ def test_meaning_it_twice_does_it_twice(office: Office) -> None:
     words = SUBMIT.removeprefix("/train ").replace("lane ", "one ", 1)
     office.says(ALICE, TEAM_A, f"/train {words}")
     answer = office.clicks(ALICE, TEAM_A, AGAIN, question(office, f"/train {words}"))
-    assert "live runs of a team have different names" in answer
+    assert "live runs of a team must have different names" in answer
 
 
 def test_a_refused_command_may_be_repeated(office: Office) -> None:
@@ -113,7 +113,7 @@ def test_everybody_but_guests_gets_help(office: Office) -> None:
     for person, channel in ((ALICE, TEAM_A), (BOB, TEAM_B), (CAROL, TEAM_A)):
         assert "/train submit" in office.says(person, channel, "/train help")
     assert office.says(ALICE, ELSEWHERE, "/train help") == (
-        "/train: Training runs: submit, follow, stop, and start again\n"
+        "/train: Training runs: submit, follow, stop and resubmit\n"
         "You cannot use this command in this channel."
         " Use your team's channel, or ask a platform admin for a role."
     )
@@ -156,8 +156,8 @@ def asked(office: Office, person: str, text: str, **how: str) -> Incoming:
 
 
 def recorded(name: str, team: str) -> str:
-    memory = "144Gi memory (16Gi of it /dev/shm)"
-    return f"Recorded: `{name}` with 2 GPUs, 16 cores and {memory}, for {team}."
+    memory = "144Gi memory (including 16Gi of /dev/shm)"
+    return f"Submitted run `{name}` with 2 GPUs, 16 cores and {memory}, for {team}."
 
 
 def told(office: Office, *incomings: Incoming) -> list[str]:
@@ -180,7 +180,7 @@ def test_those_who_ask_at_once_are_each_answered(office: Office) -> None:
         recorded("lane", "team-a"),
         "This was already received. Nothing was done twice.",
         f"{ALIKE}`{SUBMIT.removeprefix('/train ')}`",
-        "900 GPUs are more than team-a may use in one run: 64.",
+        "900 GPUs exceed the limit of team-a for one run: 64.",
         "Guests and people from other workspaces cannot use Quartermaster.",
         recorded("lane", "team-b"),
         "Checking who you are.",
@@ -199,7 +199,7 @@ def test_a_question_is_answered_in_its_turn(office: Office) -> None:
     ) == [
         recorded("lane", "team-a"),
         "⏳ lane · Pending",
-        "`lane` is being stopped; its last lines are kept. `/train resubmit lane` starts it again.",
+        "Stopping `lane`. Its last lines are kept. `/train resubmit lane` starts it again.",
         "`/train submti` is not a command.",
         "⏳ lane · Stopping",
     ]

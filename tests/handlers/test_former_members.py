@@ -72,8 +72,8 @@ def test_buttons_refuse_who_has_left(office: Office, tmp_path: Path, place: str)
 def test_leads_act_on_runs_of_former_members(office: Office, tmp_path: Path) -> None:
     run = session_runs(office)
     leaves(office, tmp_path)
-    assert office.clicks(ERIN, TEAM_A, "train.keep", run.id).startswith("`nb` is kept, idle or not")
-    assert office.clicks(ERIN, TEAM_A, "train.stop", run.id).startswith("`nb` is being stopped")
+    assert office.clicks(ERIN, TEAM_A, "train.keep", run.id).startswith("Keeping `nb`, idle or not")
+    assert office.clicks(ERIN, TEAM_A, "train.stop", run.id).startswith("Stopping `nb`")
 
 
 @pytest.mark.parametrize("place", [TEAM_A, "D0ALICE"])

@@ -8,8 +8,8 @@ from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, Office
 def test_a_test_is_received_with_its_way_back(office: Office) -> None:
     assert office.says(ALICE, TEAM_A, "/gpu nccl --nodes 2").splitlines() == [
         (
-            "Recorded: `nccl` with 2 nodes, each with 8 GPUs, 64 cores and 576Gi memory (64Gi of it"
-            " /dev/shm), for team-a."
+            "Submitted run `nccl` with 2 nodes, each with 8 GPUs, 64 cores and 576Gi memory"
+            " (including 64Gi of /dev/shm), for team-a."
         ),
         "Its card in this channel follows it. `/train stop nccl` stops it.",
     ]
@@ -18,9 +18,9 @@ def test_a_test_is_received_with_its_way_back(office: Office) -> None:
 def test_two_tests_at_once_have_two_names(office: Office) -> None:
     office.says(ALICE, TEAM_A, "/gpu nccl --gpus 2")
     again = office.says(ALICE, TEAM_A, "/gpu nccl --gpus 2 --name other")
-    assert again.startswith("Recorded: `other` with 2 nodes, each with 2 GPUs")
+    assert again.startswith("Submitted run `other` with 2 nodes, each with 2 GPUs")
     assert office.says(ALICE, TEAM_A, "/gpu nccl --gpus 3").splitlines()[0] == (
-        "nccl has not ended, and live runs of a team have different names."
+        "nccl has not ended, and live runs of a team must have different names."
     )
 
 
@@ -41,7 +41,10 @@ def test_others_cannot_test_the_network(
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ("nccl --nodes 3", "A test on 3 nodes needs as many with GPUs, and the cluster has 2."),
+        (
+            "nccl --nodes 3",
+            "A test on 3 nodes needs as many nodes with GPUs, but the cluster has 2.",
+        ),
         ("nccl --nodes none", "`--nodes` takes"),
         ("nccl --nodes 1:2", "Runs of `--kind nccl` keep the nodes they start with"),
         ("ncc", "`/gpu ncc` is not a command."),

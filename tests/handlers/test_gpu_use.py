@@ -179,9 +179,7 @@ def test_buttons_of_digests_work_in_any_channel(office: Office) -> None:
     assert office.clicks(ALICE, ELSEWHERE, "train.logs", run_id).splitlines()[0] == (
         "This channel belongs to no team, so this cannot be used here."
     )
-    assert office.clicks(ERIN, ELSEWHERE, "train.stop", run_id).startswith(
-        "`lane` is being stopped"
-    )
+    assert office.clicks(ERIN, ELSEWHERE, "train.stop", run_id).startswith("Stopping `lane`")
 
 
 def test_others_change_nothing_about_idle_runs(office: Office) -> None:

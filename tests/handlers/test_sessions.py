@@ -16,7 +16,7 @@ SUBMIT = "/train submit nb --kind interactive --image quay.io/jupyter/base-noteb
 TOKEN = "only-for-alice"  # noqa: S105 - opens nothing
 PRIVATE = [
     f"nb is a session of @{ALICE}.",
-    "How it is opened is shown to its owner alone, because it lets anybody in.",
+    "How to open it is shown only to its owner, because the address lets anyone in.",
 ]
 
 
@@ -55,7 +55,7 @@ def test_its_owner_is_shown_the_way_in(office: Office, run: Run) -> None:
             " leave it running."
         ),
         f"Browser: http://localhost:8888/team-a/{run.job_name}/?token={TOKEN}",
-        "Only you see this. The address lets anybody in, so keep it for you.",
+        "Only you can see this. The address lets anyone in, so keep it private.",
     ]
     assert later(office, ALICE, kind="button", command="train.open", value=run.id) == said
 
@@ -81,9 +81,7 @@ def test_one_button_extends_once(office: Office, run: Run) -> None:
     value, wanted = _later(run, hours=1), run.until + timedelta(hours=1)
     answers = {office.clicks(ALICE, TEAM_A, "train.extend", value) for _ in range(2)}
     most = run.since + timedelta(days=1)
-    assert answers == {
-        f"`nb` goes on until {shown(wanted)}.\nIt can last until {shown(most)} at most."
-    }
+    assert answers == {f"`nb` runs until {shown(wanted)}.\nIt can run until {shown(most)} at most."}
     until = newest(office).until
     assert until is not None
     assert int(until.timestamp()) == int(wanted.timestamp())
@@ -95,14 +93,14 @@ def test_reminder_extends_where_no_channel_tells(office: Office, run: Run) -> No
     refused = office.clicks(BOB, ELSEWHERE, "train.extend", value)
     assert refused.splitlines()[0] == "You are not a member of team-a."
     answer = office.clicks(ALICE, ELSEWHERE, "train.extend", value)
-    assert answer.startswith("`nb` goes on until ")
+    assert answer.startswith("`nb` runs until ")
 
 
 def test_a_command_extends_and_is_doubted_twice(office: Office, run: Run) -> None:
     assert run.until is not None
     wanted = run.until + timedelta(hours=2)
     said = office.says(ALICE, TEAM_A, "/train extend nb 2h").splitlines()
-    assert said[0] == f"`nb` goes on until {shown(wanted)}."
+    assert said[0] == f"`nb` runs until {shown(wanted)}."
     again = office.says(ALICE, TEAM_A, "/train extend nb 2h")
     assert again.startswith("The same command was sent here")
     assert newest(office).until == wanted
@@ -110,10 +108,10 @@ def test_a_command_extends_and_is_doubted_twice(office: Office, run: Run) -> Non
 
 def test_leads_extend_what_others_may_not(office: Office, run: Run) -> None:
     assert run.person == ALICE
-    assert office.says(ERIN, TEAM_A, "/train extend nb 1h").startswith("`nb` goes on until")
+    assert office.says(ERIN, TEAM_A, "/train extend nb 1h").startswith("`nb` runs until")
     assert office.says(ALICE, TEAM_A, "/train extend nb 30h").splitlines() == [
-        "nb may last 1d in all.",
-        "`/train extend nb 15h` is as long as it can be.",
+        "nb may last 1d in total.",
+        "`/train extend nb 15h` is the most that is possible.",
     ]
 
 

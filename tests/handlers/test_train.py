@@ -21,10 +21,13 @@ SUBMIT = (
     " -- python train.py --epochs 3"
 )
 RECEIPT = [
-    "Recorded: `lane` with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a.",
+    (
+        "Submitted run `lane` with 2 GPUs, 16 cores and 144Gi memory (including 16Gi of /dev/shm),"
+        " for team-a."
+    ),
     "Its card in this channel follows it. `/train stop lane` stops it.",
 ]
-AGAIN = ["Recorded: `lane#2`" + RECEIPT[0].removeprefix("Recorded: `lane`"), RECEIPT[1]]
+AGAIN = ["Submitted run `lane#2`" + RECEIPT[0].removeprefix("Submitted run `lane`"), RECEIPT[1]]
 NOT_THEIRS = (
     "You are not a member of team-a.\n"
     "Ask a platform admin to add you to the team, or use your own team's channel."
@@ -68,7 +71,7 @@ def test_more_gpus_than_a_node_are_warned_of(office: Office) -> None:
     answer = office.says(ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--gpus 12"))
     assert answer.splitlines()[2:] == [
         (
-            "No node has 12 GPUs, the largest has 8, and a run is one pod; it waits until there is"
+            "No node has 12 GPUs: the largest has 8, and a run is one pod. It waits until there is"
             " such a node."
         )
     ]
@@ -92,7 +95,7 @@ def test_a_run_is_shown_explained_and_listed(office: Office) -> None:
     assert plainly(office.says(ALICE, TEAM_A, "/train why lane")) == [
         "⏳ lane · Pending",
         "Waiting since TIME.",
-        "It is being handed to the cluster.",
+        "It is being submitted to the cluster.",
     ]
     assert re.sub(r"\d+s", "0s", office.says(ALICE, TEAM_A, "/train list")).splitlines() == [
         "Runs of team-a",
@@ -102,17 +105,17 @@ def test_a_run_is_shown_explained_and_listed(office: Office) -> None:
 
 
 def test_an_empty_list_says_so(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, "/train list") == "Runs of team-a\nThere are none."
+    assert office.says(ALICE, TEAM_A, "/train list") == "Runs of team-a\nThere are no runs."
 
 
 def test_a_run_is_stopped_and_started_again(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     assert office.says(ALICE, TEAM_A, "/train resubmit lane").splitlines() == [
-        "lane has not ended, and live runs of a team have different names.",
-        "Wait for its end, stop it with `/train stop lane`, or choose another name.",
+        "lane has not ended, and live runs of a team must have different names.",
+        "Wait until it ends, stop it with `/train stop lane`, or choose another name.",
     ]
     assert office.says(ALICE, TEAM_A, "/train stop lane") == (
-        "`lane` is being stopped; its last lines are kept. `/train resubmit lane` starts it again."
+        "Stopping `lane`. Its last lines are kept. `/train resubmit lane` starts it again."
     )
     work(office)
     assert plainly(office.says(ALICE, TEAM_A, "/train why lane")) == [
@@ -138,14 +141,17 @@ def test_a_log_is_followed_in_direct_messages(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     said = office.says(ALICE, TEAM_A, "/train logs lane --follow")
     assert plainly(said)[0].startswith(
-        "The log of `lane` follows in your messages with me, where only you see it, until "
+        "Following the log of `lane` in your direct messages, where only you see it, until "
     )
     assert office.says(ALICE, TEAM_A, "/train logs lane --follow --previous").splitlines() == [
-        "`--follow` does not go with `--previous`: nothing is added to it any more.",
-        "Say only one: `/train logs lane --follow`.",
+        "`--follow` cannot be combined with `--previous`: that log no longer grows.",
+        "Use only one: `/train logs lane --follow`.",
     ]
     whole = office.says(ALICE, TEAM_A, "/train logs lane --follow --file")
-    assert whole.splitlines()[0] == "`--follow` does not go with `--file`: that is all at once."
+    assert (
+        whole.splitlines()[0]
+        == "`--follow` cannot be combined with `--file`: that is the whole log at once."
+    )
 
 
 def test_cards_are_for_their_team_only(office: Office) -> None:
@@ -159,14 +165,14 @@ def test_cards_are_for_their_team_only(office: Office) -> None:
 def test_a_card_in_direct_messages_works(office: Office) -> None:
     office.says(ALICE, DIRECT, SUBMIT)
     run_id = newest(office).id
-    assert office.clicks(ALICE, DIRECT, "train.stop", run_id).startswith("`lane` is being stopped")
+    assert office.clicks(ALICE, DIRECT, "train.stop", run_id).startswith("Stopping `lane`")
 
 
 def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     run_id = newest(office).id
     answer = office.clicks(CAROL, "D0CAROL", "train.stop", run_id)
-    assert answer.startswith("`lane` is being stopped")
+    assert answer.startswith("Stopping `lane`")
 
 
 @pytest.mark.parametrize(
@@ -175,8 +181,8 @@ def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
         (
             "/train submit lane",
             (
-                "`--image IMAGE` is missing, and no preset says which.\n"
-                "Name one, like `--image ghcr.io/acme/lane:3.1`."
+                "`--image IMAGE` is missing, and no preset sets it.\n"
+                "Add it, for example `--image ghcr.io/acme/lane:3.1`."
             ),
         ),
         (
@@ -189,8 +195,8 @@ def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
         (
             "/train submit lane --image a/b:1 --env WANDB_API_KEY=abcdef",
             (
-                "`--env WANDB_API_KEY=...` looks like a secret. Nothing of it was stored.\n"
-                "Put it into a Secret of the team's namespace and name that:"
+                "`--env WANDB_API_KEY=...` looks like a secret. It was not stored.\n"
+                "Put it into a Secret in the team's namespace and refer to it:"
                 " `--secret WANDB_API_KEY=my-secret/wandb-api-key`."
             ),
         ),
@@ -219,18 +225,18 @@ def test_work_started_elsewhere_is_listed_and_stopped(office: Office, served: Se
     assert admitted.wait(PATIENCE_SECONDS)
     listed = office.says(ALICE, TEAM_A, "/train list").splitlines()[2].split()
     assert listed[0] == "notebook"
-    assert " ".join(listed[3:7]) == "unknown, not started here"
+    assert " ".join(listed[3:5]) == "unknown, external"
     assert plainly(office.says(ALICE, TEAM_A, "/train why notebook"))[1:4] == [
-        "It was not started here.",
+        "It was not started by Quartermaster.",
         "  Kind   Job",
         "  GPUs   1 GPU",
     ]
     assert office.says(ALICE, TEAM_A, "/train stop notebook").splitlines() == [
-        "notebook was started without Quartermaster.",
+        "notebook was not started by Quartermaster.",
         "A lead of the team or an admin can stop it.",
     ]
     assert office.says(ERIN, TEAM_A, "/train stop notebook") == (
-        "`notebook` is being stopped. It belongs to nobody that its labels name."
+        "Stopping `notebook`. Its labels name no owner."
     )
 
 

@@ -30,9 +30,9 @@ SUBMIT = (
 TWO = SUBMIT.replace(" --data", " --data retina@v1:/more --data")
 OFFER = """\
 Cache chest-xray@v3 and run lane?
-chest-xray@v3 is not cached. The run would wait for the copy by itself.
-With other options, such as a layout, cache it first: `/dataset cache chest-xray@v3`.
-Nothing is done yet. This is what it takes:
+chest-xray@v3 is not cached. The run would wait for the copy automatically.
+To use other options, such as a layout, cache it first: `/dataset cache chest-xray@v3`.
+Nothing has been done yet. This is what it takes:
   Copies      627,615 files, 250 GB (250,000,000,000 bytes)
   Volume      257 GiB on standard
   Free space  2 TiB of 2 TiB (budget in quartermaster.yaml)
@@ -41,8 +41,11 @@ Nothing is done yet. This is what it takes:
   Kept        1d after its last use
   [Cache it and run]"""
 RECEIPT = [
-    "chest-xray@v3 is being cached on standard; its card in this channel follows it.",
-    "Recorded: `lane` with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a.",
+    "Caching chest-xray@v3 on standard. Its card in this channel follows it.",
+    (
+        "Submitted run `lane` with 2 GPUs, 16 cores and 144Gi memory (including 16Gi of /dev/shm),"
+        " for team-a."
+    ),
     "Data: `chest-xray@v3` at /data.",
     "Its card in this channel follows it. `/train stop lane` stops it.",
 ]
@@ -111,7 +114,7 @@ def test_a_second_click_names_the_run(desk: Office) -> None:
     offer_id = offered(desk)
     clicks(desk, offer_id)
     assert clicks(desk, offer_id) == (
-        "`lane` was submitted by this button already. `/train show lane` shows it."
+        "`lane` was already submitted with this button. `/train show lane` shows it."
     )
     assert (len(every(desk, Run)), len(every(desk, Cache))) == (1, 1)
 
@@ -120,7 +123,7 @@ def test_a_cache_made_meanwhile_is_used(desk: Office) -> None:
     offer_id = offered(desk)
     desk.says(BOB, TEAM_B, "/dataset cache chest-xray@v3 --yes")
     assert clicks(desk, offer_id).splitlines() == [
-        "chest-xray@v3 is being cached on standard by now.",
+        "chest-xray@v3 is already being cached on standard.",
         *RECEIPT[1:],
     ]
     (cache,) = every(desk, Cache)
@@ -135,7 +138,7 @@ def test_a_cache_on_another_class_is_used_too(desk: Office) -> None:
 
     do(desk, make)
     assert clicks(desk, offer_id).splitlines() == [
-        "chest-xray@v3 is cached on fast by now.",
+        "chest-xray@v3 is already cached on fast.",
         *RECEIPT[1:],
     ]
     ((cache,), (run,)) = every(desk, Cache), every(desk, Run)
@@ -149,7 +152,7 @@ def test_an_old_offer_does_nothing(desk: Office) -> None:
         session.get_one(RunOffer, offer_id).asked_at -= timedelta(hours=25)
 
     do(desk, age)
-    gone = "This offer is out of date; nothing was done.\nSubmit the run again."
+    gone = "This offer is out of date. Nothing was done.\nSubmit the run again."
     assert clicks(desk, offer_id) == gone
     do(desk, lambda s: offers.forget(s, desk.application.clock.now()))
     assert (every(desk, RunOffer), clicks(desk, offer_id)) == ([], gone)
@@ -187,7 +190,7 @@ def test_a_name_taken_meanwhile_caches_nothing(desk: Office) -> None:
     offer_id = offered(desk)
     desk.says(ALICE, TEAM_A, "/train submit lane --image ghcr.io/acme/lane:3.1")
     assert clicks(desk, offer_id).splitlines()[0] == (
-        "lane has not ended, and live runs of a team have different names."
+        "lane has not ended, and live runs of a team must have different names."
     )
     assert every(desk, Cache) == []
 
@@ -230,7 +233,7 @@ def test_what_does_not_fit_is_refused(desk: Office) -> None:
             " only 0 bytes of 2 TiB are free (budget in quartermaster.yaml)."
         ),
         (
-            "`/dataset cache chest-xray@v3` caches it, with other options where needed."
+            "`/dataset cache chest-xray@v3` caches it, with other options if needed."
             " `/dataset usage` shows what is cached there and what can be evicted."
         ),
     ]
@@ -270,7 +273,7 @@ def test_a_run_whose_cache_went_is_offered_again(desk: Office) -> None:
     again = desk.says(ALICE, TEAM_A, "/train resubmit lane").splitlines()
     assert again[0] == "Cache chest-xray@v3 and run lane?"
     said = clicks(desk, str(every(desk, RunOffer)[-1].id)).splitlines()
-    assert said[1].startswith("Recorded: `lane#2`")
+    assert said[1].startswith("Submitted run `lane#2`")
 
 
 def test_in_a_direct_message_it_works_too(desk: Office) -> None:

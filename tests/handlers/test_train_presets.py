@@ -47,7 +47,8 @@ def submitted(office: Office) -> RunSpec:
 def test_a_preset_says_what_was_left_out(office: Office) -> None:
     answer = office.says(ALICE, TEAM_A, "/train submit lane --preset resnet")
     assert answer.splitlines()[0] == (
-        "Recorded: `lane` with 2 GPUs, 16 cores and 144Gi memory (16Gi of it /dev/shm), for team-a."
+        "Submitted run `lane` with 2 GPUs, 16 cores and 144Gi memory (including 16Gi of /dev/shm),"
+        " for team-a."
     )
     spec = submitted(office)
     assert (spec.image, spec.command, spec.time_limit_seconds, spec.preset) == (
@@ -118,8 +119,8 @@ def test_what_is_typed_wins_over_presets(office: Office) -> None:
         (
             "--gpus 1",
             [
-                "`--image IMAGE` is missing, and no preset says which.",
-                "Name one, like `--image ghcr.io/acme/lane:3.1`.",
+                "`--image IMAGE` is missing, and no preset sets it.",
+                "Add it, for example `--image ghcr.io/acme/lane:3.1`.",
             ],
         ),
     ],
@@ -130,7 +131,7 @@ def test_what_cannot_be_is_refused(office: Office, options: str, answer: list[st
 
 def test_the_locked_value_itself_may_be_typed(office: Office) -> None:
     words = "/train submit lane --preset resnet --image ghcr.io/acme/resnet:2.0"
-    assert office.says(ALICE, TEAM_A, words).startswith("Recorded: `lane`")
+    assert office.says(ALICE, TEAM_A, words).startswith("Submitted run `lane`")
 
 
 def test_presets_are_listed_with_what_they_lock(office: Office) -> None:
@@ -155,7 +156,7 @@ def test_without_presets_that_is_said(tmp_path: Path, database_url: str, served:
     with opened(tmp_path, database_url, served) as plain:
         assert plain.says(ALICE, TEAM_A, "/train presets").splitlines() == [
             "Presets of team-a",
-            "There are none. Platform admins name them in quartermaster.yaml.",
+            "There are none. Platform admins define them in quartermaster.yaml.",
         ]
         assert plain.says(BOB, TEAM_B, "/train submit a --preset b").splitlines() == [
             "There is no preset b.",

@@ -48,8 +48,8 @@ def test_three_gpus_are_compared_with_one(office: Office) -> None:
         "  one    Succeeded  1     12h 45m  1.00x     100 %       unknown     12.75",
         "  three  Succeeded  3     4h 30m   2.83x     94 %        unknown     13.50",
         (
-            "Speed-up and efficiency are against `one`: how many times faster, and how much of"
-            " that the GPUs account for."
+            "Speed-up and efficiency are relative to `one`: how many times faster a run is, and"
+            " that divided by how many times the GPUs."
         ),
     ]
 
@@ -60,13 +60,16 @@ def test_three_gpus_are_compared_with_one(office: Office) -> None:
         (
             "/train compare one",
             [
-                "There is nothing to compare with one run alone.",
-                "Name two runs or more, like `/train compare lane lane#2`.",
+                "A comparison needs at least two runs.",
+                "Name two or more runs, for example `/train compare lane lane#2`.",
             ],
         ),
         (
             "/train compare one one#1",
-            ["one is named twice.", "Name two runs or more, like `/train compare lane lane#2`."],
+            [
+                "one is named twice.",
+                "Name two or more runs, for example `/train compare lane lane#2`.",
+            ],
         ),
         (
             "/train compare one two",

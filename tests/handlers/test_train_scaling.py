@@ -12,10 +12,10 @@ SUBMIT = (
 def test_a_run_is_scaled_and_told_how(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     assert office.says(ALICE, TEAM_A, "/train scale wide 2").splitlines() == [
-        "`wide` goes on with 2 nodes; its card shows how far it is."
+        "Scaling `wide` to 2 nodes. Its card shows the progress."
     ]
     assert office.says(ALICE, TEAM_A, "/train scale wide 3").splitlines() == [
-        "`wide` goes on with 3 nodes; its card shows how far it is.",
+        "Scaling `wide` to 3 nodes. Its card shows the progress.",
         (
             "The additional nodes start together once its queue has quota for them; until then"
             " the run continues unchanged."
@@ -23,7 +23,7 @@ def test_a_run_is_scaled_and_told_how(office: Office) -> None:
     ]
     assert office.says(ALICE, TEAM_A, "/train scale wide 4").splitlines() == [
         "wide may have 1 to 3 nodes: it was submitted with `--nodes 1:3`.",
-        "`/train scale wide 3` is as far as it goes.",
+        "`/train scale wide 3` is the furthest it can go.",
     ]
 
 
@@ -38,7 +38,7 @@ def test_a_click_stops_and_starts_anew(office: Office) -> None:
     office.says(ALICE, TEAM_A, SUBMIT)
     value = f"{newest(office).id} 1"
     assert office.clicks(ALICE, TEAM_A, "train.requeue", value) == (
-        "`wide` is being stopped. Once it has ended it starts again on 1 node."
+        "Stopping `wide`. Once it has ended, it starts again on 1 node."
     )
     assert office.clicks(BOB, TEAM_A, "train.requeue", value).splitlines()[0] == (
         "You are not a member of team-a."

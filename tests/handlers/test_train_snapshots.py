@@ -51,7 +51,7 @@ def has_ended(desk: Office) -> Snapshot:
 
 def test_keeping_the_end_is_on_its_card(desk: Office) -> None:
     said = desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot /data --snapshot-on always")
-    assert said.startswith("Recorded: `fit`")
+    assert said.startswith("Submitted run `fit`")
     shown = desk.says(ALICE, TEAM_A, "/train show fit")
     assert "  Snapshot   of `imagenet` when it ends" in shown.splitlines()
 
@@ -67,7 +67,7 @@ def test_keeping_the_end_is_on_its_card(desk: Office) -> None:
         ),
         (
             "--snapshot-keep 30d",
-            "`--snapshot-keep` says more of a snapshot, and none is asked for.",
+            "`--snapshot-keep` applies to a snapshot, and none is requested.",
         ),
         (
             "--snapshot Results",
@@ -92,8 +92,8 @@ def test_one_command_starts_from_the_end(desk: Office) -> None:
     _, again = runs(desk)
     made = f"imagenet-{again.id[-10:]}"
     assert said.splitlines()[1] == (
-        f"It starts from snapshot `{row.name}` of run fit: PVC `{made}` is made from that for"
-        " /data, and the run waits for it."
+        f"It starts from snapshot `{row.name}` of run fit: PVC `{made}` is created from it for"
+        " /data, and the run waits for that PVC."
     )
     (restore,) = desk.application.database.read(lambda s: list(s.exec(select(Restore))))
     assert (restore.run_id, restore.run, restore.claim_name) == (again.id, "fit#2", made)

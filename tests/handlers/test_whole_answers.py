@@ -132,7 +132,7 @@ def test_all_lines_of_a_log_come(office: Office, options: str, name: str) -> Non
 
     office.application.database.transaction(said)
     shown = says(office, ALICE, TEAM_A, f"/train logs lane {options}")
-    kept = "Of a pod that is gone only the last 200 lines are kept."
+    kept = "Only the last 200 lines are kept of a pod that is gone."
     assert shown[0] == "Log of lane · lane-x"
     # What was asked for is there, unless all was asked for, of which more may have been.
     cut = [] if options.endswith("200") else [kept]

@@ -286,8 +286,8 @@ class Desk(RuleBasedStateMachine):
         text = as_text(reply)
         assert "Something went wrong" not in text
         assert CANARY not in text
-        found = re.match(r"Recorded: `(.+?)`", text)
-        stops = re.match(r"`(.+?)` is being stopped", text)
+        found = re.match(r"Submitted run `(.+?)`", text)
+        stops = re.match(r"Stopping `(.+?)`", text)
         if found or stops or text.startswith("Requested for team-a"):
             assert may, f"{incoming.person} may not: {text}"
             assert is_new, f"delivered twice, done twice: {text}"

@@ -135,8 +135,8 @@ async def _is_read(story: PlaneStory, bob: Person) -> None:
     """Another team's run reads the copy in a namespace of its own, and cannot write to it."""
     words = f'{PLAIN} --data clean@v1:/data -- python3 -c "{_READ}"'
     await bob.types("#team-b", f"/train submit reader {words}")
-    await bob.is_told("Recorded: reader", "Data: clean@v1 at /data.")
-    card: Card = await story.card("#team-b", "reader", "clean@v1 at /data, for reading only")
+    await bob.is_told("Submitted run reader", "Data: clean@v1 at /data.")
+    card: Card = await story.card("#team-b", "reader", "clean@v1 at /data, read-only")
     await is_admitted(story, card)
     await ends_well(bob, "#team-b", card, "reader")
     digest = hashlib.sha256(b"".join(_CLEAN[key] for key in sorted(_CLEAN)))

@@ -134,7 +134,7 @@ def test_a_session_answers_until_it_is_stopped(plane: Plane, tmp_path: Path) -> 
             page = f"http://{pod['status']['podIP']}:8888/"
             wait_for(partial(_is_served, page), page)
             await alice.types("#team-a", "/train stop nb")
-            await alice.is_told("nb is being stopped")
+            await alice.is_told("Stopping nb")
             await card.shows("nb · Stopped")
             await alice.is_mentioned("#team-a", "nb was stopped by alice", thread=card)
             await story.ends()

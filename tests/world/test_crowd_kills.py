@@ -22,7 +22,7 @@ async def submitted(world: World, first: int, recorded: list[str]) -> None:
     for number in range(first, first + EACH):
         shown = await world.slack.slash("U0BOB", "C0TEAMB", SUBMIT.format(number=number))
         text = world.slack.text_of(shown[-1])
-        if not text.startswith("Recorded: `lane-"):
+        if not text.startswith("Submitted run `lane-"):
             return
         recorded.append(f"lane-{number}")
         world.changes.ring()

@@ -1,4 +1,4 @@
-"""The workload kinds: what a run can be made of in a cluster."""
+"""The workload kinds: the objects that runs can consist of."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -38,28 +38,28 @@ NAMES: tuple[str, ...] = tuple(dict.fromkeys(kind.name for kind in _ALL))
 
 
 def kind_of(spec: RunSpec) -> Kind:
-    """The kind that carries out a spec; KeyError when this version has none of that name."""
+    """The kind of a spec; KeyError when this version has none of that name."""
     return KINDS[spec.kind, spec.form]
 
 
 def kind_of_run(run: Run) -> Kind:
-    """The kind that carries out a run; KeyError when this version has none of that name."""
+    """The kind of a run; KeyError when this version has none of that name."""
     return KINDS[run.spec.get("kind", "job"), run.spec.get("form", "")]
 
 
 def is_known(run: Run) -> bool:
-    """Whether this version can carry out a run; a newer one may have written it."""
+    """Whether this version knows the kind of a run; a newer version may have written it."""
     return (run.spec.get("kind", "job"), run.spec.get("form", "")) in KINDS
 
 
 def kept_after_end(run: Run) -> timedelta | None:
-    """For how long its root is left after its end; None where the cluster removes it by itself."""
+    """How long its root is kept after its end; None if the cluster deletes it by itself."""
     kind = kind_of_run(run)
     return timedelta(seconds=KEEP_FINISHED_SECONDS) if kind.root is TRAINJOBS else None
 
 
 def companions_of(run: Run) -> tuple[Companion, ...]:
-    """Everything that a run needs beside its root: its volumes first."""
+    """All objects that a run needs besides its root, volumes first."""
     return (*volume_companions(run), *kind_of_run(run).companions(run))
 
 

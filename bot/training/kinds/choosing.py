@@ -1,4 +1,4 @@
-"""Which kind somebody means, and whether it knows the options that they gave."""
+"""Selects the kind of a submission and checks its options."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ RANGE = "range"
 def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
     """The kind of that name and form; UsageError when it has no such form or option.
 
-    `options` are those that only some kinds have; None is what was not given.
+    `options` are those that only some kinds have; None if not given.
     """
     kind = KINDS.get((name, form or ""))
     if kind is None:
@@ -27,40 +27,40 @@ def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
 
 
 def chosen_nodes(kind: Kind, nodes: Nodes | None) -> Nodes:
-    """The nodes of a run, one where nobody said how many.
+    """The nodes of a run, one by default.
 
-    UsageError when a range is for a kind that keeps the nodes it starts with.
+    UsageError when a range is given for a kind that cannot change its nodes.
     """
     nodes = nodes or Nodes(1, 1)
     if nodes.fewest == nodes.most or RANGE in kind.options:
         return nodes
     ranged = sorted(_given(each) for each in KINDS.values() if RANGE in each.options)
     raise UsageError(
-        f"Runs of {_given(kind)} keep the nodes they start with: `--nodes {nodes.spelled}` is not"
-        " for them.",
-        f"Say `--nodes {nodes.most}`, or use what can change it: {', '.join(ranged)}.",
+        f"Runs of {_given(kind)} keep the nodes they start with, so `--nodes {nodes.spelled}` does"
+        " not apply.",
+        f"Use `--nodes {nodes.most}`, or a kind that can change them: {', '.join(ranged)}.",
     )
 
 
 def refuse_unserved(kind: Kind, cluster: str, view: View) -> None:
-    """ConflictError when the cluster is known not to have what carries the kind out."""
+    """ConflictError when the cluster is known not to serve the resource of the kind."""
     if view.store(kind.root).absent:
-        raise ConflictError(f"Cluster {cluster} does not know {kind.root.plural}.", kind.needs)
+        raise ConflictError(f"Cluster {cluster} does not serve {kind.root.plural}.", kind.needs)
 
 
 def _no_form(name: str, form: str) -> UsageError:
     forms = sorted(each for kind, each in KINDS if kind == name and each)
     if forms:
-        there = f"It has: {', '.join(forms)}. Without --form it is started the usual way."
+        there = f"It has: {', '.join(forms)}. Without `--form`, the default is used."
         return UsageError(f"`--kind {name}` has no form {form}.", there)
     others = sorted({kind for kind, each in KINDS if each})
-    return UsageError(f"`--form` is not for `--kind {name}`.", _kinds_with(others))
+    return UsageError(f"`--form` does not apply to `--kind {name}`.", _kinds_with(others))
 
 
 def _no_option(kind: Kind, option: str) -> UsageError:
     others = sorted({each.name for each in KINDS.values() if option in each.options})
     return UsageError(
-        f"`--{option.replace('_', '-')}` is not for {_given(kind)}.", _kinds_with(others)
+        f"`--{option.replace('_', '-')}` does not apply to {_given(kind)}.", _kinds_with(others)
     )
 
 
@@ -71,4 +71,5 @@ def _given(kind: Kind) -> str:
 def _kinds_with(names: list[str]) -> str:
     if not names:
         return "Leave it out."
-    return f"Leave it out, or use a kind that has it: {', '.join(f'`--kind {n}`' for n in names)}."
+    kinds = ", ".join(f"`--kind {name}`" for name in names)
+    return f"Leave it out, or use a kind that supports it: {kinds}."

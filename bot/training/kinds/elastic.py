@@ -31,7 +31,7 @@ ELASTIC = "elastic"
 PORT = 29400
 # How often the processes of a node are started anew, and then how often its pod.
 RESTARTS, ATTEMPTS = 10, 3
-_SYNC = "`--kind sync`, like `--kind sync --nodes 2 -- mpirun python train.py`"
+_SYNC = "`--kind sync`, for example `--kind sync --nodes 2 -- mpirun python train.py`"
 # Newer ones know it with a hyphen, too.
 _NO_PYTHON = "--no_python"
 _MODULE = "torch.distributed.run"
@@ -92,14 +92,14 @@ def refuse_launcher(spec: RunSpec) -> None:
     """UsageError where the command starts processes on other nodes by itself."""
     if spec.launcher == MPIRUN:
         raise UsageError(
-            "`--launcher mpirun` is not for `--kind elastic`, which starts programs by torchrun.",
-            f"Leave it out; or use {_SYNC}.",
+            "`--launcher mpirun` does not apply to `--kind elastic`, which uses torchrun.",
+            f"Leave it out, or use {_SYNC}.",
         )
     own = launchers_in(spec.command) & {MPIRUN, DEEPSPEED}
     if own and not spec.launcher and spec.nodes_allowed[1] > 1:
         raise UsageError(
             f"{min(own)} reaches other nodes by ssh, which `--kind elastic` does not set up.",
-            f"Use {_SYNC}. Or say that every node runs the command for itself: `--launcher none`.",
+            f"Use {_SYNC}. Or let every node run the command itself: `--launcher none`.",
         )
 
 

@@ -1,4 +1,4 @@
-"""How the object of a run stands, said alike for every sort of object that can be one."""
+"""The status of the root of a run, in the same form for every resource."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from bot.cluster.resources import JOBS, MPIJOBS, PYTORCHJOBS, TRAINJOBS, Resourc
 
 
 class Course(StrEnum):
-    """How far an object is by its own word; one that is finishing knows its end already."""
+    """The progress that an object reports; one that is finishing already reports its end."""
 
     GOING = "going"
     FINISHING = "finishing"
@@ -23,7 +23,7 @@ class Course(StrEnum):
 
 @dataclass(frozen=True)
 class Fate:
-    """What an object says of itself.
+    """The status that an object reports.
 
     `reason` and `message` are its own words for a failure. `is_running` is its own evidence that
     a pod runs; without it pods may still run. `failed_pods` counts attempts; `attempts` is how
@@ -49,7 +49,7 @@ class Fate:
 
 @dataclass(frozen=True)
 class Root:
-    """The object of a run: the one that its quota engine manages and whose fate is the run's.
+    """The root of a run: the object that its quota engine manages and whose end is the run's.
 
     `nodes` is how many it asks for, None where that cannot be changed in it.
     """
@@ -60,12 +60,12 @@ class Root:
 
     @property
     def uid(self) -> str:
-        """What tells it from an earlier object of the same name."""
+        """The uid, which differs from that of an earlier object of the same name."""
         return self.object.uid
 
     @property
     def is_leaving(self) -> bool:
-        """Whether it was told to go."""
+        """Whether it is being deleted."""
         return self.object.metadata.deletion_timestamp is not None
 
 
@@ -76,7 +76,7 @@ def root_of(resource: Resource[Any], object_: ClusterObject) -> Root:
 
 
 def with_nodes(resource: Resource[Any], nodes: int) -> dict[str, Any]:
-    """What makes an object of this resource ask for so many nodes, as a merge patch."""
+    """The merge patch that sets the number of nodes of an object of this resource."""
     return _WITH_NODES[resource](nodes)
 
 

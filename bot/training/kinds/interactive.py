@@ -46,8 +46,8 @@ class InteractiveKind:
         del site
         if any(each.name == TOKEN_VARIABLE for each in spec.secrets):
             raise UsageError(
-                f"`{TOKEN_VARIABLE}` is made for each session.",
-                "Leave it out; Open on the card shows you the address with it.",
+                f"`{TOKEN_VARIABLE}` is created for each session.",
+                "Leave it out. Open on the card shows you the address with it.",
             )
 
     def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:

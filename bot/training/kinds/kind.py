@@ -1,4 +1,4 @@
-"""What a workload kind is: from a run's row to the objects that carry it out."""
+"""The protocol of workload kinds, which turn the row of a run into objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class PodSet:
     least: int | None = None
 
     def requested(self, resource: str) -> Decimal:
-        """How much of a resource all of them request together."""
+        """The total request of a resource of all these pods."""
         return parse_quantity(self.requests.get(resource, "0")) * self.count
 
 
@@ -51,7 +51,7 @@ class Companion:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a run is to go; what the view has not read yet is no reason to refuse."""
+    """Where a run is to be created; what the view has not read yet does not cause a refusal."""
 
     team: Team
     view: View
@@ -93,7 +93,7 @@ class Kind(Protocol):
         ...
 
     def refuse(self, spec: RunSpec, site: Site, /) -> None:
-        """UserError when such a run cannot be, with an example that works."""
+        """UserError when such a run is impossible, with an example that works."""
         ...
 
     def pods(self, spec: RunSpec, /) -> tuple[PodSet, ...]:

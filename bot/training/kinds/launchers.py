@@ -1,4 +1,4 @@
-"""What a command starts by itself: launchers, behind whatever people put before them."""
+"""Finds the launchers in a command, behind the wrappers that people put before them."""
 
 import re
 import shlex

@@ -39,7 +39,7 @@ class MpiKind:
     options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher"})
     needs: str = (
         "A platform admin has to install the MPI operator, which serves kubeflow.org/v2beta1;"
-        " the MPIJob v1 of the training operator is another one."
+        " the MPIJob v1 of the training operator is a different resource."
         " `--kind sync` needs no operator."
     )
 
@@ -49,7 +49,7 @@ class MpiKind:
         refuse_launcher(spec)
         if is_no_root(spec) and not spec.command:
             raise UsageError(
-                "`--kind mpi` needs the command that the launcher runs, where runs are not root.",
+                "`--kind mpi` needs the command that the launcher runs, if runs are not root.",
                 "Put it at the end: `-- python train.py`.",
             )
 

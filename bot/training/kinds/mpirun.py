@@ -18,7 +18,7 @@ from bot.training.spec import RunSpec
 _USES_HOSTS = re.compile(r"\$\{?QUARTERMASTER_HOST(?:S|FILE)\b\}?|\bQUARTERMASTER_HOST")
 # Rank by slot, and no core binding: the cores of a container are not the node's.
 _MPIRUN = ("mpirun", "--allow-run-as-root", "-bind-to", "none", "-map-by", "slot")
-_ELASTIC = "`--kind elastic`, like `--kind elastic --nodes 2 -- torchrun train.py`"
+_ELASTIC = "`--kind elastic`, for example `--kind elastic --nodes 2 -- torchrun train.py`"
 _HOSTS_OF_DEEPSPEED = ("--hostfile", "-H")
 _PASSED_ON = ("LD_LIBRARY_PATH", "PATH")
 
@@ -44,21 +44,21 @@ def refuse_launcher(spec: RunSpec) -> None:
     kind = f"`--kind {spec.kind}`"
     if spec.launcher == TORCHRUN:
         raise UsageError(
-            f"`--launcher torchrun` is not for {kind}, which starts programs by mpirun.",
-            f"Leave it out; or use {_ELASTIC}.",
+            f"`--launcher torchrun` does not apply to {kind}, which starts programs with mpirun.",
+            f"Leave it out, or use {_ELASTIC}.",
         )
     if not spec.launcher and launchers_in(spec.command) == {TORCHRUN} and not _starts_ranks(spec):
         raise UsageError(
             f"torchrun starts the processes of a node itself, and {kind} would start it once for"
             " each of them.",
-            f"Use {_ELASTIC}. Or say how you mean it: `--launcher mpirun --processes 1` starts it"
+            f"Use {_ELASTIC}. Or choose one: `--launcher mpirun --processes 1` starts it"
             " once on each node, `--launcher none` once in all.",
         )
     found = next(filter(None, map(_USES_HOSTS.search, spec.command)), None)
     if found is not None and not _text_of(spec.command):
         raise UsageError(
-            f"`{found[0]}` is read by a shell only, and this command starts none.",
-            "Put it into one: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
+            f"`{found[0]}` is expanded only by a shell, and this command starts none.",
+            "Run it in a shell: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
         )
 
 

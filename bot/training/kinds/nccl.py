@@ -43,7 +43,7 @@ class NcclKind:
         del site
         if not spec.gpus or spec.gpus != spec.gpus.to_integral_value():
             raise UsageError(
-                "A test of the network takes whole GPUs of each node.", "Use `--gpus 1` or more."
+                "A network test uses whole GPUs on each node.", "Use `--gpus 1` or more."
             )
 
     def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:

@@ -1,4 +1,4 @@
-"""What the containers of a run may do, and as which user: as the team's admission has it."""
+"""The security context of the containers of a run, from the team's admission policy."""
 
 from collections.abc import Collection
 
@@ -13,9 +13,9 @@ _VOLUME = "home"
 
 
 def security_of(policy: Admission, *, privileged: bool) -> Security | None:
-    """What the admission of a team makes of a run today; None where the image decides it all.
+    """The current security settings of a team for a run; None if the image decides.
 
-    Whoever may be privileged may do everything on the node, as any user.
+    A privileged run may do everything on its node, as any user.
     """
     restricted = policy.security == "restricted"
     if privileged:
@@ -51,7 +51,7 @@ def is_no_root(spec: RunSpec) -> bool:
 
 
 def is_housed(spec: RunSpec) -> bool:
-    """Whether its user is a number for which no image has a name and a home."""
+    """Whether its user is a number without a name and a home in the image."""
     return spec.security is not None and spec.security.user is not None
 
 

@@ -33,10 +33,10 @@ need() {
 """
 )
 _HOW = {
-    "mpirun": "install Open MPI in it, for example openmpi-bin of Debian",
-    "torchrun": "install PyTorch in it, for example by pip install torch",
+    "mpirun": "install Open MPI in it, for example Debian's openmpi-bin",
+    "torchrun": "install PyTorch in it, for example with pip install torch",
 }
-_CHECK = "check the words after --, and the image"
+_CHECK = "check the command after --, and the image"
 # What every pod begins with that is reached by ssh, or reaches others so.
 _READY = """\
 sshd=$(command -v sshd || command -v /usr/sbin/sshd) ||
@@ -49,7 +49,7 @@ else
   # ssh looks there, wherever HOME points.
   home=$(getent passwd "$(id -u)" | cut -d : -f 6)
   if [ -z "$home" ] || ! mkdir -p "$home/.ssh"; then
-    unfit "This image has no home for the user $(id -u), whom ssh and sshd have to know."
+    unfit "This image has no home directory for user $(id -u), which ssh and sshd need."
   fi
   ssh_config=$home/.ssh/config
 fi
@@ -92,7 +92,7 @@ collect() {
   found= deadline=$(($(date +%s) + $1))
   until [ "$(echo $found | wc -w)" -ge "$QUARTERMASTER_NODES" ]; do
     if [ "$(date +%s)" -ge "$deadline" ]; then
-      echo "After 15 minutes $(echo $found | wc -w) of $QUARTERMASTER_NODES nodes are there." >&2
+      echo "After 15 minutes $(echo $found | wc -w) of $QUARTERMASTER_NODES nodes have joined." >&2
       exit 1
     fi
     sleep 2
@@ -132,7 +132,7 @@ deadline=$(($(date +%s) + 900))
 while read -r host slots; do
   until getent hosts "$host" > /dev/null; do
     if [ "$(date +%s)" -ge "$deadline" ]; then
-      echo "$host is not there after 15 minutes." >&2
+      echo "$host has not joined after 15 minutes." >&2
       exit 1
     fi
     sleep 2

@@ -129,7 +129,7 @@ def _key_pair() -> tuple[str, str]:
     program = which(_KEYGEN)
     if program is None:
         raise OutsideError(
-            "ssh-keygen is missing where Quartermaster runs, so no keys could be made.",
+            "ssh-keygen is missing where Quartermaster runs, so no keys can be created.",
             "A platform admin has to install openssh-client there.",
         )
     with TemporaryDirectory() as folder:

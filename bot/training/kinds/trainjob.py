@@ -52,14 +52,14 @@ class TrainJobKind:
         set_by_run = {each.name for each in spec.env} | {each.name for each in spec.secrets}
         if taken := sorted(set_by_run & _RESERVED):
             raise UsageError(
-                f"A TrainJob may not set {', '.join(taken)}: Kubeflow Trainer sets it itself.",
-                "Leave it out, and say how many with `--nodes` and `--processes`, for example"
+                f"A TrainJob cannot set {', '.join(taken)}: Kubeflow Trainer sets it itself.",
+                "Leave it out, and give the numbers with `--nodes` and `--processes`, for example"
                 " `--nodes 2 --processes 8`.",
             )
         if site.cluster.engine == "kai":
             raise ConflictError(
-                "A TrainJob cannot name the scheduler of its pods, so KAI would not see them.",
-                "Leave `--form` out: the run is a Job then.",
+                "A TrainJob cannot set the scheduler of its pods, so KAI would not see them.",
+                "Leave `--form` out: the run is then a Job.",
             )
 
     def pods(self, spec: RunSpec) -> tuple[PodSet, ...]:
@@ -117,8 +117,8 @@ def as_before(manifest: Manifest) -> Manifest:
     (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
     if "securityContext" in job["template"]["spec"]["template"]["spec"]:
         raise ClusterError(
-            "Kubeflow Trainer 2.1 has no way to say which user the pods of a TrainJob run as.",
-            "A platform admin has to install 2.2, or to let the team run as root:"
+            "Kubeflow Trainer 2.1 cannot set the user that the pods of a TrainJob run as.",
+            "A platform admin has to install 2.2, or let the team run as root:"
             " `admission.security: baseline`. Without `--form` the run needs no operator.",
             reason="Invalid",
         )

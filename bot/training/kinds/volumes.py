@@ -1,4 +1,4 @@
-"""The PVCs of a run: those it names, and those made for it, which stay when it has ended."""
+"""The PVCs of a run: those it names, and those created for it, which are kept."""
 
 from functools import partial
 
@@ -10,17 +10,17 @@ from bot.training.tables import Run
 
 
 def claim_name(root_name: str, number: int) -> str:
-    """What the PVC is called that is made for the run with this root."""
+    """The name of a PVC created for the run with this root."""
     return f"pvc-{root_name}-{number}"
 
 
 def root_of(claim: str) -> str:
-    """The root of the run for which a PVC of this name was made, if it was made for any."""
+    """The root of the run for which a PVC of this name was created, if any."""
     return claim.removeprefix("pvc-").rpartition("-")[0]
 
 
 def mounts_of(root_name: str, spec: RunSpec) -> tuple[VolumeMount, ...]:
-    """Every PVC of a run and where its containers see it."""
+    """Every PVC of a run and its path in the containers."""
     made = (
         VolumeMount(claim_name(root_name, number), volume.path, read_only=False)
         for number, volume in enumerate(spec.volumes)
@@ -29,7 +29,7 @@ def mounts_of(root_name: str, spec: RunSpec) -> tuple[VolumeMount, ...]:
 
 
 def volume_companions(run: Run) -> tuple[Companion, ...]:
-    """The PVCs that are made for a run."""
+    """The PVCs that are created for a run."""
     return tuple(
         Companion(
             PVCS, claim_name(run.job_name, number), partial(_body, each), is_first=True, stays=True

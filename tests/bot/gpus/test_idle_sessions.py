@@ -19,10 +19,11 @@ BEGUN = START + timedelta(minutes=5)
 # The minute in which the first of their figures was scraped.
 SINCE = moment_of(minute_of(BEGUN))
 NOTICE = (
-    f"<@{ALICE}> nb: its GPUs do nothing since <!date^1795262700^{{date_short_pretty}} {{time}}|"
-    "2026-11-21 12:05 UTC>. It is stopped <!date^1795277566^{date_short_pretty} {time}|"
-    "2026-11-21 16:12 UTC> unless they work again before, so that others can have them."
-    " Then its pod is gone, and what it kept outside of PVCs."
+    f"<@{ALICE}> nb: its GPUs have been idle since"
+    " <!date^1795262700^{date_short_pretty} {time}|2026-11-21 12:05 UTC>."
+    " It is stopped <!date^1795277566^{date_short_pretty} {time}|"
+    "2026-11-21 16:12 UTC> to free them for others, unless they are used before then."
+    " Its pod and its data outside PVCs are then deleted."
 )
 
 
@@ -88,7 +89,7 @@ def test_an_idle_session_is_told_then_stopped(sampled: Sampled, tmp_path: Path) 
         sampled.pass_time(minutes=2)
     assert sampled.get(run_id).phase == Phase.STOPPED
     assert sampled.notes(run_id)["ended"].splitlines()[0] == (
-        f"<@{ALICE}> nb was stopped by Quartermaster after 4h 17m. Its GPUs did nothing for 4h 12m."
+        f"<@{ALICE}> nb was stopped by Quartermaster after 4h 17m. Its GPUs were idle for 4h 12m."
     )
 
 

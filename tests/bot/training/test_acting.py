@@ -30,7 +30,10 @@ SECRET = Companion(SECRETS, "lane-ssh", lambda: {"stringData": {"key": "value"}}
 SERVICE = Companion(SERVICES, "lane", lambda: {"spec": {"clusterIP": "None"}})
 MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
 OVER = {"job_uid": UID, "ended_at": later(minutes=1), "phase": Phase.STOPPED}
-TAKEN = "Namespace team-a has a Service lane already that is not ours. Nothing of it was touched."
+TAKEN = (
+    "Namespace team-a already has a Service lane that Quartermaster did not create. It was not"
+    " changed."
+)
 
 
 def there(uid: str = "uid-2", leaving: datetime | None = None) -> ClusterObject:

@@ -49,10 +49,10 @@ def test_kinds_of_the_list_alone_may_run(rig: Rig) -> None:
 
 def test_the_network_of_nodes_is_closed(rig: Rig) -> None:
     assert refusal(rig, host_network=True, **SYNC) == (
-        "team-a may not use the network of nodes with `--kind sync`.",
+        "team-a may not use the host network with `--kind sync`.",
         (
-            "Leave `--host-network` out. A platform admin can allow it: `admission.host_network` of"
-            " the team in quartermaster.yaml."
+            "Leave `--host-network` out. A platform admin can allow it: `admission.host_network`"
+            " for the team in quartermaster.yaml."
         ),
     )
 
@@ -62,8 +62,8 @@ def test_privileges_are_allowed_by_kind(rig: Rig) -> None:
     assert refusal(rig, privileged=True, **SYNC) == (
         "team-a may not run privileged containers with `--kind sync`.",
         (
-            "Leave `--privileged` out. It may with: `--kind nccl`. A platform admin can allow it:"
-            " `admission.privileged` of the team in quartermaster.yaml."
+            "Leave `--privileged` out. Allowed with: `--kind nccl`. A platform admin can allow it:"
+            " `admission.privileged` for the team in quartermaster.yaml."
         ),
     )
 
@@ -82,8 +82,8 @@ def test_other_kinds_have_no_such_options(rig: Rig) -> None:
     with pytest.raises(UsageError) as refused:
         rig.submit(host_network=True)
     assert (refused.value.message, refused.value.hint) == (
-        "`--host-network` is not for `--kind job`.",
-        "Leave it out, or use a kind that has it: `--kind nccl`, `--kind sync`.",
+        "`--host-network` does not apply to `--kind job`.",
+        "Leave it out, or use a kind that supports it: `--kind nccl`, `--kind sync`.",
     )
 
 

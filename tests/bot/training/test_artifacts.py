@@ -32,26 +32,35 @@ NEW = NewVolume("standard", "100Gi", "/out/new")
     [
         (
             "/scratch/a.pt",
-            "`--artifact /scratch/a.pt` is on no PVC of the run, so it would be gone with its pod.",
-            "Mount a PVC for it, like `--pvc claim:/scratch`. Or write it below /out or /out/new.",
+            (
+                "`--artifact /scratch/a.pt` is not on a PVC of the run, so it would be lost with"
+                " its pod."
+            ),
+            (
+                "Mount a PVC for it, for example `--pvc claim:/scratch`. Or write it below /out or"
+                " /out/new."
+            ),
         ),
         (
             f"{SHM_PATH}/a.pt",
-            "`--artifact /dev/shm/a.pt` is in memory, so it would be gone with its pod.",
-            "Mount a PVC for it, like `--pvc claim:/out`. Or write it below /out or /out/new.",
+            "`--artifact /dev/shm/a.pt` is in memory, so it would be lost with its pod.",
+            (
+                "Mount a PVC for it, for example `--pvc claim:/out`. Or write it below /out or"
+                " /out/new."
+            ),
         ),
         (
             "/outer",
-            "`--artifact /outer` is on no PVC of the run, so it would be gone with its pod.",
-            "Mount a PVC for it, like `--pvc claim:/out`. Or write it below /out or /out/new.",
+            "`--artifact /outer` is not on a PVC of the run, so it would be lost with its pod.",
+            (
+                "Mount a PVC for it, for example `--pvc claim:/out`. Or write it below /out or"
+                " /out/new."
+            ),
         ),
         (
             "/data/model.pt",
-            (
-                "`--artifact /data/model.pt` is on PVC imagenet, which the run mounts for reading"
-                " only."
-            ),
-            "Mount it for writing: `--pvc imagenet:/data`.",
+            ("`--artifact /data/model.pt` is on PVC imagenet, which the run mounts read-only."),
+            "Mount it read-write: `--pvc imagenet:/data`.",
         ),
     ],
 )
@@ -81,7 +90,7 @@ def test_artifacts_below_data_are_refused(path: str) -> None:
 def test_without_a_volume_one_is_asked_for(rig: Rig) -> None:
     with pytest.raises(UsageError) as refused:
         rig.submit(artifact=(Artifact("/out/model.pt"),))
-    assert refused.value.hint == "Mount a PVC for it, like `--pvc claim:/out`."
+    assert refused.value.hint == "Mount a PVC for it, for example `--pvc claim:/out`."
 
 
 def test_the_nearest_mount_has_it() -> None:

@@ -66,7 +66,7 @@ def test_a_run_that_has_no_figures_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("count", "message"),
     [
-        (1, "There is nothing to compare with one run alone."),
+        (1, "A comparison needs at least two runs."),
         (11, "11 runs are too many for one table."),
     ],
 )
@@ -82,5 +82,5 @@ def test_a_run_is_not_compared_with_itself() -> None:
         refuse_few([finished("lane", 1), finished("lane", 1)], "/train compare lane lane#2")
     assert (refused.value.message, refused.value.hint) == (
         "lane is named twice.",
-        "Name two runs or more, like `/train compare lane lane#2`.",
+        "Name two or more runs, for example `/train compare lane lane#2`.",
     )

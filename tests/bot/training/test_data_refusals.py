@@ -27,7 +27,7 @@ def test_a_wait_for_data_becomes_late(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     assert rig.get(run_id).is_late
     lines = rig.card(run_id).splitlines()
-    assert "This is late: it has waited for its data for longer than a day." in lines
+    assert "Overdue: it has waited for its data for more than a day." in lines
     assert "Waiting for chest-xray@v3: 40 % copied, about 12m left." in lines
 
 
@@ -48,8 +48,8 @@ def test_nested_paths_are_refused_with_example(
     mounts = tuple(DataMount("chest-xray@v3", path) for path in data)
     pvc = (VolumeMount("out", claim, read_only=False),) if claim else ()
     assert refusal(rig, data=mounts, pvc=pvc) == (
-        f"{inner} lies below {outer}, and data is mounted for reading only.",
-        "Give each a path of its own, as `--data chest-xray@v3:/data --pvc out:/out`.",
+        f"{inner} is below {outer}, and data is mounted read-only.",
+        "Give each its own path: `--data chest-xray@v3:/data --pvc out:/out`.",
     )
 
 

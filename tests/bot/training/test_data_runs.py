@@ -145,20 +145,20 @@ def test_a_run_waits_for_its_fill(rig: Rig) -> None:
     waits = "Waiting for chest-xray@v3: 40 % copied, about 12m left."
     run = rig.get(run_id)
     assert rig.card(run_id).splitlines() == [
-        "⏳ lane · Waits for data",
+        "⏳ lane · Waiting for data",
         "Waiting since 2026-11-21 12:00 UTC.",
         waits,
         "  Image      `ghcr.io/acme/lane:3.1`",
         "  GPUs       2",
         "  By         Alice",
-        "  Data       `chest-xray@v3` at /data, for reading only",
+        "  Data       `chest-xray@v3` at /data, read-only",
         f"  Where      `team-a/{run.job_name}`",
         "  Submitted  2026-11-21 12:00 UTC",
         "  [Stop]",
     ]
     people = rig.do(lambda session: people_of(session, run))
     assert as_text(Reply(card=why_card(run, people, rig.clock.now()))).splitlines() == [
-        "⏳ lane · Waits for data",
+        "⏳ lane · Waiting for data",
         "Waiting since 2026-11-21 12:00 UTC.",
         waits,
     ]
@@ -275,8 +275,8 @@ def test_other_content_under_the_name_is_refused(rig: Rig) -> None:
     with pytest.raises(ConflictError) as caught:
         rig.resubmit("lane")
     assert caught.value.message == (
-        "chest-xray@v3 is not what it was when the run read it: a dataset of the same name has"
-        " taken its place."
+        "chest-xray@v3 has changed since the run read it: a dataset of the same name has replaced"
+        " it."
     )
 
 

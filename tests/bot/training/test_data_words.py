@@ -26,7 +26,7 @@ def test_a_path_is_mounted_once_only(rig: Rig) -> None:
     twice = {"data": DATA, "pvc": (NewVolume("standard", "1Gi", "/data/"),)}
     assert refusal(rig, **twice) == (
         "/data would be mounted twice.",
-        "Give each its own path: `--pvc claim:/data`.",
+        "Give each volume its own path: `--pvc claim:/data`.",
     )
 
 

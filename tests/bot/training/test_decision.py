@@ -47,8 +47,8 @@ LEAVING: dict[str, Any] = {"metadata": {"deletionTimestamp": stamp(later(seconds
 OVER = {"ended_at": later(minutes=1), "phase": Phase.STOPPED}
 UNMANAGED = "Kueue did not start to manage the Job."
 TAKEN = (
-    "Namespace team-a has a Job lane-124a67dc90 already that is not ours."
-    " Nothing of it was touched."
+    "Namespace team-a already has a Job lane-124a67dc90 that Quartermaster"
+    " did not create. It was not changed."
 )
 GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
 
@@ -154,8 +154,8 @@ def failed(name: str, **more: Any) -> Pod:
                 Phase.FAILED,
                 "Its program ended with exit code 3. This was attempt 2.",
                 (
-                    "Its last lines tell what went wrong; Resubmit starts it again when that is"
-                    " mended."
+                    "Its last lines show what went wrong. Resubmit starts it again once that is"
+                    " fixed."
                 ),
             ),
         ),
@@ -191,7 +191,7 @@ def test_time_limits_are_kept_for_jobs_without(
     )
     assert isinstance(found, expected)
     if isinstance(found, Prepare):
-        longer = "Submit it with a longer `--time`, so that it goes on from its last checkpoint."
+        longer = "Submit it with a longer `--time` to continue from its last checkpoint."
         assert found == Prepare(Phase.FAILED, "It reached its time limit of 1h.", longer)
 
 
@@ -226,7 +226,7 @@ def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: Phase | 
     decision = decide(row, Seen(mpi_job(), admitted, (*workers, *launchers)), later(minutes=2))
     assert (decision.outcome if isinstance(decision, Prepare) else None) == outcome
     if isinstance(decision, Prepare):
-        said = "Its program ended with exit code 127. This was worker 0."
+        said = "Its program ended with exit code 127. It happened in worker 0."
         assert decision.reason == said
 
 

@@ -77,14 +77,13 @@ def test_workers_that_die_again_are_told(plain: Rig) -> None:
         Phase.RUNNING, "A worker failed. Its program ended with exit code 127."
     )  # fmt: skip
     assert run.obstacle == (
-        "The program of a pod ends again and again, and waits longer each time before it starts"
-        " anew."
+        "The program of a pod ends repeatedly, and waits longer each time before it restarts."
     )
     assert plain.card(run_id).startswith("⚠️ lane · Running")
     why = why_card(run, People("Alice"), plain.outside.clock.moment)
-    assert why.lines[0] == "It does not wait for quota."
+    assert why.lines[0] == "It is not waiting for quota."
     assert plain.notes(run_id)["attempt-1"] == (
-        "A worker failed. Its program ended with exit code 127. It is starting again."
+        "A worker failed. Its program ended with exit code 127. It is restarting."
     )
 
 
@@ -179,10 +178,10 @@ def test_a_used_up_limit_concerns_no_requests(plain: Rig) -> None:
     run_id = plain.submit("lane", gpus=2)
     plain.pass_time(minutes=1)
     run = plain.get(run_id)
-    assert run.obstacle.startswith("The namespace's ResourceQuota has no room for it: ")
+    assert run.obstacle.startswith("The namespace's ResourceQuota has no capacity for it: ")
     assert (run.reason, run.unblock) == (
         "Kubernetes has not evaluated it yet.",
-        "It starts by itself when others there have ended, or when an admin raises that quota.",
+        "It starts automatically when others there end, or when an admin raises that quota.",
     )
 
 
@@ -192,5 +191,5 @@ def test_what_keeps_pods_from_being_is_said(plain: Rig) -> None:
     plain.pass_time(minutes=1)
     run = plain.get(run_id)
     assert (run.phase, run.admissions) == (Phase.PENDING, 0)
-    assert run.obstacle.startswith("The namespace's ResourceQuota has no room for it: ")
+    assert run.obstacle.startswith("The namespace's ResourceQuota has no capacity for it: ")
     assert run.obstacle.endswith("limited: requests.nvidia.com/gpu=1.")

@@ -33,7 +33,7 @@ def manage_pytorch_jobs(rig: Rig) -> None:
 def test_a_missing_operator_is_told_before(rig: Rig) -> None:
     with pytest.raises(ConflictError) as refused:
         submit(rig, "pytorchjob", 1, 3)
-    assert refused.value.message == "Cluster default does not know pytorchjobs."
+    assert refused.value.message == "Cluster default does not serve pytorchjobs."
     assert refused.value.hint == (
         "A platform admin has to install the training operator, which serves kubeflow.org/v1."
         " Without `--form` the run needs no operator."
@@ -64,7 +64,7 @@ def test_a_pytorch_job_runs_to_its_end(rig: Rig, fault: Fault, request_number: i
     rig.outside.ledger.by_number[request_number] = fault
     run_id = submit(rig, "pytorchjob", 1, 3)
     rig.pass_time(minutes=2)
-    assert size(rig, run_id) == "3 of 3 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
     assert len(rig.world.list("pytorchjobs", "team-a")) == 1
     rig.pass_time(hours=2)
     assert rig.get(run_id).phase == Phase.SUCCEEDED
@@ -119,7 +119,7 @@ def test_an_older_trainer_runs_nobody_as_root(rig: Rig) -> None:
     ended = rig.get(run_id)
     assert (ended.phase, ended.reason) == (
         "failed",
-        "Kubeflow Trainer 2.1 has no way to say which user the pods of a TrainJob run as.",
+        "Kubeflow Trainer 2.1 cannot set the user that the pods of a TrainJob run as.",
     )
     assert "`admission.security: baseline`" in ended.unblock
     assert rig.world.list("trainjobs", "team-a") == []

@@ -83,7 +83,9 @@ def test_failure_is_kept_only_when_asked(keeping: SnapshotRig, on: str, is_kept:
     assert keeping.get(run_id).phase == Phase.FAILED
     assert keeping.is_kept(run_id) == is_kept
     shown = (
-        f"`imagenet-{run_id[-10:]}`, ready" if is_kept else "none of `imagenet`: it did not succeed"
+        f"`imagenet-{run_id[-10:]}`, ready"
+        if is_kept
+        else "not taken of `imagenet`: it did not succeed"
     )
     assert keeping.fact(run_id) == shown
 
@@ -102,7 +104,7 @@ def test_what_never_began_is_not_kept(keeping: SnapshotRig) -> None:
     keeping.stop(run_id)
     keeping.pass_time(minutes=1)
     assert (keeping.get(run_id).phase, keeping.is_kept(run_id)) == (Phase.STOPPED, False)
-    assert keeping.fact(run_id) == "none of `imagenet`: it never began"
+    assert keeping.fact(run_id) == "not taken of `imagenet`: it never started"
 
 
 def test_a_volume_of_its_own_is_kept(keeping: SnapshotRig) -> None:
@@ -204,15 +206,15 @@ def test_what_the_view_lacks_is_found(keeping: SnapshotRig) -> None:
         (
             {"pvc": (NewVolume("disks", "1Gi", "/out"),), "snapshot": "disks"},
             (
-                "disks is a storage class, of which a volume is made for the run.",
-                "Name that by its path: `--snapshot /out`.",
+                "disks is a storage class, of which a volume is created for the run.",
+                "Name the volume by its path: `--snapshot /out`.",
             ),
         ),
         (
             {"snapshot": None, "snapshot_on": "always"},
             (
-                "`--snapshot-on` says more of a snapshot, and none is asked for.",
-                "Say of which PVC: `--snapshot results`.",
+                "`--snapshot-on` applies to a snapshot, and none is requested.",
+                "Name the PVC: `--snapshot results`.",
             ),
         ),
         (

@@ -28,14 +28,14 @@ def test_a_failed_attempt_is_told_at_the_next(rig: Rig) -> None:
     rig.pass_time(seconds=18)
     assert card(rig, run_id).splitlines()[:2] == [
         "▶️ lane · Creating",
-        f"Attempt 1 of 3 failed. {RAN_OUT} It is starting again.",
+        f"Attempt 1 of 3 failed. {RAN_OUT} It is restarting.",
     ]
     assert "Submit it with more `--memory`" in card(rig, run_id)
     rig.pass_time(seconds=14)
     assert rig.get(run_id).phase == "running"
     assert f"\nAttempt 1 of 3 failed. {RAN_OUT}\n" in card(rig, run_id)
     assert rig.notes(run_id)["attempt-1"].splitlines()[0] == (
-        f"Attempt 1 of 3 failed. {RAN_OUT} It is starting again."
+        f"Attempt 1 of 3 failed. {RAN_OUT} It is restarting."
     )
 
 
@@ -46,9 +46,9 @@ def test_an_elastic_run_says_which_pod_failed_why(rig: Rig, host: str) -> None:
     rig.world.behaviours[name] = OUT
     rig.pass_time(minutes=20)
     run = rig.get(run_id)
-    assert (run.phase, run.reason) == ("failed", f"{RAN_OUT} This was pod {host[-1]}.")
+    assert (run.phase, run.reason) == ("failed", f"{RAN_OUT} It happened in pod {host[-1]}.")
     assert rig.notes(run_id)["attempt-1"].splitlines()[0] == (
-        f"Pod {host[-1]}, attempt 1 of 4, failed. {RAN_OUT} It is starting again."
+        f"Pod {host[-1]}, attempt 1 of 4, failed. {RAN_OUT} It is restarting."
     )
 
 
@@ -61,7 +61,7 @@ def test_an_image_that_lacks_something_fails_once(rig: Rig, kind: str) -> None:
     run = rig.get(run_id)
     assert (run.phase, run.reason, run.unblock) == (
         "failed",
-        f"{said} This was pod 0.",
+        f"{said} It happened in pod 0.",
         "Submit it with an image that has it.",
     )
     assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
@@ -73,7 +73,7 @@ def test_the_first_of_pods_that_fail_together_tells(rig: Rig) -> None:
     rig.world.behaviours[f"{name}-0"] = Training(fails_after=15, exit_code=1)
     rig.world.behaviours[f"{name}-1"] = OUT
     rig.pass_time(minutes=20)
-    assert rig.get(run_id).reason == f"{RAN_OUT} This was pod 1."
+    assert rig.get(run_id).reason == f"{RAN_OUT} It happened in pod 1."
 
 
 def test_a_worker_of_an_mpi_run_tells_why(rig: Rig) -> None:
@@ -99,16 +99,16 @@ def test_a_worker_that_nothing_replaces_is_told(rig: Rig) -> None:
     rig.world.behaviours[f"{name}-launcher"] = Training(never_ends=True)
     rig.pass_time(minutes=2)
     said = (
-        "Worker 0 failed. Its program ended with exit code 255. It said: Missing privilege"
-        " separation directory: /run/sshd. Nothing takes its place."
+        "Worker 0 failed. Its program ended with exit code 255. Its last line: Missing privilege"
+        " separation directory: /run/sshd. It is not replaced."
     )
     run = rig.get(run_id)
     assert (run.phase, run.reason, run.obstacle) == ("running", "", said)
     assert rig.card(run_id).splitlines()[0] == "⚠️ lane · Running for 1m 57s"
     why = why_card(run, People("Alice"), rig.outside.clock.moment)
-    assert why.lines[:2] == ("It does not wait for quota.", said)
+    assert why.lines[:2] == ("It is not waiting for quota.", said)
     assert rig.notes(run_id)["attempt-1"] == (
-        "Worker 0 failed. Its program ended with exit code 255. Nothing takes its place.\n"
+        "Worker 0 failed. Its program ended with exit code 255. It is not replaced.\n"
         "```\nMissing privilege separation directory: /run/sshd\n```"
     )
 
@@ -128,8 +128,8 @@ def test_a_node_lost_for_good_is_told(rig: Rig) -> None:
     run = rig.get(run_id)
     assert run.phase == "running"
     assert run.obstacle.startswith(f"Pod 2, attempt 4 of 4, failed. {RAN_OUT} ")
-    assert run.obstacle.endswith(" Nothing takes its place.")
-    assert rig.notes(run_id)["attempt-4"].splitlines()[0].endswith(" Nothing takes its place.")
+    assert run.obstacle.endswith(" It is not replaced.")
+    assert rig.notes(run_id)["attempt-4"].splitlines()[0].endswith(" It is not replaced.")
 
 
 def test_a_launcher_that_failed_tells_why(rig: Rig) -> None:
@@ -151,7 +151,7 @@ def test_a_pytorch_job_tells_why_after_its_pods(rig: Rig) -> None:
     rig.pass_time(minutes=30)
     run = rig.get(run_id)
     assert run.phase == "failed"
-    assert run.reason.startswith(f"{RAN_OUT} This was worker ")
+    assert run.reason.startswith(f"{RAN_OUT} It happened in worker ")
     assert not [pod for pod in rig.world.list("pods", "team-a") if "worker" in str(pod)]
 
 
@@ -163,7 +163,7 @@ def test_a_train_job_tells_why_after_its_pods(rig: Rig) -> None:
     rig.pass_time(minutes=60)
     run = rig.get(run_id)
     assert run.phase == "failed"
-    assert run.reason.startswith(f"{RAN_OUT} This was pod ")
+    assert run.reason.startswith(f"{RAN_OUT} It happened in pod ")
 
 
 def test_the_reason_outlives_the_pods(rig: Rig) -> None:

@@ -58,7 +58,7 @@ def test_a_followed_log_grows(rig: Rig) -> None:
     rig.pass_time(seconds=1)
     first = shown(rig, follow_id)
     assert first[0].startswith("▶️ Log of lane · ")
-    assert first[1].startswith("Its newest lines are shown here until ")
+    assert first[1].startswith("Shows the newest lines until ")
     assert "epoch 1/3 step " in first[-2]
     assert first[-1] == "  [Stop following]"
     rig.pass_time(seconds=20)
@@ -90,7 +90,7 @@ def test_an_unchanged_log_is_not_shown_anew(rig: Rig) -> None:
     wants = message(rig, follow_id).wants
     rig.pass_time(minutes=2)
     assert message(rig, follow_id).wants == wants
-    assert shown(rig, follow_id)[2] == "It has said nothing yet."
+    assert shown(rig, follow_id)[2] == "There is no output yet."
 
 
 def test_it_ends_with_the_run(rig: Rig) -> None:
@@ -116,7 +116,7 @@ def test_it_lasts_ten_minutes_unless_asked_again(rig: Rig) -> None:
     rig.pass_time(minutes=3)
     assert row(rig, follow_id).ended_at is not None
     assert shown(rig, follow_id)[1] == (
-        "Its 10 minutes are over. `/train logs lane --follow` follows it again."
+        "The 10 minutes are over. `/train logs lane --follow` follows it again."
     )
     assert follow(rig, run_id) != follow_id
 
@@ -124,7 +124,9 @@ def test_it_lasts_ten_minutes_unless_asked_again(rig: Rig) -> None:
 def test_it_stops_when_they_want(rig: Rig) -> None:
     follow_id = follow(rig, epochs(rig))
     rig.pass_time(seconds=10)
-    with pytest.raises(NotAllowedError, match="is followed by <@U0ALICE>, who can stop that"):
+    with pytest.raises(
+        NotAllowedError, match="<@U0ALICE> follows this log, and only they can stop it"
+    ):
         stop(rig, follow_id, ERIN)
     stop(rig, follow_id)
     stop(rig, follow_id)
@@ -188,8 +190,7 @@ def test_another_node_can_be_followed(rig: Rig) -> None:
     wrong = follow(rig, run_id, ERIN, pod="7")
     rig.pass_time(seconds=2)
     assert shown(rig, wrong)[2] == (
-        "It could not be read just now: There is no log of pod 7 of lane. There is one of: 0, 1."
-        " Say `--pod 1`."
+        "The log could not be read: lane has no log of pod 7. It has logs of: 0, 1. Use `--pod 1`."
     )
 
 
@@ -210,7 +211,7 @@ def test_what_has_ended_cannot_be_followed(rig: Rig) -> None:
     with pytest.raises(ConflictError) as caught:
         follow(rig, run_id)
     assert (caught.value.message, caught.value.hint) == (
-        "lane has ended, so nothing is added to its log any more.",
+        "lane has ended, so its log no longer grows.",
         "`/train logs lane` shows it.",
     )
 
@@ -219,7 +220,7 @@ def test_so_many_logs_are_followed_at_most(rig: Rig) -> None:
     runs = [rig.submit(f"lane-{number}") for number in range(4)]
     for run_id in runs[:3]:
         follow(rig, run_id)
-    with pytest.raises(LimitError, match="You follow 3 logs already"):
+    with pytest.raises(LimitError, match="You already follow 3 logs"):
         follow(rig, runs[3])
 
     def crowd(session: object) -> None:
@@ -241,7 +242,7 @@ def test_so_many_logs_are_followed_at_most(rig: Rig) -> None:
     with pytest.raises(LimitError) as caught:
         follow(rig, runs[3], ERIN)
     assert caught.value.hint == (
-        "Try again in some minutes. `/train logs lane-3` shows its last lines."
+        "Try again in a few minutes. `/train logs lane-3` shows its last lines."
     )
 
 

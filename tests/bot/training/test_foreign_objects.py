@@ -16,8 +16,8 @@ from tests.bot.training.test_data_runs import DATA, cached, refusal, share
 CLAIMS, VOLUMES = "persistentvolumeclaims", "persistentvolumes"
 OURS = {labels.MANAGED_BY: labels.MANAGER, labels.INSTALLATION: INSTALLATION}
 OF_TEAM_A = {labels.TEAM: "team-a", labels.PERSON: ALICE}
-WAY_OUT = "Name a PVC of the team's own. Datasets are read with `--data chest-xray@v3:/data`."
-NAME_YOURS = "Name a Secret that your team made: `--secret WANDB_API_KEY=wandb/api-key`."
+WAY_OUT = "Use a PVC of the team. To read a dataset, use `--data chest-xray@v3:/data`."
+NAME_YOURS = "Use a Secret that your team created: `--secret WANDB_API_KEY=wandb/api-key`."
 SHOWS = "PVC there shows the cache of dataset chest-xray@v3, which is shared."
 
 
@@ -154,7 +154,7 @@ def test_secrets_named_like_ours_are_refused(rig: Rig, name: str) -> None:
 
 
 def refused(name: str) -> str:
-    return f"Secret {name} is not the team's: it has the token of a session, or keys."
+    return f"Secret {name} does not belong to the team: it holds the token of a session, or keys."
 
 
 def test_the_token_of_a_session_is_refused(rig: Rig) -> None:

@@ -49,34 +49,35 @@ def test_gpus_become_what_the_cluster_offers(
         (
             "0.5",
             WHOLE,
-            "This cluster gives out whole GPUs only, not 0.5.",
+            "This cluster allocates whole GPUs only, not 0.5.",
             (
-                "Use `--gpus 1`. A platform admin can allow parts by `fractions` of the cluster in"
-                " quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts tenths."
+                "Use `--gpus 1`. A platform admin can allow fractions with `fractions` of the"
+                " cluster in quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts"
+                " tenths."
             ),
         ),
         (
             "0.5",
             SIZED,
-            "This cluster has no part of 0.5 of a GPU.",
-            "Parts are: `--gpus 0.14`, `--gpus 0.25`. Or use a whole GPU: `--gpus 1`.",
+            "This cluster does not offer 0.5 of a GPU.",
+            "Fractions are: `--gpus 0.14`, `--gpus 0.25`. Or use a whole GPU: `--gpus 1`.",
         ),
         (
             "1.5",
             SIZED,
-            "A run gets whole GPUs or a part of one, not 1.5.",
+            "A run can have whole GPUs or a fraction of one, not 1.5.",
             "Use `--gpus 1` or `--gpus 2`.",
         ),
         (
             "0.25",
             COUNTED,
-            "GPUs are counted in steps of 0.1 here; 0.25 is between two.",
+            "GPU amounts are multiples of 0.1 here; 0.25 is not one.",
             "Use `--gpus 0.2` or `--gpus 0.3`.",
         ),
         (
             "0.05",
             COUNTED,
-            "GPUs are counted in steps of 0.1 here; 0.05 is between two.",
+            "GPU amounts are multiples of 0.1 here; 0.05 is not one.",
             "Use `--gpus 0.1`.",
         ),
     ],
@@ -106,7 +107,7 @@ def test_part_that_no_node_offers_is_refused() -> None:
     assert (refused.value.message, refused.value.hint) == (
         "No node offers nvidia.com/mig-1g.10gb, so this run would never start.",
         (
-            "Use a whole GPU: `--gpus 1`. Parts are: `--gpus 0.25`. Or ask a platform admin to"
+            "Use a whole GPU: `--gpus 1`. Fractions are: `--gpus 0.25`. Or ask a platform admin to"
             " offer it on a node."
         ),
     )
@@ -150,7 +151,7 @@ def test_offered_part_of_a_gpu_is_submitted(rig: Rig) -> None:
 def test_missing_part_is_refused_before_writing(rig: Rig) -> None:
     with pytest.raises(UsageError) as refused:
         rig.submit(gpus=Decimal("0.5"))
-    assert refused.value.message == "This cluster gives out whole GPUs only, not 0.5."
+    assert refused.value.message == "This cluster allocates whole GPUs only, not 0.5."
     with_cluster(rig, fractions={"sizes": {"0.5": MIG}})
     with pytest.raises(ConflictError) as unavailable:
         rig.submit(gpus=Decimal("0.5"))

@@ -15,7 +15,10 @@ from tests.bot.training.rig import Rig, settings
 SELECTOR = "nvidia.com/gpu.product"
 A100 = PRODUCT[SELECTOR]
 TAINT = {"key": "spot", "value": "true", "effect": "NoSchedule"}
-THERE = "It has: h100 (12 GPUs free), a100 (4 GPUs free). Use one of them, like `--gpu-type h100`."
+THERE = (
+    "It has: h100 (12 GPUs free), a100 (4 GPUs free). Use one of them, for example `--gpu-type"
+    " h100`."
+)
 
 
 @pytest.fixture
@@ -84,15 +87,15 @@ def test_what_nobody_has_is_refused(rig: Rig) -> None:
     add_second_type(rig.world, {"team-a": "0"})
     rig.look()
     assert refusal(rig, gpu_type="a100") == (
-        "ClusterQueue team-a has no quota of a100, and nobody could lend it any.",
-        "It has: h100 (12 GPUs free). Use one of them, like `--gpu-type h100`.",
+        "ClusterQueue team-a has no quota of a100 and cannot borrow any.",
+        "It has: h100 (12 GPUs free). Use one of them, for example `--gpu-type h100`.",
     )
 
 
 def test_a_type_is_for_runs_with_gpus(types: Rig) -> None:
     assert refusal(types, gpus=0, gpu_type="a100") == (
         "`--gpu-type a100` is for runs with GPUs, and this one has none.",
-        "Ask for some, like `--gpus 1 --gpu-type a100`, or leave it out.",
+        "Request some, for example `--gpus 1 --gpu-type a100`, or leave it out.",
     )
 
 
@@ -157,8 +160,8 @@ def test_it_is_refused_before_queues_are_read(types: Rig) -> None:
     types.policy = settings(local_queue="gone")
     assert refusal(types, gpu_type="a100") == (
         (
-            "The ClusterQueue of the team was not seen in cluster default, so nobody knows which"
-            " GPU types it has."
+            "The team's ClusterQueue has not been seen in cluster default, so its GPU types are"
+            " unknown."
         ),
         "Try again in a moment, or leave `--gpu-type` out.",
     )

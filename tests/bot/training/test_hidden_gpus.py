@@ -33,5 +33,5 @@ def test_nobody_helps_themselves_to_gpus(rig: Rig, gpus: int) -> None:
     with pytest.raises(UsageError) as refused:
         rig.submit(gpus=gpus, env=(EnvironmentVariable(VISIBLE, "all"),))
     assert refused.value.message == (
-        f"{VISIBLE} decides which GPUs of its node a container gets, those of others too."
+        f"{VISIBLE} sets which GPUs of its node a container gets, also those of others."
     )

@@ -64,9 +64,11 @@ class Idling:
 
 
 WHEN = "<!date^1795162200^{date_short_pretty} {time}|2026-11-20 08:10 UTC>"
-TOLD = f"<@U0ALICE> lane: its GPUs do nothing, since {WHEN}. Memory that is held is no work."
-AGAIN = TOLD.replace("do nothing", "still do nothing")
-REST = " Others may wait for them."
+TOLD = (
+    f"<@U0ALICE> lane: its GPUs have been idle since {WHEN}. Holding memory does not count as work."
+)
+AGAIN = TOLD.replace("have been", "have still been")
+REST = " Others may be waiting for them."
 
 
 def test_owner_is_told_once_and_reminded(database: Database) -> None:
@@ -84,11 +86,13 @@ def test_run_is_stopped_after_a_notice(database: Database) -> None:
     idling.add()
     assert idling.look(85) == []
     [warned] = idling.look(90)
-    assert warned.startswith(f"<@U0ALICE> lane: its GPUs do nothing since {WHEN}. It is stopped ")
+    assert warned.startswith(
+        f"<@U0ALICE> lane: its GPUs have been idle since {WHEN}. It is stopped "
+    )
     assert "2026-11-20 10:10 UTC" in warned
     assert (idling.look(115), idling.stopped) == ([], [])
     assert idling.look(120) == []
-    assert idling.stopped == [(["uid-1"], "Its GPUs did nothing for 2h.")]
+    assert idling.stopped == [(["uid-1"], "Its GPUs were idle for 2h.")]
 
 
 def test_nobody_is_stopped_without_notice_in_slack(database: Database) -> None:
@@ -103,7 +107,7 @@ def test_nobody_is_stopped_without_notice_in_slack(database: Database) -> None:
         idling.look(minutes)
     assert idling.stopped == []
     idling.look(735)
-    assert idling.stopped == [(["uid-1"], "Its GPUs did nothing for 12h 15m.")]
+    assert idling.stopped == [(["uid-1"], "Its GPUs were idle for 12h 15m.")]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_figures_that_come_late_stop_later(database: Database) -> None:
         idling.look(minutes, late=20)
     assert idling.stopped == []
     idling.look(140, late=20)
-    assert idling.stopped == [(["uid-1"], "Its GPUs did nothing for 2h.")]
+    assert idling.stopped == [(["uid-1"], "Its GPUs were idle for 2h.")]
 
 
 def test_idleness_counts_from_when_the_run_began(database: Database) -> None:

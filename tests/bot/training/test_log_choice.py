@@ -63,12 +63,12 @@ def test_launcher_and_workers_are_called_so(rig: Rig) -> None:
 def test_a_pod_that_is_not_there_is_named(rig: Rig) -> None:
     run_id = with_mpi(rig)
     assert refusal(rig, run_id, pod="2") == (
-        "There is no log of pod 2 of lane.",
-        "There is one of: launcher, worker-0, worker-1. Say `--pod worker-1`.",
+        "lane has no log of pod 2.",
+        "It has logs of: launcher, worker-0, worker-1. Use `--pod worker-1`.",
     )
     waiting = rig.submit("later", kind="elastic", nodes=2)
     assert refusal(rig, waiting, pod="1") == (
-        "There is no log of pod 1 of later.",
+        "later has no log of pod 1.",
         "later has no pod yet.",
     )
 
@@ -79,7 +79,7 @@ def test_kept_lines_are_known_by_their_pod(rig: Rig) -> None:
     rig.world.delete("jobs", rig.get(run_id).job_name, "team-a")
     rig.pass_time(minutes=1)
     assert read(rig, run_id, pod="0", lines=1) == read(rig, run_id, lines=1)
-    assert refusal(rig, run_id, pod="1")[1] == "There is one of: 0. Say `--pod 0`."
+    assert refusal(rig, run_id, pod="1")[1] == "It has logs of: 0. Use `--pod 0`."
 
 
 def test_the_attempt_before_is_read(rig: Rig) -> None:
@@ -125,8 +125,8 @@ def test_what_never_restarted_has_nothing_before(rig: Rig) -> None:
     pod = read(rig, run_id).pod
     said, hint = refusal(rig, run_id, is_previous=True)
     assert (said, hint) == (
-        f"Pod {pod} is the first of its sort, and its program was started only once.",
-        "Leave `--previous` out to see what it said.",
+        f"Pod {pod} is the first one, and its program was started only once.",
+        "Leave `--previous` out to see its output.",
     )
 
 
@@ -136,5 +136,5 @@ def test_all_of_a_log_is_read(rig: Rig) -> None:
     assert whole.lines[0].endswith("Loading dataset from /data")
     assert (whole.lines[-1], whole.is_cut) == (last.lines[-1], False)
     assert shown("lane", whole, is_whole=True)[1] == (
-        "Nodes keep the newest file of a log, and usually begin a new one at 10 MiB."
+        "Nodes keep the newest file of a log, and usually start a new file at 10 MiB."
     )

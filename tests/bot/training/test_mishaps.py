@@ -33,10 +33,11 @@ def test_a_job_deleted_by_others_has_vanished(rig: Rig) -> None:
     rig.pass_time(seconds=60)
     rig.world.delete("jobs", rig.get(run_id).job_name, "team-a")
     rig.pass_time(seconds=60)
-    assert card(rig, run_id).splitlines()[0] == "❌ lane · Deleted by somebody else after 57s"
+    assert card(rig, run_id).splitlines()[0] == "❌ lane · Deleted outside Quartermaster after 57s"
     assert rig.notes(run_id)["ended"].splitlines()[0] == (
-        f"<@{ALICE}> lane vanished after 57s. Its Job is gone from the cluster, and Quartermaster"
-        " did not delete it: somebody else did, or it ended unseen and was cleaned up."
+        f"<@{ALICE}> lane was deleted after 57s. Its Job is gone from the cluster, and"
+        " Quartermaster did not delete it: it was deleted outside Quartermaster, or it ended"
+        " unseen and was cleaned up."
     )
     assert rig.effects() == ["create jobs"]
 
@@ -47,8 +48,8 @@ def test_a_name_of_somebody_else_is_left_alone(rig: Rig) -> None:
     rig.world.create("jobs", training_job(name, 1, "team-a"), "team-a")
     rig.run()
     assert card(rig, run_id) == (
-        f"❌ lane · Failed\nNamespace team-a has a Job {name} already that is not ours."
-        " Nothing of it was touched.\n  [Logs] [Resubmit]"
+        f"❌ lane · Failed\nNamespace team-a already has a Job {name} that Quartermaster"
+        " did not create. It was not changed.\n  [Logs] [Resubmit]"
     )
     assert rig.effects() == []
 
@@ -119,7 +120,7 @@ def test_trouble_is_said_and_forgotten(rig: Rig) -> None:
         "⚠️ lane · Pending\n"
         "Waiting since 2026-11-21 12:00 UTC.\n"
         f"Reading Job {job} in namespace team-a on cluster default: 503 ServiceUnavailable:"
-        " the server is currently unable to handle the request. It is tried again.\n"
+        " the server is currently unable to handle the request. Retrying.\n"
         "  [Stop]"
     )
     rig.world.faults.unavailable = False
@@ -133,7 +134,7 @@ def test_a_cluster_that_left_the_configuration_is_told(rig: Rig) -> None:
     for _ in range(3):
         rig.outside.clock.moment += timedelta(seconds=10)
         rig.loop.run_due()
-    assert rig.get(run_id).trouble == "Cluster default is not in quartermaster.yaml any more."
+    assert rig.get(run_id).trouble == "Cluster default is no longer in quartermaster.yaml."
 
 
 def test_a_late_run_says_so_once_it_is(rig: Rig) -> None:
@@ -145,10 +146,10 @@ def test_a_late_run_says_so_once_it_is(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     said = card(rig, run_id).splitlines()
     assert said[0] == "⚠️ lane · Creating"
-    assert said[1].startswith("No node can take its pod: 0/2 nodes are available")
+    assert said[1].startswith("No node can run its pod: 0/2 nodes are available")
     assert said[2:4] == [
-        "It starts by itself when a node can; a smaller run may find room sooner.",
-        "This is late: its pod should have started by now.",
+        "It starts automatically when a node can. A smaller run may fit sooner.",
+        "Overdue: its pod should have started by now.",
     ]
 
 

@@ -62,10 +62,10 @@ def test_a_test_shows_what_it_measured(rig: Rig) -> None:
         "maximum bus bandwidth": "41.74 GB/s",
         "network": "efa",
     }
-    assert run.reason == "It is the first test with so many GPUs of gpu-1, gpu-2."
+    assert run.reason == "It is the first test with this many GPUs on gpu-1, gpu-2."
     assert rig.notes(run_id)["ended"].splitlines()[0] == (
         "<@U0ALICE> nccl succeeded after 1m 6s. network efa · average bus bandwidth 10.13 GB/s"
-        " · maximum bus bandwidth 41.74 GB/s. It is the first test with so many GPUs of gpu-1,"
+        " · maximum bus bandwidth 41.74 GB/s. It is the first test with this many GPUs on gpu-1,"
         " gpu-2."
     )
 
@@ -84,7 +84,7 @@ def test_a_test_is_compared_with_the_last(rig: Rig) -> None:
     behaves(rig, bandwidth=20.0)
     again = rig.get(measured(rig, "again"))
     assert again.reason == (
-        "The last test on these nodes, nccl (2026-11-21 12:01 UTC), had 10.13 GB/s on average: this"
+        "The last test on these nodes, nccl (2026-11-21 12:01 UTC), averaged 10.13 GB/s: this"
         " is 45 % less."
     )
 
@@ -92,7 +92,7 @@ def test_a_test_is_compared_with_the_last(rig: Rig) -> None:
 def test_another_number_of_gpus_is_no_comparison(rig: Rig) -> None:
     measured(rig)
     other = rig.get(measured(rig, "other", gpus=Decimal(4)))
-    assert other.reason == "It is the first test with so many GPUs of gpu-1, gpu-2."
+    assert other.reason == "It is the first test with this many GPUs on gpu-1, gpu-2."
 
 
 def test_adapters_are_asked_for_and_used(rig: Rig) -> None:
@@ -108,7 +108,7 @@ def test_adapters_that_were_not_used_are_said(rig: Rig) -> None:
     behaves(rig, provider="socket")
     assert rig.get(measured(rig)).reason == (
         "EFA was not used, though gpu-1, gpu-2 have it: NCCL chose socket. The image needs"
-        " aws-ofi-nccl. It is the first test with so many GPUs of gpu-1, gpu-2."
+        " aws-ofi-nccl. It is the first test with this many GPUs on gpu-1, gpu-2."
     )
 
 
@@ -146,23 +146,24 @@ def test_no_two_pods_share_a_node(rig: Rig) -> None:
         (
             {"nodes": Nodes(3, 3), "gpus": Decimal(0)},
             ConflictError,
-            "A test on 3 nodes needs as many with GPUs, and the cluster has 2.",
+            "A test on 3 nodes needs as many nodes with GPUs, but the cluster has 2.",
             "Use `--nodes 2`.",
         ),
         (
             {"gpus": Decimal("0.5")},
             UsageError,
-            "This cluster gives out whole GPUs only, not 0.5.",
+            "This cluster allocates whole GPUs only, not 0.5.",
             (
-                "Use `--gpus 1`. A platform admin can allow parts by `fractions` of the cluster in"
-                " quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts tenths."
+                "Use `--gpus 1`. A platform admin can allow fractions with `fractions` of the"
+                " cluster in quartermaster.yaml: MIG, shared GPUs, HAMi, or a resource that counts"
+                " tenths."
             ),
         ),
         (
             {"gpus": Decimal(40)},
             LimitError,
-            "80 GPUs are more than team-a may use in one run: 64.",
-            "Ask for `--gpus 64` or fewer, or ask an admin for a higher limit.",
+            "80 GPUs exceed the limit of team-a for one run: 64.",
+            "Use `--gpus 64` or fewer, or ask an admin for a higher limit.",
         ),
     ],
 )

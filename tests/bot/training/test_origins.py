@@ -63,7 +63,7 @@ def test_a_run_goes_on_from_its_end(keeping: SnapshotRig) -> None:
     made = f"imagenet-{again[-10:]}"
     keeping.do(keeping.controller.step(again).save)
     assert keeping.card(again).splitlines()[:3] == [
-        "⏳ lane#2 · Waits for data",
+        "⏳ lane#2 · Waiting for data",
         "Waiting since 2026-11-21 12:05 UTC.",
         f"Waiting for PVC {made}, which is being created from {name}.",
     ]
@@ -188,7 +188,7 @@ def test_stopping_the_wait_ends_the_restore(keeping: SnapshotRig) -> None:
     assert made.claim_name not in keeping.objects(CLAIMS)
     assert keeping.job(again) is None
     assert keeping.notes(again)["leaves"] == (
-        f"PVC `{made.claim_name}` was not there yet, so it is not made any more."
+        f"PVC `{made.claim_name}` did not exist yet and will not be created."
     )
     third = keeping.resubmit("lane")
     assert keeping.fact(third, "From").endswith("of run `lane`")
@@ -211,10 +211,10 @@ def test_a_pvc_that_is_there_stays(keeping: SnapshotRig) -> None:
     made = keeping.made(again).claim_name
     assert (keeping.get(again).phase, keeping.read(made)) == (Phase.STOPPED, "monday")
     assert keeping.notes(again)["leaves"].splitlines() == [
-        f"PVC `{made}`, which was made for it, stays; the run never began.",
+        f"PVC `{made}`, which was created for it, is kept; the run never started.",
         (
             f"`--pvc {made}:/mnt` mounts it in another run, and"
-            f" `kubectl delete pvc -n team-a {made}` removes it."
+            f" `kubectl delete pvc -n team-a {made}` deletes it."
         ),
     ]
     third = asked_spec(keeping.get(keeping.resubmit("lane")))
@@ -256,8 +256,8 @@ def test_what_is_no_start_is_refused(keeping: SnapshotRig) -> None:
     side = ended(keeping, name="side", pvc=MOUNTS, snapshot="team-a-data")
     before = count(keeping)
     assert refused(keeping, "plain") == (
-        "No snapshot shows the end of plain.",
-        "It mounts no PVC: submit it anew with `--pvc NAME:/path --snapshot NAME`.",
+        "There is no snapshot of the end of plain.",
+        "It mounts no PVC: submit it again with `--pvc NAME:/path --snapshot NAME`.",
     )
     assert refused(keeping, "plain", "nothing")[0] == "team-a has no snapshot nothing."
     name = keeping.kept(side).name
@@ -291,5 +291,6 @@ def test_the_receipt_says_what_is_made(keeping: SnapshotRig) -> None:
     said = as_text(Reply(receipt(started, "/train stop lane"))).splitlines()
     assert said[1] == (
         f"It starts from snapshot `{keeping.kept(first).name}` of run lane: PVC"
-        f" `imagenet-{started.run_id[-10:]}` is made from that for /data, and the run waits for it."
+        f" `imagenet-{started.run_id[-10:]}` is created from it for /data, and the run waits for"
+        " that PVC."
     )

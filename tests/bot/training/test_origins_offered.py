@@ -8,7 +8,7 @@ from tests.bot.training.keeping import MOUNTS, SnapshotRig
 
 def hint(keeping: SnapshotRig) -> str:
     """What somebody is told who starts `plain` on its end, which no snapshot shows."""
-    with pytest.raises(NotFoundError, match="No snapshot shows the end of plain") as error:
+    with pytest.raises(NotFoundError, match="There is no snapshot of the end of plain") as error:
         keeping.start_on("plain")
     return error.value.hint
 
@@ -16,7 +16,7 @@ def hint(keeping: SnapshotRig) -> str:
 def test_snapshots_of_what_it_mounts_are_offered(keeping: SnapshotRig) -> None:
     keeping.submit("plain", pvc=MOUNTS)
     keeping.pass_time(minutes=5)
-    assert hint(keeping) == "What it mounts has none: `/snapshot create imagenet` takes one."
+    assert hint(keeping) == "Its PVCs have none: `/snapshot create imagenet` takes one."
     run_id = keeping.train()
     keeping.pass_time(minutes=5)
     kept = keeping.kept(run_id).name

@@ -95,7 +95,7 @@ def test_pods_that_are_refused_end_the_run(full: Rig, wish: dict[str, Any]) -> N
     full.pass_time(minutes=5)
     run = full.get(run_id)
     assert run.phase == Phase.FAILED
-    assert run.reason.startswith("The cluster refuses its pods: ")
+    assert run.reason.startswith("The cluster rejects its pods: ")
     assert run.reason.endswith('violates PodSecurity "restricted:latest": privileged.')
     assert not any(full.world.list(kind, "team-a") for kind in ("jobs", "mpijobs", "pytorchjobs"))
 
@@ -128,10 +128,7 @@ def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
     assert found[0].said == found[1].said
 
 
-LET_GO = (
-    "A platform admin must allow Quartermaster to delete it, or delete it by hand. It is tried"
-    " again."
-)
+LET_GO = "A platform admin must allow Quartermaster to delete it, or delete it by hand. Retrying."
 
 
 def test_a_denied_deletion_is_told_and_tried(rig: Rig) -> None:

@@ -13,7 +13,7 @@ from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.training.rig import Rig
 
 ZONE = "topology.kubernetes.io/zone"
-COPY = "Use a PVC that can be reached from there: copy the data into one, from a snapshot."
+COPY = "Use a PVC that can be reached from there: copy the data into one from a snapshot."
 DATA = VolumeMount("data", "/data", read_only=True)
 
 
@@ -53,7 +53,7 @@ def refusal(
 def test_a_volume_without_nodes_near_is_refused(zones: Rig) -> None:
     bound(zones, "data", within("eu-1d"))
     message = (
-        "PVC data can be reached from zone eu-1d only, and the nodes with GPUs are in zone eu-1a,"
+        "PVC data can be reached from zone eu-1d only, but the nodes with GPUs are in zone eu-1a,"
         " zone eu-1b, zone eu-1c."
     )
     assert refusal(zones, DATA) == (message, COPY)
@@ -62,12 +62,12 @@ def test_a_volume_without_nodes_near_is_refused(zones: Rig) -> None:
 def test_nodes_of_another_type_are_told(zones: Rig) -> None:
     bound(zones, "data", within("eu-1c"))
     message = (
-        "PVC data can be reached from zone eu-1c only, and the nodes with h100 are in zone eu-1a,"
+        "PVC data can be reached from zone eu-1c only, but the nodes with h100 are in zone eu-1a,"
         " zone eu-1b."
     )
     assert refusal(zones, DATA, gpu_type="h100") == (
         message,
-        f"{COPY} Or another GPU type: gpu-a100 can reach it.",
+        f"{COPY} Or use another GPU type: gpu-a100 can reach it.",
     )
     run_id = zones.submit(pvc=(DATA,), gpu_type="a100")
     zones.pass_time(minutes=5)
@@ -81,10 +81,10 @@ def test_nodes_without_quota_for_the_team_count_not(rig: Rig) -> None:
         rig.world.patch("nodes", node, {"metadata": {"labels": {ZONE: zone}}})
     bound(rig, "data", within("eu-1c"))
     message = (
-        "PVC data can be reached from zone eu-1c only, and the nodes with GPUs for this team are in"
+        "PVC data can be reached from zone eu-1c only, but the nodes with GPUs for this team are in"
         " zone eu-1a."
     )
-    hint = f"{COPY} gpu-a100 can reach it, of which the team's queue has no GPUs."
+    hint = f"{COPY} gpu-a100 can reach it, but the team's queue has no GPUs there."
     assert refusal(rig, DATA) == (message, hint)
     rig.submit(pvc=(DATA,), gpus=0)
 
@@ -110,7 +110,7 @@ def test_new_volumes_are_where_their_class_makes_them(zones: Rig) -> None:
     waiting["spec"]["storageClassName"] = "fsx"
     zones.world.create("persistentvolumeclaims", waiting, "team-a")
     zones.look()
-    nodes = "can be reached from zone eu-1d only, and the nodes with GPUs are in zone"
+    nodes = "can be reached from zone eu-1d only, but the nodes with GPUs are in zone"
     new, later = NewVolume("fsx", "1Ti", "/mnt"), VolumeMount("later", "/mnt", read_only=False)
     assert refusal(zones, new)[0].startswith(f"A volume of fsx {nodes}")
     assert refusal(zones, later)[0].startswith(f"PVC later {nodes}")
@@ -159,7 +159,7 @@ def test_a_cache_without_nodes_near_is_refused(zones: Rig) -> None:
         zones.submit(data=(DataMount("chest-xray@v3", "/data"),))
     assert (refused.value.message, refused.value.hint) == (
         (
-            "The cache of chest-xray@v3 can be reached from zone eu-1d only, and the nodes with"
+            "The cache of chest-xray@v3 can be reached from zone eu-1d only, but the nodes with"
             " GPUs are in zone eu-1a, zone eu-1b, zone eu-1c."
         ),
         "Cache it on a storage class that can be reached from there.",

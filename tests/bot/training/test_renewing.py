@@ -13,11 +13,11 @@ from tests.bot.training.rig import Rig, settings
 from tests.bot.training.test_scaling import submit
 
 ACCOUNT = (
-    "By the team's settings of today it runs as service account trainer; before it was no service"
+    "Under the team's current settings, it runs as service account trainer; before, as no service"
     " account of the team."
 )
 SECRETS = (
-    "By the team's settings of today its image is pulled with new-registry; before it was"
+    "Under the team's current settings, its image is pulled with new-registry; before, with"
     " old-registry."
 )
 
@@ -92,7 +92,7 @@ def test_gpus_are_requested_as_of_today(rig: Rig) -> None:
     before = rig.get(run_id).spec
     rig.do(lambda s: setattr(rig.service.get(s, run_id), "spec", before | old))
     started = again(rig)
-    assert started.warnings == ("It requests nvidia.com/gpu now; before it was amd.com/gpu.",)
+    assert started.warnings == ("It now requests nvidia.com/gpu; before, amd.com/gpu.",)
     rig.run()
     (container,) = rig.job(started.run_id)["spec"]["template"]["spec"]["containers"]
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "2"

@@ -71,17 +71,17 @@ def refused(rig: Rig, run_id: str, nodes: int, person: str = ALICE) -> tuple[str
 
 def test_a_run_shrinks_and_grows_again(rig: Rig) -> None:
     run_id = submit(rig)
-    assert size(rig, run_id) == "3 of 3 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
     assert scale(rig, run_id, 1) == Scaled(rig.get(run_id), 1, "")
     rig.pass_time(seconds=60)
-    assert size(rig, run_id) == "1 of 1 node runs; it may have 1 to 3"
+    assert size(rig, run_id) == "1 of 1 node running; 1 to 3 allowed"
     assert "  GPUs       1\n" in rig.card(run_id)
     assert len(rig.get(run_id).nodes) == 1
     done = scale(rig, run_id, 2, ERIN)
     assert isinstance(done, Scaled)
     assert done.growing == GROWING
     rig.pass_time(seconds=60)
-    assert size(rig, run_id) == "2 of 2 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "2 of 2 nodes running; 1 to 3 allowed"
     spec = rig.job(run_id)["spec"]
     assert (spec["completions"], spec["parallelism"]) == (2, 2)
     rig.pass_time(hours=2)
@@ -99,10 +99,10 @@ def test_further_nodes_wait_for_quota(rig: Rig) -> None:
     rig.pass_time(seconds=30)
     scale(rig, run_id, 3)
     rig.pass_time(seconds=30)
-    assert size(rig, run_id) == "1 of 3 nodes runs, 2 wait for admission; it may have 1 to 3"
+    assert size(rig, run_id) == "1 of 3 nodes running, 2 waiting for admission; 1 to 3 allowed"
     assert (rig.get(run_id).phase, rig.get(run_id).obstacle) == (Phase.RUNNING, "")
     rig.pass_time(minutes=20)
-    assert size(rig, run_id) == "3 of 3 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
 
 
 def test_a_run_is_scaled_before_it_is_admitted(rig: Rig) -> None:
@@ -113,7 +113,7 @@ def test_a_run_is_scaled_before_it_is_admitted(rig: Rig) -> None:
     assert rig.job(run_id)["spec"]["parallelism"] == 2
     scale(rig, run_id, 1)
     rig.pass_time(seconds=60)
-    assert size(rig, run_id) == "1 of 1 node runs; it may have 1 to 3"
+    assert size(rig, run_id) == "1 of 1 node running; 1 to 3 allowed"
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
@@ -122,7 +122,7 @@ def test_a_lost_answer_scales_once(rig: Rig, fault: Fault) -> None:
     rig.outside.ledger.by_name[PATCH] = [fault]
     scale(rig, run_id, 2)
     rig.pass_time(minutes=3)
-    assert size(rig, run_id) == "2 of 2 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "2 of 2 nodes running; 1 to 3 allowed"
     assert rig.effects().count(PATCH) == (1 if fault is Fault.LOSE_ANSWER else 2)
 
 
@@ -132,7 +132,7 @@ def test_a_bot_that_died_scales_once(rig: Rig) -> None:
     rig.controller.step(run_id)
     rig.restart()
     rig.pass_time(minutes=3)
-    assert size(rig, run_id) == "2 of 2 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "2 of 2 nodes running; 1 to 3 allowed"
     assert rig.effects().count(PATCH) == 1
 
 
@@ -140,16 +140,16 @@ def test_only_what_can_be_is_scaled(rig: Rig) -> None:
     run_id = submit(rig)
     assert refused(rig, run_id, 4) == (
         "wide may have 1 to 3 nodes: it was submitted with `--nodes 1:3`.",
-        "`/train scale wide 3` is as far as it goes.",
+        "`/train scale wide 3` is the furthest it can go.",
     )
     assert refused(rig, run_id, 3) == (
         "wide has 3 nodes already.",
-        "`/train show wide` shows how many of them run.",
+        "`/train show wide` shows how many are running.",
     )
     assert refused(rig, run_id, 2, BOB)[0] == f"wide belongs to <@{ALICE}>."
     plain = rig.submit("lane")
     assert refused(rig, plain, 2) == (
-        "lane keeps the nodes it started with: it is no elastic run.",
+        "lane keeps the nodes it started with: it is not an elastic run.",
         "Runs submitted with `--kind elastic --nodes 1:3` can change theirs.",
     )
     rig.stop(run_id)
@@ -178,7 +178,7 @@ def test_a_kueue_that_cannot_offers_to_start_anew(rig: Rig) -> None:
     assert rig.notes(run_id)["again"] == "Started again as wide#2."
     again = rig.do(lambda session: rig.service.find(session, "team-a", Reference("wide")))
     assert (again.number, again.phase, again.person) == (2, Phase.RUNNING, ALICE)
-    assert size(rig, again.id) == "1 of 1 node runs; it may have 1 to 3"
+    assert size(rig, again.id) == "1 of 1 node running; 1 to 3 allowed"
     assert PATCH not in rig.effects()
 
 
@@ -198,7 +198,7 @@ def test_a_webhook_that_refuses_is_quoted(rig: Rig) -> None:
     said = rig.card(run_id)
     assert "It could not be scaled. Changing Job" in said
     assert "[Stop and resubmit with 2 nodes]" in said
-    assert size(rig, run_id) == "3 of 3 nodes run; it may have 1 to 3"
+    assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
     assert rig.effects().count(PATCH) == 1
     assert isinstance(scale(rig, run_id, 2), Offer)
 
@@ -217,6 +217,6 @@ def test_what_cannot_start_again_is_said(rig: Rig) -> None:
     rig.policy = settings(limits={"gpus_per_run": 0})
     rig.pass_time(minutes=2)
     assert rig.notes(run_id)["again"] == (
-        "It was not started again: 1 GPU is more than team-a may use in one run: 0. Ask for"
+        "It was not started again: 1 GPU exceeds the limit of team-a for one run: 0. Use"
         " `--gpus 0` or fewer, or ask an admin for a higher limit."
     )

@@ -149,12 +149,12 @@ def test_images_of_root_end_the_run(rig: Rig) -> None:
     ended = rig.get(run_id)
     assert ended.phase == Phase.FAILED
     assert ended.reason.startswith(
-        "Its pods must not run as root, and its image does: container has runAsNonRoot and image"
+        "Its pods must not run as root, but its image does: container has runAsNonRoot and image"
         f' will run as root (pod: "{ended.job_name}-'
     )
     assert (
-        "Use an image whose USER is a number above 0; or ask a platform admin for"
-        " `admission.run_as_user: 1000` of the team in quartermaster.yaml, or for"
+        "Use an image whose USER is a number above 0. Or ask a platform admin to set"
+        " `admission.run_as_user: 1000` for the team in quartermaster.yaml, or"
         " `admission.security: baseline`, which allows root."
     ) in card(rig, run_id)
     assert rig.world.list("pods", "team-a") == []
@@ -202,15 +202,15 @@ def test_what_waited_for_a_cache_follows_today(rig: Rig) -> None:
 
 def test_other_users_of_today_are_told() -> None:
     before, now = replace(SPEC, security=Security(user=2001, group=0)), replace(SPEC)
-    start = "By the team's settings of today its containers run "
+    start = "Under the team's current settings, its containers run "
     assert differences(now, replace(SPEC, security=RESTRICTED)) == (
         (
-            f"{start}restricted, as user 1000, group 1000, volumes' group 1000; before it was as"
+            f"{start}restricted, as user 1000, group 1000, volumes' group 1000; before, as"
             " the user of its image."
         ),
     )
     assert differences(before, now) == (
-        f"{start}as the user of its image; before it was as user 2001, group 0.",
+        f"{start}as the user of its image; before, as user 2001, group 0.",
     )
     assert differences(before, before) == ()
 

@@ -80,9 +80,9 @@ def test_defaults_are_filled_in_per_gpu(rig: Rig) -> None:
             {"env": (EnvironmentVariable("WANDB_API_KEY", "abcdef"),)},
             (
                 "UsageError",
-                "`--env WANDB_API_KEY=...` looks like a secret. Nothing of it was stored.",
+                "`--env WANDB_API_KEY=...` looks like a secret. It was not stored.",
                 (
-                    "Put it into a Secret of the team's namespace and name that:"
+                    "Put it into a Secret in the team's namespace and refer to it:"
                     " `--secret WANDB_API_KEY=my-secret/wandb-api-key`."
                 ),
             ),
@@ -91,12 +91,9 @@ def test_defaults_are_filled_in_per_gpu(rig: Rig) -> None:
             {"command": ("python", "train.py", f"--auth={TOKEN}")},
             (
                 "UsageError",
+                ("What follows `--auth` in the command looks like a secret. It was not stored."),
                 (
-                    "What follows `--auth` in the command looks like a secret."
-                    " Nothing of it was stored."
-                ),
-                (
-                    "Put it into a Secret of the team's namespace, name that with"
+                    "Put it into a Secret in the team's namespace, refer to it with"
                     " `--secret NAME=secret/key`, and let the program read the variable NAME."
                 ),
             ),
@@ -106,22 +103,26 @@ def test_defaults_are_filled_in_per_gpu(rig: Rig) -> None:
                 "env": (EnvironmentVariable("A", "1"),),
                 "secret": (SecretReference("A", "wandb", "token"),),
             },
-            ("UsageError", "The variable A is given twice.", "Name it once, as --env or --secret."),
+            (
+                "UsageError",
+                "The variable A is given twice.",
+                "Give it once, as `--env` or `--secret`.",
+            ),
         ),
         (
             {"pvc": (VolumeMount("data", f"{SHM_PATH}/", read_only=False),)},
             (
                 "UsageError",
                 f"{SHM_PATH} would be mounted twice.",
-                "Give each its own path: `--pvc claim:/data`.",
+                "Give each volume its own path: `--pvc claim:/data`.",
             ),
         ),
         (
             {"gpus": 65},
             (
                 "LimitError",
-                "65 GPUs are more than team-a may use in one run: 64.",
-                "Ask for `--gpus 64` or fewer, or ask an admin for a higher limit.",
+                "65 GPUs exceed the limit of team-a for one run: 64.",
+                "Use `--gpus 64` or fewer, or ask an admin for a higher limit.",
             ),
         ),
         (
@@ -154,7 +155,7 @@ def test_a_limit_of_time_asks_for_one(rig: Rig) -> None:
         ),
         (
             "LimitError",
-            "9h is longer than runs of team-a may last: 8h.",
+            "9h exceeds the time limit for runs of team-a: 8h.",
             "Use `--time 8h` or less.",
         ),
     ]
@@ -165,8 +166,8 @@ def test_a_team_has_a_number_of_live_runs(rig: Rig) -> None:
     rig.submit()
     assert refused(lambda: rig.submit("other")) == (
         "LimitError",
-        "team-a has 1 live runs and may have 1.",
-        "Wait until some have ended, or stop some: `/train list` names them.",
+        "team-a has 1 live runs; its limit is 1.",
+        "Wait until some end, or stop some: `/train list` shows them.",
     )
 
 
@@ -175,8 +176,8 @@ def test_a_live_name_is_not_taken_twice(rig: Rig) -> None:
     rig.run()
     expected = (
         "ConflictError",
-        "lane has not ended, and live runs of a team have different names.",
-        "Wait for its end, stop it with `/train stop lane`, or choose another name.",
+        "lane has not ended, and live runs of a team must have different names.",
+        "Wait until it ends, stop it with `/train stop lane`, or choose another name.",
     )
     assert [refused(rig.submit), refused(lambda: rig.resubmit("lane"))] == [expected, expected]
 

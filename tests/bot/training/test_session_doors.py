@@ -65,7 +65,7 @@ def test_it_is_opened_with_its_token(rig: Rig) -> None:
     assert as_text(opened(run, rig.reads.door(run))).splitlines() == [
         f"Browser: https://ml.example.com/team-a/{run.job_name}/?token={token}",
         f"Shell: `kubectl exec -it -n team-a {pod} -- bash`",
-        "Only you see this. The address lets anybody in, so keep it for you.",
+        "Only you can see this. The address lets anyone in, so keep it private.",
     ]
 
 
@@ -127,16 +127,16 @@ def test_only_its_owner_may_open_it(rig: Rig) -> None:
     sessions.refuse_opening(rig.caller(ALICE), run)
     for other in (ERIN, CAROL):
         assert refused(partial(sessions.refuse_opening, rig.caller(other), run)) == (
-            f"nb is a session of <@{ALICE}>. How it is opened is shown to its owner alone,"
-            " because it lets anybody in."
+            f"nb is a session of <@{ALICE}>. How to open it is shown only to its owner,"
+            " because the address lets anyone in."
         )
 
 
 def test_a_token_of_ones_own_is_refused(rig: Rig) -> None:
     own = (SecretReference("JUPYTER_TOKEN", "wandb", "token"),)
     assert refused(lambda: begin(rig, secret=own)) == (
-        "`JUPYTER_TOKEN` is made for each session."
-        " Leave it out; Open on the card shows you the address with it."
+        "`JUPYTER_TOKEN` is created for each session."
+        " Leave it out. Open on the card shows you the address with it."
     )
 
 
@@ -145,6 +145,6 @@ def test_a_token_that_is_gone_is_said(rig: Rig) -> None:
     name = f"session-{rig.get(run_id).job_name}"
     rig.world.delete("secrets", name, "team-a")
     assert refused(lambda: rig.reads.door(rig.get(run_id))) == (
-        f"Secret {name} in namespace team-a has no token for it."
+        f"Secret {name} in namespace team-a has no token for the session."
         " Stop the session and start it again."
     )

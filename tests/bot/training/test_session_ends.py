@@ -37,12 +37,11 @@ def test_when_its_time_is_up_nothing_is_left(rig: Rig) -> None:
     assert (run.phase, left(rig, run_id)) == (Phase.EXPIRED, [])
     assert rig.effects() == [*MADE, "delete jobs"]
     assert rig.card(run_id).splitlines()[:2] == [
-        "✅ nb · Time is up after 8h 2s",
-        "What it kept outside of PVCs is gone.",
+        "✅ nb · Expired after 8h 2s",
+        "Its data outside PVCs is lost.",
     ]
     assert rig.notes(run_id)["ended"].splitlines()[0] == (
-        f"<@{ALICE}> nb has ended after 8h 2s: its time is up."
-        " What it kept outside of PVCs is gone."
+        f"<@{ALICE}> nb expired after 8h 2s: its time is up. Its data outside PVCs is lost."
     )
 
 
@@ -59,7 +58,7 @@ def test_a_session_out_of_memory_tells_it(rig: Rig) -> None:
     run_id = running(rig)
     rig.pass_time(seconds=40)
     why = "Its program used more memory than its limit of 72Gi and was killed (OOMKilled)."
-    assert f"Attempt 1 of 3 failed. {why} It is starting again." in rig.card(run_id)
+    assert f"Attempt 1 of 3 failed. {why} It is restarting." in rig.card(run_id)
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
     assert (run.phase, run.reason) == (Phase.FAILED, f"{why} This was attempt 3.")
@@ -132,6 +131,7 @@ def test_what_others_named_alike_is_left_alone(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert rig.get(run_id).phase == Phase.FAILED
     assert rig.get(run_id).reason == (
-        f"Namespace team-a has a Secret {name} already that is not ours. Nothing of it was touched."
+        f"Namespace team-a already has a Secret {name} that Quartermaster did not create. It was"
+        " not changed."
     )
     assert rig.world.get("secrets", name, "team-a") is not None

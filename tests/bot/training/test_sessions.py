@@ -41,10 +41,10 @@ def test_its_owner_is_reminded_twice(rig: Rig) -> None:
     leap(rig, until - timedelta(minutes=20))
     assert rig.notes(run_id)["reminder-1"].splitlines() == [
         (
-            f"<@{ALICE}> nb ends in 30m, {shown(until)}. Then its pod is gone, and what it kept"
-            " outside of PVCs."
+            f"<@{ALICE}> nb ends in 30m, {shown(until)}. Its pod and its data outside PVCs are"
+            " then deleted."
         ),
-        f"`/train extend nb 30m` makes it last longer, until {shown(until, hours=16)} at most.",
+        f"`/train extend nb 30m` extends it, until {shown(until, hours=16)} at most.",
     ]
     assert [each["label"] for each in buttons(rig, run_id, "reminder-1")] == [
         "Extend 1h",
@@ -94,18 +94,18 @@ def test_an_extension_beats_the_end_it_met(rig: Rig) -> None:
 
 def test_no_session_outlasts_what_its_team_allows(rig: Rig) -> None:
     assert refused(lambda: begin(rig, time=timedelta(days=2))) == (
-        "2d is longer than sessions of team-a may last: 1d. Use `--time 1d` or less."
+        "2d exceeds the time limit for sessions of team-a: 1d. Use `--time 1d` or less."
     )
     run_id = running(rig)
     extend(rig, run_id, timedelta(hours=15))
     assert refused(lambda: extend(rig, run_id, timedelta(hours=2))) == (
-        "nb may last 1d in all. `/train extend nb 1h` is as long as it can be."
+        "nb may last 1d in total. `/train extend nb 1h` is the most that is possible."
     )
     leap(rig, START + timedelta(hours=22, minutes=40))
     assert [each["label"] for each in buttons(rig, run_id, "reminder-1")] == ["Extend 1h"]
     extend(rig, run_id, timedelta(hours=1))
     assert refused(lambda: extend(rig, run_id, timedelta(minutes=1))) == (
-        "nb may last 1d in all. Start another one when it has ended."
+        "nb may last 1d in total. Start another one when it ends."
     )
     leap(rig, START + timedelta(hours=23, minutes=40))
     assert "It cannot be extended" in rig.notes(run_id)["reminder-2"]
@@ -124,13 +124,13 @@ def test_what_does_not_run_is_not_extended(rig: Rig) -> None:
     run_id, lane = begin(rig), rig.submit()
     sessions, alice = SessionService(rig.words), rig.caller()
     waits = (
-        "nb does not run yet, and its time counts from when it does."
-        " `/train why nb` says what it waits for."
+        "nb is not running yet, and its time counts only once it is."
+        " `/train why nb` shows what it is waiting for."
     )
     assert refused(lambda: sessions.refuse_opening(alice, rig.get(run_id))) == waits
     assert refused(lambda: extend(rig, run_id, timedelta(hours=1))) == waits
     assert refused(lambda: extend(rig, lane, timedelta(hours=1))) == (
-        "lane is no session: it was not started with `--kind interactive`."
+        "lane is not a session: it was not started with `--kind interactive`."
         " `/train show lane` shows what it is."
     )
     rig.stop(run_id)
@@ -162,8 +162,8 @@ def preempted_after(rig: Rig, length: timedelta) -> str:
 
 def test_the_time_stands_still_while_it_waits(rig: Rig) -> None:
     run_id = preempted_after(rig, timedelta(hours=3))
-    assert "  Time left  5h; it counts only while it runs\n" in rig.card(run_id)
-    assert " It then has the 5h that are left of its time. What" in rig.notes(run_id)["preempted-1"]
+    assert "  Time left  5h; counted only while it runs\n" in rig.card(run_id)
+    assert " It then has 5h of its time left. Its" in rig.notes(run_id)["preempted-1"]
     rig.pass_time(minutes=5)
     run = rig.get(run_id)
     assert (run.phase, run.seconds_left) == (Phase.RUNNING, None)
@@ -176,7 +176,7 @@ def test_the_most_it_may_last_counts_both_stretches(rig: Rig) -> None:
     run_id = preempted_after(rig, timedelta(hours=3))
     rig.pass_time(minutes=5)
     said = refused(lambda: extend(rig, run_id, timedelta(hours=17)))
-    assert said == ("nb may last 1d in all. `/train extend nb 16h` is as long as it can be.")
+    assert said == ("nb may last 1d in total. `/train extend nb 16h` is the most that is possible.")
     extend(rig, run_id, timedelta(hours=16))
 
 

@@ -82,11 +82,11 @@ def test_objects_together_make_one_state(
                     "message": 'secret "wandb" not found',
                 },
             ),
-            'Its container cannot be set up: secret "wandb" not found.',
+            'Its container cannot be configured: secret "wandb" not found.',
         ),
         (
             pod("Pending", conditions=[UNSCHEDULED]),
-            "No node can take its pod: 0/2 nodes are available.",
+            "No node can run its pod: 0/2 nodes are available.",
         ),
         (pod("Pending", conditions=[UNSCHEDULED], is_leaving=True), ""),
     ],
@@ -112,7 +112,7 @@ def test_a_pod_that_is_stuck_says_why(found: Pod, sentence: str) -> None:
         ),
         (
             (root(FAILED), ()),
-            "The cluster says: Job has reached the specified backoff limit.",
+            "The cluster reports: Job has reached the specified backoff limit.",
         ),
         (
             (root(condition("Failed", "DeadlineExceeded"), activeDeadlineSeconds=7200), ()),
@@ -146,31 +146,31 @@ def test_kueue_giving_up_is_a_failure() -> None:
             pod("Failed", ended={"exitCode": 137}),
             "Its program ended with exit code 137.",
             (
-                "It was killed, for memory most often. Submit it with more `--memory`, or with"
-                " smaller batches."
+                "It was killed, most often for lack of memory. Submit it with more `--memory`, or"
+                " with smaller batches."
             ),
         ),
         (
             pod("Failed", ended={"exitCode": 139, "signal": 11}),
-            "Its program was ended by signal 11.",
-            "The program itself crashed: its last lines, or another version of it, may help.",
+            "Its program was terminated by signal 11.",
+            "The program itself crashed. Its last lines, or another version of it, may help.",
         ),
         (
             pod("Failed", ended={"exitCode": 127}),
             "Its program ended with exit code 127.",
-            "A command could not be found or run: check the words after `--` and the image.",
+            "A command was not found or could not run. Check the command after `--` and the image.",
         ),
         (
             pod("Failed", ended={"exitCode": 128, "reason": "StartError", "message": "no file"}),
             "Its program could not be started: no file.",
-            "Check the words after `--`, and that the image has that program.",
+            "Check the command after `--`, and that the image has that program.",
         ),
         (
             pod("Failed", ended={"exitCode": 3}),
             "Its program ended with exit code 3.",
-            "Its last lines tell what went wrong; Resubmit starts it again when that is mended.",
+            "Its last lines show what went wrong. Resubmit starts it again once that is fixed.",
         ),
-        (pod("Failed"), "Its pod failed: no reason is known.", "Resubmit starts it again."),
+        (pod("Failed"), "Its pod failed: reason unknown.", "Resubmit starts it again."),
     ],
 )
 def test_every_failure_has_something_to_try(found: Pod, said: str, advice: str) -> None:

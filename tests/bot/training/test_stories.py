@@ -36,7 +36,7 @@ def test_a_run_succeeds_with_its_figures(rig: Rig) -> None:
         "ended": (
             f"<@{ALICE}> lane succeeded after 3m 4s. images/sec 820.5 · loss 0.504"
             " · accuracy 0.832 · total images/sec 812.4.\n"
-            "More of its log: `/train logs lane`"
+            "More of the log: `/train logs lane`"
         ),
     }
     assert rig.effects() == ["create jobs"]
@@ -49,7 +49,7 @@ def test_a_failing_run_shows_its_last_lines(rig: Rig) -> None:
     notes = rig.notes(run_id)
     assert list(notes) == ["admitted-1", "attempt-1", "attempt-2", "ended"]
     assert notes["attempt-1"].splitlines()[0] == (
-        "Attempt 1 of 3 failed. Its program ended with exit code 3. It is starting again."
+        "Attempt 1 of 3 failed. Its program ended with exit code 3. It is restarting."
     )
     said = notes["ended"].splitlines()
     assert said[0] == (
@@ -60,8 +60,8 @@ def test_a_failing_run_shows_its_last_lines(rig: Rig) -> None:
         '2026-11-21 12:02:01   File "train.py", line 214, in &lt;module&gt;',
         "2026-11-21 12:02:01 RuntimeError: training stopped with exit code 3",
         "```",
-        "Its last lines tell what went wrong; Resubmit starts it again when that is mended.",
-        "More of its log: `/train logs lane`",
+        "Its last lines show what went wrong. Resubmit starts it again once that is fixed.",
+        "More of the log: `/train logs lane`",
     ]
     assert card(rig, run_id).splitlines()[:3] == [
         "❌ lane · Failed after 1m 12s",
@@ -80,24 +80,24 @@ def test_a_waiting_run_says_what_for(rig: Rig) -> None:
     assert card(rig, run_id) == (
         "⏳ lane · Pending\n"
         "Waiting since 2026-11-21 12:00 UTC.\n"
-        "It waits for 6 GPUs of h100, and 4 can be had now: team-a uses 0 of its nominal quota of"
+        "It is waiting for 6 GPUs of h100; 4 can be used now: team-a uses 0 of its nominal quota of"
         " 4, and 0 can be borrowed.\n"
         "It is number 1 in its queue.\n"
-        "Of the others team-b uses 8 of its 8.\n"
-        "It starts when other runs end. Sooner with more quota:"
+        "Other teams: team-b uses 8 of its 8.\n"
+        "It starts when other runs end, or sooner with more quota:"
         ' `/quota request +2 --for 1d --reason "..."`.\n'
-        "By the time limits of those that run it starts 2026-11-21 13:00 UTC at the latest.\n"
-        "  [Stop]"
+        "Based on the time limits of running workloads, it starts 2026-11-21 13:00 UTC at the"
+        " latest.\n  [Stop]"
     )
     assert card(rig, big) == (
         "⏳ big · Pending\n"
         "Waiting since 2026-11-21 12:00 UTC.\n"
-        "It waits for 20 GPUs of h100, more than team-a can ever have: a nominal quota of 4, and at"
-        " most 8 borrowed.\n"
-        "It is number 2 in its queue; those before it want 6 GPUs.\n"
-        "Of the others team-b uses 8 of its 8.\n"
-        'Only more quota lets it start: `/quota request +8 --for 1d --reason "..."`. Or submit it'
-        " with `--gpus 12` or fewer.\n"
+        "It is waiting for 20 GPUs of h100, more than team-a can ever have: a nominal quota of 4,"
+        " and at most 8 borrowed.\n"
+        "It is number 2 in its queue; workloads ahead of it request 6 GPUs.\n"
+        "Other teams: team-b uses 8 of its 8.\n"
+        'It can start only with more quota: `/quota request +8 --for 1d --reason "..."`. Or submit'
+        " it with `--gpus 12` or fewer.\n"
         "  [Stop]"
     )
 
@@ -109,10 +109,10 @@ def test_a_waiting_run_counts_all_its_nodes(rig: Rig) -> None:
     wide = rig.submit("wide", kind="sync", nodes=3, gpus=2)
     big = rig.submit("big", kind="sync", nodes=4, gpus=4)
     rig.pass_time(seconds=20)
-    said = "It waits for 6 GPUs of h100, and 4 can be had now: team-a uses 0 of its nominal quota"
+    said = "It is waiting for 6 GPUs of h100; 4 can be used now: team-a uses 0 of its nominal quota"
     assert said in rig.card(wide)
-    assert "It waits for 16 GPUs of h100, more than team-a can ever have" in rig.card(big)
-    assert "Or submit it with fewer nodes, or fewer GPUs on each: 12 in all." in rig.card(big)
+    assert "It is waiting for 16 GPUs of h100, more than team-a can ever have" in rig.card(big)
+    assert "Or submit it with fewer nodes, or fewer GPUs per node: 12 in total." in rig.card(big)
 
 
 def test_without_any_quota_no_fewer_gpus_are_offered(rig: Rig) -> None:
@@ -121,9 +121,9 @@ def test_without_any_quota_no_fewer_gpus_are_offered(rig: Rig) -> None:
     run_id = rig.submit(gpus=2)
     rig.pass_time(seconds=20)
     assert (
-        "It waits for 2 GPUs of h100, more than team-a can ever have: a nominal quota of 0, and at"
-        " most 0 borrowed.\nIt is number 1 in its queue.\n"
-        'Only more quota lets it start: `/quota request +2 --for 1d --reason "..."`.\n  [Stop]'
+        "It is waiting for 2 GPUs of h100, more than team-a can ever have: a nominal quota of 0,"
+        " and at most 0 borrowed.\nIt is number 1 in its queue.\n"
+        'It can start only with more quota: `/quota request +2 --for 1d --reason "..."`.\n  [Stop]'
     ) in card(rig, run_id)
 
 
@@ -144,19 +144,19 @@ def test_a_preempted_run_waits_and_starts_again(rig: Rig) -> None:
     rig.world.create("jobs", training_job("theirs", 8, "team-b", epochs=2), "team-b")
     rig.pass_time(seconds=10)
     assert card(rig, run_id).splitlines()[:4] == [
-        "⏳ lane · Preempted, waits again",
+        "⏳ lane · Preempted, waiting again",
         "Waiting since 2026-11-21 12:01 UTC.",
         (
             "Its GPUs were borrowed, and the team they belong to needed them back. They went to Job"
-            " theirs of team-b. It waits for 6 GPUs of h100, and 4 can be had now: team-a uses 0 of"
-            " its nominal quota of 4, and 0 can be borrowed."
+            " theirs of team-b. It is waiting for 6 GPUs of h100; 4 can be used now: team-a uses 0"
+            " of its nominal quota of 4, and 0 can be borrowed."
         ),
-        "It comes back by itself when there are GPUs for it.",
+        "It restarts automatically when GPUs are available for it.",
     ]
     assert rig.notes(run_id)["preempted-1"] == (
         "<@U0ALICE> lane was preempted. Its GPUs were borrowed, and the team they belong to needed"
-        " them back. They went to Job theirs of team-b. It waits in its queue again and starts"
-        " anew from its last checkpoint, if it wrote one. What it said is kept: `/train logs lane`"
+        " them back. They went to Job theirs of team-b. It waits in its queue again and restarts"
+        " from its last checkpoint, if it wrote one. Its output is kept: `/train logs lane`"
     )
     kept = rig.reads.log_tail(rig.get(run_id), LogWish(1))
     assert kept.lines == (
@@ -184,7 +184,7 @@ def test_a_stopped_run_keeps_its_words(rig: Rig) -> None:
         "  [Logs] [Resubmit]"
     )
     assert rig.notes(run_id)["ended"] == (
-        f"<@{ALICE}> lane was stopped by Alice after 44s.\nMore of its log: `/train logs lane`"
+        f"<@{ALICE}> lane was stopped by Alice after 44s.\nMore of the log: `/train logs lane`"
     )
     assert rig.effects() == ["create jobs", "delete jobs"]
     assert rig.job(run_id) is None

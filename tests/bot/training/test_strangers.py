@@ -70,7 +70,8 @@ def test_a_lead_may_stop_work_started_elsewhere(rig: Rig) -> None:
     removal_id = stop(rig)
     rig.pass_time(seconds=10)
     assert rig.removal_card(removal_id) == (
-        "⏹️ notebook · Stopped\n  Job       `team-a/notebook`\n  Owner     unknown\n  Asked by  Erin"
+        "⏹️ notebook · Stopped\n  Job           `team-a/notebook`\n  Owner         unknown\n"
+        "  Requested by  Erin"
     )
     assert rig.notes(removal_id) == {"ended": f"<@{ERIN}> notebook: stopped."}
     audit = rig.do(lambda session: lines_about(session, removal_id))
@@ -85,7 +86,7 @@ def test_members_may_not_stop_others_work(rig: Rig) -> None:
     with pytest.raises(NotAllowedError) as error:
         stop(rig, ALICE)
     assert (error.value.message, error.value.hint) == (
-        "notebook was started without Quartermaster.",
+        "notebook was not started by Quartermaster.",
         "A lead of the team or an admin can stop it.",
     )
     assert rig.effects() == []

@@ -140,10 +140,10 @@ def test_only_sync_has_workers_of_ones_own(rig: Rig) -> None:
     with pytest.raises(UsageError) as refused:
         rig.submit(kind="mpi", nodes=2, worker_command=("serve",))
     assert (refused.value.message, refused.value.hint) == (
-        "`--worker-command` is not for `--kind mpi`.",
-        "Leave it out, or use a kind that has it: `--kind sync`.",
+        "`--worker-command` does not apply to `--kind mpi`.",
+        "Leave it out, or use a kind that supports it: `--kind sync`.",
     )
-    with pytest.raises(UsageError, match="`--launcher` is not for `--kind job`"):
+    with pytest.raises(UsageError, match="`--launcher` does not apply to `--kind job`"):
         rig.submit(launcher="none")
 
 

@@ -10,7 +10,7 @@ from playground.cluster.story import training_job
 from tests.bot.ground import ALICE
 from tests.bot.training.rig import Rig
 
-STARTED = f"<@{ALICE}> lane runs now, after waiting for "
+STARTED = f"<@{ALICE}> lane is running after waiting for "
 
 
 def told(rig: Rig, run_id: str, purpose: str) -> list[str]:
@@ -78,10 +78,10 @@ def test_near_limit_is_told_once(rig: Rig) -> None:
     assert told(rig, run_id, "time") == []
     rig.pass_time(seconds=15)
     [said] = told(rig, run_id, "time")
-    assert said.startswith(f"<@{ALICE}> lane has used 80 % of its time limit of 10m: it is ended <")
-    assert said.endswith(
-        " unless it is done before. What it computed since its last checkpoint is then lost."
+    assert said.startswith(
+        f"<@{ALICE}> lane has used 80 % of its time limit of 10m. It is stopped <"
     )
+    assert said.endswith(" unless it finishes first. Work since its last checkpoint is then lost.")
     rig.restart()
     rig.pass_time(minutes=1)
     assert len(told(rig, run_id, "time")) == 1

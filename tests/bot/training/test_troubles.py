@@ -13,8 +13,8 @@ from tests.bot.training.test_security import restrict
 
 DATA = VolumeMount("team-a-data", "/data", read_only=False)
 DISK = VolumeMount("disk", "/data", read_only=False)
-AGAIN = "It starts again by itself, from its last checkpoint, if it wrote one."
-STORAGE = "It starts by itself once that works; the storage's admins can see why not."
+AGAIN = "It restarts automatically, from its last checkpoint, if it wrote one."
+STORAGE = "It starts automatically once that works. A storage admin can see why it does not."
 
 
 def running(rig: Rig) -> str:
@@ -51,8 +51,8 @@ def test_a_lost_node_is_told_until_it_returns(rig: Rig) -> None:
     assert card(rig, run_id).splitlines()[0].startswith("⚠️ lane · Running")
     assert obstacle(rig, run_id) == (
         Phase.RUNNING,
-        "Its node gpu-1 does not answer, so nobody knows whether it still runs.",
-        "It goes on when the node is back, or starts elsewhere once an admin deletes node gpu-1.",
+        "Its node gpu-1 does not respond, so it is unknown whether the run is still running.",
+        "It continues when the node is back, or starts elsewhere when an admin deletes gpu-1.",
     )
     rig.world.nature.find_node("gpu-1")
     rig.pass_time(minutes=1)
@@ -65,7 +65,7 @@ def test_a_run_leaves_a_node_that_is_deleted(rig: Rig) -> None:
     rig.world.nature.lose_node("gpu-1")
     rig.pass_time(minutes=10)
     assert disruptions(rig, run_id) == [
-        f"Its node does not answer, so its pod was given up. {AGAIN}"
+        f"Its node does not respond, so its pod was evicted. {AGAIN}"
     ]
     rig.world.delete("nodes", "gpu-1")
     rig.pass_time(minutes=2)
@@ -91,7 +91,7 @@ def test_a_drained_node_moves_its_run(rig: Rig) -> None:
     rig.world.drain("gpu-1")
     rig.pass_time(minutes=2)
     assert disruptions(rig, run_id) == [
-        f"Its pod was moved off its node, as when a node is drained. {AGAIN}"
+        f"Its pod was evicted from its node, as when a node is drained. {AGAIN}"
     ]
     assert rig.get(run_id).phase == Phase.RUNNING
 
@@ -104,11 +104,11 @@ def test_the_scheduler_names_whom_it_made_room_for(rig: Rig) -> None:
     assert by is not None
     rig.world.nature.preempt("team-a", pod_of(rig, run_id), by["metadata"]["uid"])
     rig.pass_time(minutes=2)
-    assert disruptions(rig, run_id) == [f"Its pod had to make room for other of team-a. {AGAIN}"]
+    assert disruptions(rig, run_id) == [f"Its pod was preempted for other of team-a. {AGAIN}"]
     rig.world.nature.preempt("team-a", pod_of(rig, run_id), "01234567-89ab-cdef-0123-456789abcdef")
     rig.pass_time(minutes=2)
     assert disruptions(rig, run_id)[1] == (
-        f"Its pod had to make room for a pod of higher priority. {AGAIN}"
+        f"Its pod was preempted for a pod with a higher priority. {AGAIN}"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_preempted_run_names_the_other_run(rig: Rig) -> None:
     assert run.phase == Phase.PREEMPTED
     assert run.reason.startswith(
         "Its GPUs were needed for a workload of higher priority in the same queue. They went to"
-        " urgent of team-a. It waits for"
+        " urgent of team-a. It is waiting for"
     )
 
 
@@ -133,13 +133,15 @@ def test_pods_wait_for_the_resource_quota(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     phase, said, advice = obstacle(rig, run_id)
     assert phase == Phase.CREATING
-    assert said.startswith("The namespace's ResourceQuota has no room for it: Error creating: pods")
+    assert said.startswith(
+        "The namespace's ResourceQuota has no capacity for it: Error creating: pods"
+    )
     assert said.endswith(
         "is forbidden: exceeded quota: small, requested: requests.nvidia.com/gpu=2, used:"
         " requests.nvidia.com/gpu=0, limited: requests.nvidia.com/gpu=1."
     )
     assert advice == (
-        "It starts by itself when others there have ended, or when an admin raises that quota."
+        "It starts automatically when others there end, or when an admin raises that quota."
     )
     rig.world.delete("resourcequotas", "small", "team-a")
     rig.pass_time(minutes=1)
@@ -161,7 +163,7 @@ def test_refused_pods_of_operators_are_told(rig: Rig, operator: str, form: str) 
     rig.pass_time(minutes=3)
     run = rig.get(run_id)
     assert run.phase == Phase.FAILED
-    assert run.reason.startswith("The cluster refuses its pods: ")
+    assert run.reason.startswith("The cluster rejects its pods: ")
     assert 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation' in run.reason
 
 
@@ -171,7 +173,7 @@ def test_a_run_that_may_not_be_made_waits(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(minutes=2)
     assert rig.get(run_id).trouble.startswith(
-        "The namespace's ResourceQuota has no room for it: Creating Job lane-"
+        "The namespace's ResourceQuota has no capacity for it: Creating Job lane-"
     )
     rig.world.delete("resourcequotas", "none", "team-a")
     rig.pass_time(minutes=5)
@@ -201,10 +203,12 @@ def test_a_volume_on_another_node_is_waited_for(rig: Rig) -> None:
     rig.pass_time(minutes=2)
     phase, said, advice = obstacle(rig, second)
     assert (rig.get(first).phase, phase) == (Phase.RUNNING, Phase.CREATING)
-    assert said.startswith("Its volume is still on another node: Multi-Attach error for volume")
+    assert said.startswith(
+        "Its volume is still attached to another node: Multi-Attach error for volume"
+    )
     assert said.endswith(f"Volume is already used by pod(s) {pod_of(rig, first)}.")
     assert advice == (
-        "It starts when that pod has ended; a ReadWriteMany PVC can be on many nodes at once."
+        "It starts when the pod there ends. Many nodes can mount a ReadWriteMany PVC at once."
     )
 
 
@@ -218,8 +222,8 @@ def test_a_claim_that_went_is_missed(rig: Rig) -> None:
     rig.pass_time(minutes=2)
     assert obstacle(rig, run_id) == (
         Phase.CREATING,
-        "Its PVC team-a-data is not there.",
-        "It starts when there is one of that name; or stop it, and submit it with another.",
+        "Its PVC team-a-data does not exist.",
+        "It starts when a PVC of that name exists. Or stop it and submit it with another PVC.",
     )
 
 
@@ -231,8 +235,8 @@ def test_a_claim_deleted_under_a_run_is_told(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert obstacle(rig, run_id) == (
         Phase.RUNNING,
-        "Somebody deleted its PVC team-a-data: it goes when no pod uses it any more.",
-        "Copy what is needed from it before this run ends.",
+        "Its PVC team-a-data was deleted: Kubernetes removes it once no pod uses it.",
+        "Copy the data you need from it before this run ends.",
     )
 
 
@@ -247,8 +251,8 @@ def test_a_volume_that_cannot_be_made_is_told(rig: Rig, waits: bool) -> None:  #
     assert obstacle(rig, run_id) == (
         Phase.CREATING,
         (
-            f"No volume can be made for its PVC pvc-{name}-0: failed to provision volume with"
-            ' StorageClass "fast": pool aurora is full.'
+            f"No volume can be provisioned for its PVC pvc-{name}-0: failed to provision volume"
+            ' with StorageClass "fast": pool aurora is full.'
         ),
         STORAGE,
     )

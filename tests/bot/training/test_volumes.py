@@ -32,7 +32,7 @@ def test_a_new_volume_outlives_its_run(rig: Rig) -> None:
     assert "ownerReferences" not in made(rig, run_id)["metadata"]
     pod = rig.job(run_id)["spec"]["template"]["spec"]
     assert pod["volumes"][1]["persistentVolumeClaim"] == {"claimName": f"pvc-{name}-0"}
-    assert f"New PVC    `pvc-{name}-0` at /mnt, 100Gi of standard, stays after the run" in rig.card(
+    assert f"New PVC    `pvc-{name}-0` at /mnt, 100Gi of standard, kept after the run" in rig.card(
         run_id
     )
 
@@ -73,8 +73,8 @@ def test_a_volume_of_somebody_else_stays_theirs(rig: Rig) -> None:
     assert rig.card(run_id).splitlines()[:2] == [
         "❌ lane · Failed",
         (
-            f"Namespace team-a has a PersistentVolumeClaim {name} already that is not ours."
-            " Nothing of it was touched."
+            f"Namespace team-a already has a PersistentVolumeClaim {name} that Quartermaster"
+            " did not create. It was not changed."
         ),
     ]
     assert (made(rig, run_id) is not None, rig.effects()) == (True, [])
@@ -148,10 +148,10 @@ def test_a_disk_in_use_is_refused_elsewhere(rig: Rig) -> None:
     with pytest.raises(QuartermasterError) as refused:
         rig.submit("eval", pvc=(VolumeMount("disk", "/data", read_only=True),))
     assert refused.value.message == (
-        "PVC disk is ReadWriteOnce, so one node at a time can mount it, and run lane uses it on"
-        " node gpu-1."
+        "PVC disk is ReadWriteOnce, so only one node at a time can mount it, and run lane uses it"
+        " on node gpu-1."
     )
     assert refused.value.hint == (
-        "Use a PVC that is ReadWriteMany: `--pvc standard:100Gi:/data` makes one. Or copy the data"
-        " into one, from a snapshot or with a run that mounts both. Or wait until lane has ended."
+        "Use a ReadWriteMany PVC: `--pvc standard:100Gi:/data` creates one. Or copy the data"
+        " into one, from a snapshot or with a run that mounts both. Or wait until lane ends."
     )

@@ -24,7 +24,7 @@ def test_every_kind_has_a_usual_form() -> None:
 def test_an_option_of_other_kinds_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         choose("job", None, {"nodes": 2})
-    assert refused.value.message == "`--nodes` is not for `--kind job`."
+    assert refused.value.message == "`--nodes` does not apply to `--kind job`."
 
 
 def test_a_range_of_nodes_is_for_elastic_runs() -> None:
@@ -34,10 +34,10 @@ def test_a_range_of_nodes_is_for_elastic_runs() -> None:
     with pytest.raises(UsageError) as refused:
         chosen_nodes(choose("mpi", None, {}), Nodes(1, 3))
     assert refused.value.message == (
-        "Runs of `--kind mpi` keep the nodes they start with: `--nodes 1:3` is not for them."
+        "Runs of `--kind mpi` keep the nodes they start with, so `--nodes 1:3` does not apply."
     )
     assert refused.value.hint == (
-        "Say `--nodes 3`, or use what can change it: `--kind elastic`, `--kind elastic` with"
+        "Use `--nodes 3`, or a kind that can change them: `--kind elastic`, `--kind elastic` with"
         " `--form pytorchjob`."
     )
 
@@ -45,14 +45,14 @@ def test_a_range_of_nodes_is_for_elastic_runs() -> None:
 def test_a_form_that_the_kind_lacks_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         choose("job", "deployment", {})
-    assert refused.value.message == "`--form` is not for `--kind job`."
+    assert refused.value.message == "`--form` does not apply to `--kind job`."
 
 
 def test_a_cluster_without_the_root_is_named(rig: Rig) -> None:
     rig.cluster.view.store(JobKind().root).absent = True
     with pytest.raises(ConflictError) as refused:
         rig.submit()
-    assert refused.value.message == "Cluster default does not know jobs."
+    assert refused.value.message == "Cluster default does not serve jobs."
 
 
 def test_a_run_requests_what_its_pods_do() -> None:

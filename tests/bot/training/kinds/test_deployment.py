@@ -211,15 +211,15 @@ def test_its_objects_fit_the_kubernetes_schema() -> None:
             (
                 "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"
                 " launcher, and two such runs can each hold the GPUs that the other waits for."
-                " Leave `--form` out: launcher and workers are one Job then, admitted as a whole."
+                " Leave `--form` out: launcher and workers are then one Job, admitted as a whole."
             ),
         ),
         (
             "none",
             {"nodes": 1},
             (
-                "`--form deployment` is a launcher on one node, and workers on others."
-                " Say on how many in all, like `--nodes 2`."
+                "`--form deployment` runs a launcher on one node and workers on others."
+                " Give the total number of nodes, for example `--nodes 2`."
             ),
         ),
         (
@@ -227,8 +227,8 @@ def test_its_objects_fit_the_kubernetes_schema() -> None:
             {"host_network": False},
             (
                 "The pods of `--form deployment` find each other by the addresses of their nodes."
-                " Add `--host-network`, or leave `--form` out: the run has a network of its own"
-                " then."
+                " Add `--host-network`, or leave `--form` out: the run then has a network of its"
+                " own."
             ),
         ),
         (

@@ -189,7 +189,7 @@ def test_trainers_own_variables_are_refused() -> None:
     env = (EnvironmentVariable("PET_NNODES", "4"), EnvironmentVariable("BATCH_SIZE", "33"))
     with pytest.raises(UsageError) as refused:
         TrainJobKind().refuse(replace(SPEC, form="trainjob", env=env), site)
-    assert "may not set PET_NNODES: Kubeflow Trainer" in refused.value.message
+    assert "cannot set PET_NNODES: Kubeflow Trainer" in refused.value.message
     assert "--nodes 2 --processes 8" in refused.value.hint
 
 

@@ -120,8 +120,8 @@ SITE = Site(
     ClusterSettings(),
     "team-a",
 )
-ELASTIC = "`--kind elastic`, like `--kind elastic --nodes 2 -- torchrun train.py`"
-SYNC = "`--kind sync`, like `--kind sync --nodes 2 -- mpirun python train.py`"
+ELASTIC = "`--kind elastic`, for example `--kind elastic --nodes 2 -- torchrun train.py`"
+SYNC = "`--kind sync`, for example `--kind sync --nodes 2 -- mpirun python train.py`"
 FOR_MPIRUN = [("sync", ""), ("mpi", "")]
 FOR_TORCHRUN = [("elastic", ""), ("elastic", "pytorchjob"), ("elastic", "trainjob")]
 
@@ -140,8 +140,11 @@ def refused(kind: str, form: str, command: str, launcher: str = "") -> tuple[str
 @pytest.mark.parametrize(("kind", "form"), FOR_MPIRUN)
 def test_torchrun_is_refused_where_mpirun_starts(kind: str, form: str) -> None:
     assert refused(kind, form, "python t.py", "torchrun") == (
-        f"`--launcher torchrun` is not for `--kind {kind}`, which starts programs by mpirun.",
-        f"Leave it out; or use {ELASTIC}.",
+        (
+            f"`--launcher torchrun` does not apply to `--kind {kind}`, which starts programs with"
+            " mpirun."
+        ),
+        f"Leave it out, or use {ELASTIC}.",
     )
     assert refused(kind, form, "bash -c 'cd /app; torchrun t.py'") == (
         (
@@ -149,7 +152,7 @@ def test_torchrun_is_refused_where_mpirun_starts(kind: str, form: str) -> None:
             " once for each of them."
         ),
         (
-            f"Use {ELASTIC}. Or say how you mean it: `--launcher mpirun --processes 1` starts it"
+            f"Use {ELASTIC}. Or choose one: `--launcher mpirun --processes 1` starts it"
             " once on each node, `--launcher none` once in all."
         ),
     )
@@ -162,12 +165,12 @@ def test_torchrun_is_refused_where_mpirun_starts(kind: str, form: str) -> None:
 @pytest.mark.parametrize(("kind", "form"), FOR_TORCHRUN)
 def test_mpirun_is_refused_where_torchrun_starts(kind: str, form: str) -> None:
     assert refused(kind, form, "python t.py", "mpirun") == (
-        "`--launcher mpirun` is not for `--kind elastic`, which starts programs by torchrun.",
-        f"Leave it out; or use {SYNC}.",
+        "`--launcher mpirun` does not apply to `--kind elastic`, which uses torchrun.",
+        f"Leave it out, or use {SYNC}.",
     )
     assert refused(kind, form, "bash -c 'deepspeed t.py'") == (
         "deepspeed reaches other nodes by ssh, which `--kind elastic` does not set up.",
-        f"Use {SYNC}. Or say that every node runs the command for itself: `--launcher none`.",
+        f"Use {SYNC}. Or let every node run the command itself: `--launcher none`.",
     )
     assert refused(kind, form, "mpirun t.py", "none") == ("", "")
 
@@ -175,8 +178,8 @@ def test_mpirun_is_refused_where_torchrun_starts(kind: str, form: str) -> None:
 @pytest.mark.parametrize(("kind", "form"), FOR_MPIRUN)
 def test_hosts_outside_of_a_shell_are_refused(kind: str, form: str) -> None:
     said = (
-        "`$QUARTERMASTER_HOSTS` is read by a shell only, and this command starts none.",
-        "Put it into one: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
+        "`$QUARTERMASTER_HOSTS` is expanded only by a shell, and this command starts none.",
+        "Run it in a shell: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
     )
     assert refused(kind, form, "python run.py '--nodes=$QUARTERMASTER_HOSTS'") == said
     assert refused(kind, form, "sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'") == ("", "")

@@ -86,7 +86,7 @@ def test_parts_of_gpus_are_refused(gpus: Decimal, rig: Rig) -> None:
     site = Site(rig.policy.teams["team-a"], rig.cluster.view, ClusterSettings(), "team-a")
     with pytest.raises(UsageError) as refused:
         NcclKind().refuse(replace(SPEC, gpus=gpus), site)
-    assert refused.value.message == "A test of the network takes whole GPUs of each node."
+    assert refused.value.message == "A network test uses whole GPUs on each node."
 
 
 def test_its_objects_fit_the_kubernetes_schema() -> None:

@@ -111,7 +111,7 @@ def test_an_image_without_mpirun_is_told(
     wrapped: Callable[..., tuple[str, ...]], tmp_path: Path
 ) -> None:
     found = outcome(wrapped(("mpirun", "a.out")), image_with(tmp_path, "sshd", "ssh"))
-    said = "This image has no mpirun: install Open MPI in it, for example openmpi-bin of Debian.\n"
+    said = "This image has no mpirun: install Open MPI in it, for example Debian's openmpi-bin.\n"
     assert (found.returncode, found.stderr) == (78, said)
 
 
@@ -120,7 +120,7 @@ def test_an_image_without_the_network_test_is_told(tmp_path: Path) -> None:
     job = NcclKind().manifest(run(spec=to_row(spec)), INSTALLATION)
     words = words_of(job["spec"]["template"]["spec"]["containers"][0])
     found = outcome(words, image_with(tmp_path, "mpirun"))
-    said = "This image has no all_reduce_perf: check the words after --, and the image.\n"
+    said = "This image has no all_reduce_perf: check the command after --, and the image.\n"
     assert (found.returncode, found.stderr) == (78, said)
     (tmp_path / "mpirun").unlink()
     assert outcome(words, tmp_path).stderr.startswith("This image has no mpirun: install Open MPI")
@@ -131,10 +131,12 @@ def test_an_image_without_torchrun_is_told(
     wrapped: Callable[..., tuple[str, ...]], tmp_path: Path
 ) -> None:
     found = outcome(wrapped(("torchrun", "t.py")), tmp_path)
-    said = "This image has no torchrun: install PyTorch in it, for example by pip install torch.\n"
+    said = (
+        "This image has no torchrun: install PyTorch in it, for example with pip install torch.\n"
+    )
     assert (found.returncode, found.stderr) == (78, said)
     found = outcome(wrapped(("trian", "t.py")), tmp_path)
-    said = "This image has no trian: check the words after --, and the image.\n"
+    said = "This image has no trian: check the command after --, and the image.\n"
     assert (found.returncode, found.stderr) == (78, said)
 
 
