@@ -156,7 +156,7 @@ _SAID_OF_SNAPSHOTS = (
 )
 _TAKEN = (
     "Submitted run ", "Cache retina@v1 and run xray?", "`kept@v3`", "Pushing imagenet:/run-7",
-    "Requested for team-a: ", "PVC `again` is being made", "Snapshots of `imagenet`", "`imagenet-",
+    "Requested for team-a: ", "Creating PVC `again`", "Snapshots of `imagenet`", "`imagenet-",
 )  # fmt: skip
 
 

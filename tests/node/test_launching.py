@@ -80,11 +80,11 @@ def test_the_network_is_measured(nodes: int, plane: Plane, tmp_path: Path) -> No
             gpus = 2 // nodes
             await alice.types("#team-a", f"/gpu nccl --nodes {nodes} --gpus {gpus}")
             shape = "2 nodes, each with 1 GPU" if nodes > 1 else "2 GPUs"
-            await alice.is_told(f"Recorded: nccl with {shape}")
+            await alice.is_told(f"Submitted run nccl with {shape}")
             card = await story.card("#team-a", "nccl")
             await is_admitted(story, card)
             await ends_well(alice, "#team-a", card, "nccl")
-            await card.shows("network socket", "It is the first test with so many GPUs of node-1")
+            await card.shows("network socket", "It is the first test with this many GPUs on node-1")
             (average,) = [line for line in card.text.splitlines() if "average bus" in line]
             assert float(average.split("average bus bandwidth ")[1].split()[0]) > 0
             assert "wrong values" not in card.text
